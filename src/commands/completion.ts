@@ -67,7 +67,7 @@ function forFish(commands: readonly Completed[]): string {
   return commands
     .flatMap(({ name, description, flags }) => {
       const words = name.split(' ')
-      const last = words.pop() as string
+      const last = words.pop() ?? ''
       const seen = (word: string) => `__fish_seen_subcommand_from ${word}`
       const condition = words.length === 0 ? '__fish_use_subcommand' : words.map(seen).join('; and ')
       return [

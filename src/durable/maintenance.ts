@@ -117,7 +117,8 @@ export class ResponseMaintenance<Facts, Item> {
     }
     let retried = 0
     const ended = await this.#forEach([...orphans.keys()], async (id) => {
-      if (await this.#release(id, orphans.get(id) as Orphan)) retried++
+      const orphan = orphans.get(id)
+      if (orphan && (await this.#release(id, orphan))) retried++
     })
     if (ended > retried) log.warn(`${ended - retried} responses were cut off: they have failed now.`)
     if (retried > 0) log.warn(`${retried} background responses were cut off: they begin again.`)
@@ -163,7 +164,8 @@ export class ResponseMaintenance<Facts, Item> {
 
   async #endUnended(): Promise<void> {
     await this.#forEach([...this.#unended.keys()], async (id) => {
-      await this.#release(id, this.#unended.get(id) as Orphan)
+      const orphan = this.#unended.get(id)
+      if (orphan) await this.#release(id, orphan)
       this.#unended.delete(id)
     })
   }

@@ -6,7 +6,7 @@ import type { StorageSource } from '../protocols/storage.ts'
 import { EventListeners } from '../run/calls/call-event.ts'
 import { describeDivergence } from '../tape/divergence.ts'
 import { questionOf } from '../tape/question-of.ts'
-import { readTapeFile, type Tape } from '../tape/read-tape.ts'
+import { lastRunOf, readTapeFile, type Tape } from '../tape/read-tape.ts'
 import { loadCode, type Replay, type ReplayObserver, replayTape } from '../tape/replay.ts'
 import type { EvalColumn } from '../wire/eval-result.ts'
 import { type CaseRun, type CaseTraces, notRun, RunNotes } from './case-run.ts'
@@ -43,7 +43,7 @@ export class TapedRuns {
    * @throws HostError `TAPE_INVALID`
    */
   agentOf(path: string): string {
-    return (this.#read(path).runs.at(-1) as Tape['runs'][number]).head.agent.id
+    return lastRunOf(this.#read(path)).head.agent.id
   }
 
   async run(path: string, given: EvalCase, column: EvalColumn, signal: AbortSignal): Promise<CaseRun> {

@@ -106,10 +106,18 @@ function forFiles(schema: unknown): unknown {
   if (SCALARS.includes(rest.type as string)) return { ...annotations, anyOf: [rest, VARIABLE] }
   const { properties, required, ...others } = rest
   const inner = Object.entries(others).map(([name, value]) => [name, forFiles(value)])
-  return { ...annotations, ...Object.fromEntries(inner), ...(properties ? fieldsOf(properties, required, rest) : {}) }
+  return {
+    ...annotations,
+    ...Object.fromEntries(inner),
+    ...(properties ? objectSchema(properties, required, rest) : {}),
+  }
 }
 
-function fieldsOf(properties: unknown, required: unknown, { additionalProperties = false }: JsonSchema): JsonSchema {
+function objectSchema(
+  properties: unknown,
+  required: unknown,
+  { additionalProperties = false }: JsonSchema,
+): JsonSchema {
   const hasDefault = (name: string) => (properties as Record<string, JsonSchema>)[name]?.default !== undefined
   const needed = ((required ?? []) as string[]).filter((name) => !hasDefault(name))
   return {

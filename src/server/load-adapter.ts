@@ -96,8 +96,8 @@ type FoundAdapter = Omit<LoadedAdapter, 'config'>
  */
 async function loadAdapter(path: string, options: ServerOptions): Promise<FoundAdapter> {
   const name = adapterName(path)
-  if (!path.startsWith('./') && Object.hasOwn(BUILT_IN, name)) {
-    const builtIn = BUILT_IN[name] as BuiltIn
+  const builtIn = Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name] : undefined
+  if (!path.startsWith('./') && builtIn) {
     const { readCredentials } = builtIn
     return { name, Adapter: await builtIn.load(), keys: builtIn.keys(options), readCredentials }
   }

@@ -64,7 +64,7 @@ export class GroupCommit {
       this.#waiting = this.#waiting.slice(MAX_GROUP)
       return candidates
     }
-    const chosen = new Set(select(candidates.map(({ commit }) => commit)).map((index) => candidates[index] as Waiting))
+    const chosen = new Set(select(candidates.map(({ commit }) => commit)).flatMap((index) => candidates[index] ?? []))
     this.#waiting = this.#waiting.filter((waiting) => !chosen.has(waiting))
     return [...chosen]
   }

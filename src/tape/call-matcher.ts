@@ -87,7 +87,8 @@ export class CallMatcher {
     if (before.length !== after.length) return false
     const renamed = new Map(this.#renamed)
     for (const [index, id] of before.entries()) {
-      const now = after[index] as string
+      const now = after[index]
+      if (now === undefined) return false
       const expected = renamed.get(id) ?? (this.#isOwn(id) ? now : id)
       if (expected !== now) return false
       if (id !== now) renamed.set(id, now)

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { HostError } from '../errors.ts'
 import type { TapedCall, TapedRun, TapedStep } from './read-tape.ts'
 import type { OutcomeLine, PartLine } from './tape-lines.ts'
-import { fieldsOf, type JsonValue } from './tape-values.ts'
+import { type JsonValue, jsonFields } from './tape-values.ts'
 
 /** Edit of one call of a recorded run. */
 export interface CallEdit {
@@ -58,14 +58,14 @@ function withArguments(run: TapedRun, call: number, args: Readonly<Record<string
 
 function askFor(line: StepLine, args: Readonly<Record<string, JsonValue>>): StepLine {
   if (line.type !== 'part') return line
-  const part = fieldsOf(line.value)
-  return { ...line, value: { ...part, call: { ...fieldsOf(part.call ?? null), arguments: args } } }
+  const part = jsonFields(line.value)
+  return { ...line, value: { ...part, call: { ...jsonFields(part.call ?? null), arguments: args } } }
 }
 
 function toolCallOf(step: TapedStep): { readonly [name: string]: JsonValue } | undefined {
   const line = step.read()
-  const part = line.type === 'part' ? fieldsOf(line.value) : {}
-  return part.type === 'tool_call' ? fieldsOf(part.call ?? null) : undefined
+  const part = line.type === 'part' ? jsonFields(line.value) : {}
+  return part.type === 'tool_call' ? jsonFields(part.call ?? null) : undefined
 }
 
 function withResult(taped: TapedCall, result: JsonValue): TapedCall {
@@ -99,7 +99,7 @@ function withText({ line, steps, at }: TapedCall, text: string): TapedStep[] {
 
 function isText(step: TapedStep): boolean {
   const line = step.read()
-  return line.type === 'part' && fieldsOf(line.value).type === 'text'
+  return line.type === 'part' && jsonFields(line.value).type === 'text'
 }
 
 type StepLine = ReturnType<TapedStep['read']>

@@ -2,7 +2,7 @@ import { relative, resolve } from 'node:path'
 import { HostError } from '../errors.ts'
 import { listAgentFiles } from '../host/list-agent-files.ts'
 import { readAgentText, readClaim } from '../host/read-agent-file.ts'
-import type { Tape } from './read-tape.ts'
+import { lastRunOf, type Tape } from './read-tape.ts'
 
 /**
  * Finds the agent of a tape among the agent files of the project.
@@ -14,7 +14,7 @@ export async function findAgent(
   tape: Tape,
   { projectDir, agentDir = 'agents' }: { projectDir: string; agentDir?: string },
 ): Promise<{ source: string; file: string }> {
-  const { id, file: recorded } = (tape.runs.at(-1) as Tape['runs'][number]).head.agent
+  const { id, file: recorded } = lastRunOf(tape).head.agent
   const paths = await listAgentFiles(resolve(projectDir, agentDir))
   for (const path of paths) {
     const file = relative(projectDir, path)

@@ -51,6 +51,13 @@ export interface TapedStep {
   read(edit?: (text: string) => string): PartLine | EffectLine | OutcomeLine
 }
 
+/** The run that a tape is of: those that it continued, after an approval or an answer, are before it. */
+export function lastRunOf({ name, runs }: Tape): TapedRun {
+  const last = runs.at(-1)
+  if (!last) throw new HostError('TAPE_INVALID', `The tape ${name} has no run.`)
+  return last
+}
+
 /** Reads a tape from its file. @throws HostError `TAPE_INVALID` naming the reason, and the line where it is one */
 export function readTapeFile(path: string, name = path): Tape {
   let bytes: Buffer

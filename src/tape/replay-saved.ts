@@ -5,7 +5,7 @@ import { describeDivergence } from './divergence.ts'
 import { findAgent } from './find-agent.ts'
 import { readTapeFile } from './read-tape.ts'
 import { replayTape } from './replay.ts'
-import { fieldsOf } from './tape-values.ts'
+import { jsonFields } from './tape-values.ts'
 
 /** Options of `replay`. */
 export interface SavedReplayOptions {
@@ -48,7 +48,7 @@ export async function replaySaved(
     storage,
     onCall({ protocol, method, arguments: [name = null, given = null] }) {
       if (protocol === 'ToolProvider' && method === 'executeTool')
-        tools.push({ name: String(name), arguments: fieldsOf(given) })
+        tools.push({ name: String(name), arguments: jsonFields(given) })
     },
   })
   const last = runs.at(-1)

@@ -23,7 +23,7 @@ import { describeDifferences } from './describe-differences.ts'
 import { type Divergence, toShown } from './divergence.ts'
 import { hideSecrets } from './hide-secrets.ts'
 import { PlayRecorder, type PlayRecorderOptions } from './play-recorder.ts'
-import type { Tape, TapedRun } from './read-tape.ts'
+import { lastRunOf, type Tape, type TapedRun } from './read-tape.ts'
 import { withStandIns } from './stand-ins.ts'
 import type { HeadLine } from './tape-lines.ts'
 import { TapePlayer } from './tape-player.ts'
@@ -339,8 +339,8 @@ function noEntryPoint({ turn, head }: TapedRun): HostError {
   )
 }
 
-function findChanged({ runs }: Tape, projectDir: string): Replay['changedFiles'] {
-  const { files, modules } = (runs.at(-1) as TapedRun).head
+function findChanged(tape: Tape, projectDir: string): Replay['changedFiles'] {
+  const { files, modules } = lastRunOf(tape).head
   return Object.entries(files).flatMap(([file, hash]) => {
     const path = join(projectDir, file)
     const now = existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : undefined

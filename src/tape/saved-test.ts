@@ -1,5 +1,5 @@
 import { HostError } from '../errors.ts'
-import type { Tape, TapedCall, TapedRun } from './read-tape.ts'
+import { lastRunOf, type Tape, type TapedCall, type TapedRun } from './read-tape.ts'
 import type { JsonValue } from './tape-values.ts'
 
 /** The part of a tape that a saved test pins. */
@@ -55,14 +55,14 @@ function adviceFor(tape: Tape, file: string): string | null {
 }
 
 function nameTest(tape: Tape): string {
-  const { head, turn } = lastOf(tape)
+  const { head, turn } = lastRunOf(tape)
   return `${head.agent.id.replaceAll('.', '-')}-${turn.run_id.slice(0, 8)}`
 }
 
 /** Returns the calls of tools, the answer and the end of a tape. */
 export function pinsOf(tape: Tape): PinnedRun {
   const calls = tape.runs.flatMap((run) => run.calls.filter((call) => isToolCall(call, run)))
-  const { end } = lastOf(tape)
+  const { end } = lastRunOf(tape)
   return {
     tools: calls.map(
       ({
@@ -83,7 +83,7 @@ export function pinsOf(tape: Tape): PinnedRun {
  * @param name of the test, `tests/<name>.test.ts`
  */
 export function makeSavedTest(tape: Tape, name: string): string {
-  const { end, head } = lastOf(tape)
+  const { end, head } = lastRunOf(tape)
   const file = `tests/tapes/${name}.jsonl.gz`
   const title = `${head.agent.id}: ${name}`
   const body = end.status === 'failed' ? failedBody(tape, file) : endedBody(tape, file)
@@ -92,7 +92,7 @@ export function makeSavedTest(tape: Tape, name: string): string {
     "import { test } from 'node:test'",
     "import { replay } from 'agent-host'",
     '',
-    `// Recorded from run ${lastOf(tape).turn.run_id}.`,
+    `// Recorded from run ${lastRunOf(tape).turn.run_id}.`,
     `test(${quote(title)}, async () => {`,
     ...body.map((line) => (line === '' ? '' : `  ${line}`)),
     '})',
@@ -114,7 +114,7 @@ function endedBody(tape: Tape, file: string): string[] {
 }
 
 function failedBody(tape: Tape, file: string): string[] {
-  const { end } = lastOf(tape)
+  const { end } = lastRunOf(tape)
   const failed = findFailedCall(tape)
   const isModel = failed?.line.protocol === 'LLM'
   const live = failed && !isModel ? [failed.line.module] : []
@@ -137,7 +137,7 @@ function failedBody(tape: Tape, file: string): string[] {
 
 /** The last call that failed, unless its caller went on. */
 function findFailedCall(tape: Tape): TapedCall | undefined {
-  const { calls } = lastOf(tape)
+  const { calls } = lastRunOf(tape)
   const outer = calls.filter(({ line }) => line.within === null)
   const last = outer.at(-1)
   const outcome = last?.steps.at(-1)?.read()
@@ -149,10 +149,6 @@ function isToolCall({ line }: TapedCall, { calls }: TapedRun): boolean {
   if (line.method !== 'executeTool' || line.protocol !== 'ToolProvider') return false
   const outer = line.within === null ? undefined : calls[line.within - 1]
   return outer === undefined || outer.line.protocol !== 'ToolProvider'
-}
-
-function lastOf({ runs }: Tape): TapedRun {
-  return runs.at(-1) as TapedRun
 }
 
 function quote(text: string): string {

@@ -165,8 +165,8 @@ function keepBytes(bytes: Uint8Array, keep: KeepBytes): string {
 }
 
 function isMarked(value: object): boolean {
-  const names = Object.keys(value)
-  return names.length === 1 && (names[0] as string).startsWith('$')
+  const [name, ...others] = Object.keys(value)
+  return name?.startsWith('$') === true && others.length === 0
 }
 
 /** Finds kept bytes by their hash. */
@@ -208,7 +208,7 @@ export function decodeValue(json: JsonValue, find: FindBytes): unknown {
     case '$map':
       return new Map(listOf(value).map((pair) => decodeValue(pair, find) as [unknown, unknown]))
     case '$plain':
-      return decodeFields(fieldsOf(value), find)
+      return decodeFields(jsonFields(value), find)
     default:
       throw new Error(`it has a value that a tape cannot hold (${String(value)}).`)
   }
@@ -216,7 +216,7 @@ export function decodeValue(json: JsonValue, find: FindBytes): unknown {
 
 /** Error that {@link encodeError} wrote, to throw. */
 export function decodeError(json: JsonValue, find: FindBytes): unknown {
-  const { name, message, code, fields = {}, cause, thrown } = fieldsOf(json)
+  const { name, message, code, fields = {}, cause, thrown } = jsonFields(json)
   if (thrown !== undefined) return decodeValue(thrown, find)
   const options = cause === undefined ? {} : { cause: decodeError(cause, find) }
   const rest = decodeValue(fields, find) as { suggestions?: readonly string[]; field?: string }
@@ -242,6 +242,6 @@ function listOf(json: JsonValue): readonly JsonValue[] {
   return isList(json) ? json : []
 }
 
-export function fieldsOf(json: JsonValue): { readonly [name: string]: JsonValue } {
+export function jsonFields(json: JsonValue): { readonly [name: string]: JsonValue } {
   return typeof json === 'object' && json !== null && !isList(json) ? json : {}
 }

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { messageOf } from '../errors.ts'
-import { fieldsOf } from '../is-object.ts'
+import { fieldsOf, isObject } from '../is-object.ts'
 import type { Log } from '../protocols/log.ts'
 import type { ModelUsage } from './describe-event.ts'
 
@@ -85,7 +85,7 @@ export class Prices {
 /** @throws Error naming the model, and the shape of a price */
 function readPrices(text: string): PriceTable {
   const table: unknown = parse(text) ?? {}
-  if (typeof table !== 'object' || table === null || Array.isArray(table)) throw new Error(SHAPE)
+  if (!isObject(table)) throw new Error(SHAPE)
   for (const [model, price] of Object.entries(table)) if (!isPrice(price)) throw new Error(`'${model}': ${SHAPE}`)
   return table as PriceTable
 }

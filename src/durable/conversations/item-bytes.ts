@@ -41,9 +41,10 @@ export async function parseItems<Item>(store: RecordStore, turnId: string, text:
   }
   const start = new RegExp(`^${reference}`)
   return JSON.parse(text, (_key, value: unknown) => {
-    const [found, id = ''] = (typeof value === 'string' && start.exec(value)) || []
+    if (typeof value !== 'string') return value
+    const [found = '', id = ''] = start.exec(value) ?? []
     const data = bytes.get(id)
-    return found && data ? new DecodedUrl((value as string).slice(found.length), data) : value
+    return data ? new DecodedUrl(value.slice(found.length), data) : value
   }) as Item[]
 }
 

@@ -27,11 +27,11 @@ export function webSocketTransport(socket: WebSocket, raw: Socket): StreamTransp
 /** @param lines each ends with a line break, and has none in itself */
 function toFrames(lines: string): Buffer {
   const texts = lines.split('\n').slice(0, -1)
-  const lengths = texts.map((text) => Buffer.byteLength(text))
-  const frames = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + headLength(length) + length, 0))
+  const measured = texts.map((text) => ({ text, length: Buffer.byteLength(text) }))
+  const frames = Buffer.allocUnsafe(measured.reduce((sum, { length }) => sum + headLength(length) + length, 0))
   let at = 0
-  for (const [index, text] of texts.entries()) {
-    at = writeHead(frames, at, lengths[index] as number)
+  for (const { text, length } of measured) {
+    at = writeHead(frames, at, length)
     at += frames.write(text, at)
   }
   return frames

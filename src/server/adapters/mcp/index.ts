@@ -56,12 +56,10 @@ export class McpApiAdapter implements Adapter {
     app.setErrorHandler((error: FastifyError, request, reply) => {
       const refusal = statusOfRefusal(error)
       if (refusal !== undefined) return sendJson(reply.code(refusal), failure(null, UNAUTHORIZED, error.message))
-      const detail = DETAILS[error.statusCode ?? 500]
+      const { statusCode = 500 } = error
+      const detail = DETAILS[statusCode]
       if (detail === undefined || error instanceof HostError) return answerError(error, request, reply)
-      return sendJson(
-        reply.code(error.statusCode as number),
-        failure(null, INVALID_REQUEST, `Invalid Request: ${detail}`),
-      )
+      return sendJson(reply.code(statusCode), failure(null, INVALID_REQUEST, `Invalid Request: ${detail}`))
     })
     app.addHook('preClose', async () => (await this.#sdk)?.close())
     app.addHook('onClose', () => this.#tools.close())

@@ -6,7 +6,7 @@ import { toResumableRun } from '../../../host/waiting-run.ts'
 import { findTapedCall } from '../../../tape/find-taped-call.ts'
 import { readTape, type TapedCall } from '../../../tape/read-tape.ts'
 import { type StartedRerun, startRerun } from '../../../tape/rerun.ts'
-import { encodeValue, fieldsOf } from '../../../tape/tape-values.ts'
+import { encodeValue, jsonFields } from '../../../tape/tape-values.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { TracedEvent } from '../../../trace/traced-event.ts'
@@ -113,7 +113,7 @@ function editOf({ arguments: args, result }: RerunRequest, call: TapedCall) {
     throw refuse('result', 'that of a model must be a text')
   }
   return {
-    arguments: args && fieldsOf(encode(args)),
+    arguments: args && jsonFields(encode(args)),
     result: result === undefined ? undefined : encode(result),
   }
 }

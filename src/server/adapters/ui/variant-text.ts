@@ -15,7 +15,7 @@ import {
 import { type ProblemAt, readDefinition } from '../../../definition/definition.ts'
 import { AgentError, type Path, type Position, type Problem } from '../../../definition/problem.ts'
 import { readYaml } from '../../../definition/yaml-source.ts'
-import { fieldsOf } from '../../../is-object.ts'
+import { fieldsOf, isObject } from '../../../is-object.ts'
 import type { VariantChange } from '../../../wire/variant.ts'
 
 /** Changes that were read from a text. */
@@ -73,7 +73,7 @@ function otherChanges({ modules: before, ...rest }: Raw, { modules: after, ...ot
   const found: Path[] = namesOfChanged(rest, others).map((name) => [name])
   if (before.length !== after.length) return [...found, ['modules']]
   const inModules = after.flatMap(({ config: _after, ...entry }, index) => {
-    const { config: _before, ...own } = before[index] as RawModule
+    const { config: _before, ...own } = before[index] ?? {}
     return namesOfChanged(own, entry).map((name): Path => ['modules', index, name])
   })
   return [...found, ...inModules]
@@ -100,16 +100,12 @@ function differences(before: unknown, after: unknown, path: (string | number)[])
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
     return after.flatMap((item, index) => differences(before[index], item, [...path, index]))
   }
-  if (!isFields(before) || !isFields(after)) return [{ path, value: after }]
+  if (!isObject(before) || !isObject(after)) return [{ path, value: after }]
   return namesOfChanged(before, after).flatMap((name) => {
     const [one, other] = [getOwn(before, name), getOwn(after, name)]
     const at = [...path, name]
     return one === undefined || other === undefined ? [{ path: at, value: other }] : differences(one, other, at)
   })
-}
-
-function isFields(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Returns the text of an agent file with changes; all else, comments included, stays as it is written. */

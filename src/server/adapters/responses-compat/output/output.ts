@@ -54,7 +54,7 @@ export class Output {
   readonly #begun: ResponseRecord
   readonly #items: OutputItem[] = []
   /** Places of the own calls that have no result yet, by call id. */
-  readonly #openCalls = new Map<string, number>()
+  readonly #openCalls = new Map<string, { readonly call: McpCall; readonly index: number }>()
   #open: { readonly type: Growing['type']; text: string } | undefined
   /** True once there is a message, or a call that the client has to answer. */
   #hasAnswer = false
@@ -139,8 +139,7 @@ export class Output {
 
   #addCall({ id: callId, name, moduleId, arguments: args }: CallStep['call']): readonly Change[] {
     const closed = this.#close()
-    this.#openCalls.set(callId, this.#items.length)
-    const call = this.#add({
+    const call: McpCall = {
       type: 'mcp_call',
       id: this.#nextId('mcp_call'),
       server_label: moduleId,
@@ -150,17 +149,19 @@ export class Output {
       error: null,
       status: 'in_progress',
       approval_request_id: null,
-    })
-    return [...closed, call]
+    }
+    this.#openCalls.set(callId, { call, index: this.#items.length })
+    return [...closed, this.#add(call)]
   }
 
   /** A call of an earlier response has no place here. */
   #answerCall({ callId, text, isError }: ResultStep['result']): readonly Change[] {
-    const index = this.#openCalls.get(callId)
-    if (index === undefined) return NONE
+    const open = this.#openCalls.get(callId)
+    if (!open) return NONE
+    const { index, call } = open
     this.#openCalls.delete(callId)
     const result = isError ? { error: text, status: 'failed' as const } : { output: text, status: 'completed' as const }
-    const answered: McpCall = { ...(this.#items[index] as McpCall), ...result }
+    const answered: McpCall = { ...call, ...result }
     this.#items[index] = answered
     return [{ answered, index }]
   }

@@ -70,16 +70,20 @@ export class ResponseSocket {
   }
 
   #take(text: string | undefined): void {
+    if (text === undefined) this.#fail(new HostError('REQUEST_INVALID', 'A message must be text'))
+    else this.#queue(text)
+  }
+
+  #queue(text: string): void {
     const problem = this.#findProblem(text)
     if (problem) this.#fail(problem)
     else {
-      this.#waiting.push(text as string)
+      this.#waiting.push(text)
       if (!this.#isBusy) void this.#work()
     }
   }
 
-  #findProblem(text: string | undefined): HostError | undefined {
-    if (text === undefined) return new HostError('REQUEST_INVALID', 'A message must be text')
+  #findProblem(text: string): HostError | undefined {
     const { bodyLimit } = this.#options.options
     const length = this.#waiting.reduce((sum, waiting) => sum + waiting.length, text.length)
     if (this.#waiting.length < MAX_WAITING && length <= bodyLimit) return undefined

@@ -70,8 +70,10 @@ export class ConversationItems {
     if (from === -1) throw unknownCursor('after')
     const found: InputItem[] = []
     let index = from
-    for (let length = 0; index < turnIds.length && found.length <= limit && length <= MAX_PAGE_LENGTH; index++) {
-      const items = inOrder(await itemsOfTurn(this.#options.runs, turnIds[index] as string))
+    for (let length = 0; found.length <= limit && length <= MAX_PAGE_LENGTH; index++) {
+      const turnId = turnIds[index]
+      if (turnId === undefined) break
+      const items = inOrder(await itemsOfTurn(this.#options.runs, turnId))
       const rest = index === from && after !== undefined ? itemsAfter(items, after) : items
       const shown = rest.filter(({ id }) => !removed.has(id))
       found.push(...shown)
