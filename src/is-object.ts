@@ -11,4 +11,10 @@ export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : NONE
 }
 
+/** An object's or a list's own value under a key; undefined where there is none. */
+export function ownValue(parent: unknown, key: string | number): unknown {
+  const isThere = typeof parent === 'object' && parent !== null && Object.hasOwn(parent, key)
+  return isThere ? Reflect.get(parent, key) : undefined
+}
+
 const NONE: Fields = Object.freeze({})

@@ -1,4 +1,4 @@
-import { fieldsOf, isObject } from '../is-object.ts'
+import { isObject, ownValue } from '../is-object.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -27,8 +27,8 @@ function isLost(schema: Schema, reference: string): boolean {
   let part: unknown = schema
   for (const key of reference.slice(2).split('/')) {
     const name = readPart(key)
-    if (typeof part !== 'object' || part === null || !Object.hasOwn(part, name)) return true
-    part = fieldsOf(part)[name]
+    part = ownValue(part, name)
+    if (part === undefined) return true
   }
   return false
 }

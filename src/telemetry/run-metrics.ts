@@ -4,12 +4,12 @@ import type { Usage } from '../protocols/run.ts'
 import { endingOf } from '../run/run-ending.ts'
 import type { RunEnd } from '../run/turn.ts'
 
-const KINDS: Readonly<Record<keyof Usage, string>> = {
-  inputTokens: 'input',
-  outputTokens: 'output',
-  cachedInputTokens: 'cached_input',
-  reasoningTokens: 'reasoning',
-}
+const KINDS: readonly (readonly [keyof Usage, string])[] = [
+  ['inputTokens', 'input'],
+  ['outputTokens', 'output'],
+  ['cachedInputTokens', 'cached_input'],
+  ['reasoningTokens', 'reasoning'],
+]
 /** Seconds: from an agent that only looks something up to one that works for minutes. */
 const DURATIONS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
@@ -52,8 +52,8 @@ export class RunMetrics {
     this.#durations.observe({ agent }, durationMs / 1000)
     // Those of a run that another began are among those of that one.
     if (end.parentRunId !== undefined) return
-    for (const [name, kind] of Object.entries(KINDS)) {
-      const count = usage[name as keyof Usage]
+    for (const [name, kind] of KINDS) {
+      const count = usage[name]
       if (count > 0) this.#tokens.inc({ agent, kind }, count)
     }
   }
@@ -64,7 +64,7 @@ export class RunMetrics {
       if (this.#host.get(agent)) continue
       this.#agents.delete(agent)
       for (const each of labels.values()) this.#runs.remove(each)
-      for (const kind of Object.values(KINDS)) this.#tokens.remove({ agent, kind })
+      for (const [, kind] of KINDS) this.#tokens.remove({ agent, kind })
       this.#durations.remove({ agent })
     }
   }

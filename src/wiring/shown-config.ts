@@ -3,6 +3,7 @@ import { isReference } from '../definition/interpolate.ts'
 import type { Path } from '../definition/problem.ts'
 import { REDACTED } from '../definition/redacted.ts'
 import { schemasAt } from '../definition/schema-problems.ts'
+import { fieldsOf, ownValue } from '../is-object.ts'
 import { isSecretArgument } from './secret-argument.ts'
 
 /** Config of a module for those who look at it, and the places of its secrets. */
@@ -20,7 +21,7 @@ export interface ShownConfig {
  */
 export function shownConfig(schema: TSchema, config: unknown, written: unknown): ShownConfig {
   const secretPaths: Path[] = []
-  return { config: show(config, written, []) as Record<string, unknown>, secretPaths }
+  return { config: fieldsOf(show(config, written, [])), secretPaths }
 
   function hide(source: unknown, path: Path): unknown {
     secretPaths.push(path)
@@ -33,18 +34,13 @@ export function shownConfig(schema: TSchema, config: unknown, written: unknown):
     if (Array.isArray(value)) {
       const areArguments = schemasAt(schema, path).some(({ secret }) => secret === 'arguments')
       return value.map((item, index) => {
-        const written = childOf(source, index)
+        const written = ownValue(source, index)
         const isHidden = areArguments && isSecretArgument(written, value[index - 1])
         return isHidden ? hide(written, [...path, index]) : show(item, written, [...path, index])
       })
     }
     if (typeof value !== 'object' || value === null) return value
     const fields = Object.entries(value)
-    return Object.fromEntries(fields.map(([key, field]) => [key, show(field, childOf(source, key), [...path, key])]))
+    return Object.fromEntries(fields.map(([key, field]) => [key, show(field, ownValue(source, key), [...path, key])]))
   }
-}
-
-function childOf(parent: unknown, key: string | number): unknown {
-  if (typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, key)) return undefined
-  return (parent as Record<string | number, unknown>)[key]
 }

@@ -1,6 +1,6 @@
 import type { Path } from '../definition/problem.ts'
 import { childSchemas, type SchemaNode, withAlternatives } from '../definition/schema-problems.ts'
-import { fieldsOf } from '../is-object.ts'
+import { fieldsOf, ownValue } from '../is-object.ts'
 import type { Module } from '../module/define-module.ts'
 import { LLM } from '../protocols/llm.ts'
 
@@ -51,8 +51,5 @@ function isFreeAt(module: Module, path: Path, { variant, type }: SchemaNode): bo
 
 /** Returns the value at a path; undefined where there is none. */
 export function getAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>((at, key) => {
-    const isHere = typeof at === 'object' && at !== null && Object.hasOwn(at, key)
-    return isHere ? (at as Record<string | number, unknown>)[key] : undefined
-  }, value)
+  return path.reduce(ownValue, value)
 }

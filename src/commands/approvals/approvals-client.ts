@@ -103,7 +103,7 @@ export class ApprovalsClient {
   async #request(path: string, init: Omit<SentRequest, 'headers'> = {}): Promise<unknown> {
     const headers = { ...this.#headers, ...(init.body ? { 'content-type': 'application/json' } : {}) }
     const reply = await this.#send(this.#url + path, { ...init, headers }).catch((cause: unknown) => {
-      const reason = messageOf((cause as Error).cause ?? cause)
+      const reason = messageOf(fieldsOf(cause).cause ?? cause)
       throw new HostError('OPTION_INVALID', `Cannot reach ${this.#url}: ${reason}`, {
         suggestions: ['Start the server: agent-host dev', 'Name another one with --url.'],
         cause,

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { HostError, messageOf } from '../../errors.ts'
+import { fieldsOf } from '../../is-object.ts'
 
 /** Requests to a running server, with errors that name the next step. */
 export class ServerClient {
@@ -30,14 +31,10 @@ export class ServerClient {
     if (init.body) headers['content-type'] = 'application/json'
     return fetch(`${this.#url}${path}`, { ...init, headers }).catch((cause: unknown) => {
       if (init.signal?.aborted) throw cause
-      throw new HostError(
-        'OPTION_INVALID',
-        `Cannot reach ${this.#url}: ${messageOf((cause as Error).cause ?? cause)}`,
-        {
-          suggestions: ['Start the server: agent-host dev', 'Without --url the agents run in this process.'],
-          cause,
-        },
-      )
+      throw new HostError('OPTION_INVALID', `Cannot reach ${this.#url}: ${messageOf(fieldsOf(cause).cause ?? cause)}`, {
+        suggestions: ['Start the server: agent-host dev', 'Without --url the agents run in this process.'],
+        cause,
+      })
     })
   }
 

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import { access, constants, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { messageOf, systemCodeOf } from '../../errors.ts'
+import { fieldsOf } from '../../is-object.ts'
 import { PROVIDERS } from '../../project/providers.ts'
 import { defaultPort, findServer } from '../running-server.ts'
 
@@ -89,8 +91,8 @@ async function reach(url: string): Promise<string | undefined> {
     await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(REACH_TIMEOUT_MS) })
     return undefined
   } catch (error) {
-    const { cause, message } = error as Error & { cause?: { code?: string; message?: string } }
-    return cause?.code ?? cause?.message ?? message
+    const cause = fieldsOf(error).cause ?? error
+    return systemCodeOf(cause) ?? messageOf(cause)
   }
 }
 

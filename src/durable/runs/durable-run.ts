@@ -156,13 +156,13 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   #fail(error: unknown): void {
-    if (!this.#ended && isShutdown(error) && 'owned' in this.#options.origin) void this.#handBack(error)
+    const { origin } = this.#options
+    if (!this.#ended && isShutdown(error) && 'owned' in origin) void this.#handBack(error, origin)
     else this.#endFailed(error)
   }
 
   /** Puts the run back: the server has no time for it. */
-  async #handBack(error: unknown): Promise<void> {
-    const { handBack } = this.#options.origin as BegunRun<Facts, Item>
+  async #handBack(error: unknown, { handBack }: BegunRun<Facts, Item>): Promise<void> {
     this.#ended = true
     if (await handBack().catch(() => false)) return this.#release()
     this.#ended = false

@@ -353,7 +353,8 @@ export class RunStore<Facts, Item> {
       const row = this.#parse(id, text)
       return endOf(row) ? unpackSteps(row) : 'running'
     } catch (error) {
-      return error as HostError
+      if (error instanceof HostError) return error
+      throw error
     }
   }
 
@@ -521,7 +522,8 @@ function tryParseBatches(id: string, entries: readonly string[]): Step[][] | Hos
   try {
     return entries.map((entry) => parseBatch(id, entry))
   } catch (error) {
-    return error as HostError
+    if (error instanceof HostError) return error
+    throw error
   }
 }
 

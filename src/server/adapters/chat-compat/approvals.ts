@@ -36,7 +36,7 @@ export function readDecisions(messages: Messages): Decisions {
   const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
   const decisions = results.filter(isDecision)
   const read = new Map<string, GivenAnswer>()
-  for (const { tool_call_id: id, content } of decisions as (Messages[number] & { tool_call_id: string })[]) {
+  for (const { tool_call_id: id, content } of decisions) {
     if (read.has(id))
       throw new HostError('REQUEST_INVALID', `messages: '${id}' is decided twice`, { field: 'messages' })
     read.set(id, parseDecision(id, content))
@@ -56,8 +56,10 @@ export function withoutApprovals(messages: Messages): Messages {
   })
 }
 
-function isDecision({ tool_call_id: id }: Messages[number]): boolean {
-  return typeof id === 'string' && APPROVAL_ID.test(id)
+type DecisionMessage = Messages[number] & { readonly tool_call_id: string }
+
+function isDecision(message: Messages[number]): message is DecisionMessage {
+  return typeof message.tool_call_id === 'string' && APPROVAL_ID.test(message.tool_call_id)
 }
 
 function hasApproval({ tool_calls: calls }: Messages[number]): boolean {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { HostError } from '../../../errors.ts'
+import { HostError, messageOf } from '../../../errors.ts'
 import { isObject } from '../../../is-object.ts'
 import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../../adapter.ts'
 import { parseJson } from '../../bodies/json-body.ts'
@@ -137,7 +137,7 @@ function readBody(text: string, headers: IncomingHttpHeaders): unknown {
     const body = parseJson(text)
     return isForSdk(headers, body) ? body : withExactId(body, text)
   } catch (error) {
-    return new JsonRpcError(PARSE_ERROR, `Parse error: ${(error as Error).message}`)
+    return new JsonRpcError(PARSE_ERROR, `Parse error: ${messageOf(error)}`)
   }
 }
 

@@ -15,7 +15,7 @@ import {
 import { type ProblemAt, readDefinition } from '../../../definition/definition.ts'
 import { AgentError, type Path, type Position, type Problem } from '../../../definition/problem.ts'
 import { readYaml } from '../../../definition/yaml-source.ts'
-import { fieldsOf, isObject } from '../../../is-object.ts'
+import { isObject, ownValue } from '../../../is-object.ts'
 import type { VariantChange } from '../../../wire/variant.ts'
 
 /** Changes that were read from a text. */
@@ -81,11 +81,7 @@ function otherChanges({ modules: before, ...rest }: Raw, { modules: after, ...ot
 
 function namesOfChanged(before: object, after: object): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
-  return [...names].filter((name) => !isDeepStrictEqual(getOwn(before, name), getOwn(after, name)))
-}
-
-function getOwn(value: object, name: string): unknown {
-  return Object.hasOwn(value, name) ? fieldsOf(value)[name] : undefined
+  return [...names].filter((name) => !isDeepStrictEqual(ownValue(before, name), ownValue(after, name)))
 }
 
 interface Difference {
@@ -102,7 +98,7 @@ function differences(before: unknown, after: unknown, path: (string | number)[])
   }
   if (!isObject(before) || !isObject(after)) return [{ path, value: after }]
   return namesOfChanged(before, after).flatMap((name) => {
-    const [one, other] = [getOwn(before, name), getOwn(after, name)]
+    const [one, other] = [ownValue(before, name), ownValue(after, name)]
     const at = [...path, name]
     return one === undefined || other === undefined ? [{ path: at, value: other }] : differences(one, other, at)
   })
