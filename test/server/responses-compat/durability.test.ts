@@ -74,6 +74,8 @@ describe('durability of responses', () => {
     const stream = await openStream(url, { model: 'talk', input: 'count 20', stream: true })
     await eventually(() => expect(stream.events().length).to.be.greaterThan(4))
     const other = new Database(join(project.dir, 'responses', 'responses.db'))
+    // The stream writes at this very moment.
+    other.exec('PRAGMA busy_timeout = 5000')
     other.exec('BEGIN IMMEDIATE')
     const asked = inject('POST', '', { model: 'talk', input: 'say b' })
     expect(await get(first.id)).to.deep.equal(first)
