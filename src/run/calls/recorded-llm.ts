@@ -7,11 +7,15 @@ import { RUN_WAITS } from '../state/pending-call.ts'
 import type { ModelAnswer, Trail } from '../state/trail.ts'
 import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from './stream-tap.ts'
 
-/** A model that gets the options of the run's client, and whose answers enter the trail of the run. A run that waits asks no model. */
+/** A model that gets the options of the run's client. Around a facade: its events have the request as the model gets it. */
+export function withOptionsOfClient(llm: LLM): LLM {
+  return { generate: (request, run) => llm.generate(withClientOptions(request, run), run) }
+}
+
+/** A model whose answers enter the trail of the run. A run that waits asks no model. */
 export function recordLLM(llm: LLM): LLM {
   return {
-    generate(asked, run) {
-      const request = withClientOptions(asked, run)
+    generate(request, run) {
       if (!(run instanceof AgentRun)) return llm.generate(request, run)
       const { trail } = run.answer
       if (run.waiting.hasBegun) throw RUN_WAITS

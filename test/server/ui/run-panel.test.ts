@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { CLIPBOARD, readClipboard } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
+import { chat } from '../../support/server.ts'
 
 const SEER = `id: seer
 modules:
@@ -76,7 +77,9 @@ describe('the page of a run', function () {
   it('shows the prompt of a model call: roles, tools, parameters, reasoning, tokens, cost, and a command for its vendor', async () => {
     await ui.project.write('agents/seer.yml', SEER)
     await eventually(() => expect(ui.server.host.get('seer')?.id).equal('seer'))
-    const run = await ui.complete('seer', 'Where is my pen?')
+    const payload = chat('seer', 'Where is my pen?', { temperature: 0.3 })
+    const { id } = (await ui.server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload })).json()
+    const run = id.replace('chatcmpl-', '')
     const page = await ui.open(`#/runs/${run}`, { permissions: CLIPBOARD })
     // The last call of a model is selected by itself.
     const panel = page.getByRole('complementary', { name: 'Selected call' })
@@ -96,7 +99,9 @@ describe('the page of a run', function () {
     await panel.getByRole('tab', { name: 'Context' }).click()
     await panel.getByText('1,000,000 of 1,047,576 tokens · 95 % full').waitFor()
     expect(await panel.getByRole('rowheader').allInnerTexts()).deep.equal(['System', 'User', 'Tools offered'])
+    // Of the client: the agent itself names none.
     await panel.getByRole('tab', { name: 'Parameters' }).click()
+    expect(await panel.locator('.json-children').innerText()).match(/^temperature:\s*0\.3$/)
     await panel.getByRole('button', { name: 'Copy as curl' }).click()
     await eventually(async () => expect(await readClipboard(page)).match(/^curl [\s\S]*Where is my pen/))
     await panel.getByRole('link', { name: 'Open in playground' }).click()
