@@ -1,5 +1,5 @@
 import { type CallableAgent, defineModule, type Run, ToolProvider, type ToolResult, Type } from 'agent-host'
-import { checkRules, needOf, Rule, ruleOf } from './lib/approval-rules.ts'
+import { checkRules, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { type ArgumentCheck, makeArgumentCheck } from './lib/check-arguments.ts'
 
 const MESSAGE = Type.Object({ message: Type.String({ minLength: 1, description: 'What to ask the agent.' }) })
@@ -28,6 +28,7 @@ export default defineModule({
     let tools = toTools(latest, prefix, (problem) => {
       throw new Error(problem)
     })
+    const needOfCalls = (name: string) => needOf(ruleOf(approval, name) ?? 'never')
     const listTools = () => {
       const listed = list()
       // Agents that come later stop no run.
@@ -36,7 +37,10 @@ export default defineModule({
       return tools
     }
     return {
-      listTools: () => listTools().map(({ check: _, agent: __, ...definition }) => definition),
+      listTools: () =>
+        listTools().map(({ check: _, agent: __, ...definition }) =>
+          withApproval(definition, needOfCalls(definition.name)),
+        ),
       async executeTool(name, args, run) {
         const tool = listTools().find((each) => each.name === name)
         if (!tool) {
@@ -46,7 +50,7 @@ export default defineModule({
         run.signal.throwIfAborted()
         return call(tool, args, run)
       },
-      needsApproval: (name) => needOf(ruleOf(approval, name) ?? 'never'),
+      needsApproval: needOfCalls,
     }
   },
 })

@@ -1,5 +1,5 @@
 import { defineModule, ToolProvider, Type } from 'agent-host'
-import { checkRules, needOf, Rule, ruleOf } from './lib/approval-rules.ts'
+import { checkRules, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { loadCodeTools } from './lib/code-tools.ts'
 import type { LocalTool } from './lib/local-tool.ts'
 import { PythonTools } from './lib/python-tools.ts'
@@ -43,7 +43,10 @@ export default defineModule({
         groups.push(file.endsWith('.py') ? await python.load(file) : await loadCodeTools(file, config.timeout, context))
       }
       const tools = byName(groups.flat(), config)
-      const definitions = [...tools.values()].map(({ definition }) => definition)
+      const definitions = [...tools.values()].map(({ definition, approval }) => {
+        const rule = ruleOf(config.approval, definition.name)
+        return withApproval(definition, rule === undefined ? approval : needOf(rule))
+      })
       return {
         listTools: () => definitions,
         async executeTool(name, args, run) {

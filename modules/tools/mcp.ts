@@ -1,5 +1,5 @@
-import { defineModule, Storage, ToolProvider, Type } from 'agent-host'
-import { checkRules, Rule as LocalRule, needOf, ruleOf } from './lib/approval-rules.ts'
+import { defineModule, type Run, Storage, ToolProvider, Type } from 'agent-host'
+import { checkRules, Rule as LocalRule, needOf, ruleOf, withApproval } from './lib/approval-rules.ts'
 
 const Rule = Type.Union([Type.Literal('destructive'), ...LocalRule.anyOf])
 
@@ -89,13 +89,18 @@ export default defineModule({
     const { McpServers } = await import('./lib/mcp-servers.ts')
     const servers = new McpServers(config.servers, context, storage)
     await servers.connect(config.connect_timeout)
+    const needOfCalls = (name: string, run: Run) => {
+      const rule = ruleOf(config.approval, name) ?? 'never'
+      return rule === 'destructive' ? servers.isDestructive(name, run) : needOf(rule)
+    }
     return {
-      listTools: (run) => servers.listTools(run),
-      executeTool: (name, args, run) => servers.executeTool(name, args, run),
-      needsApproval(name, _args, run) {
-        const rule = ruleOf(config.approval, name) ?? 'never'
-        return rule === 'destructive' ? servers.isDestructive(name, run) : needOf(rule)
+      async listTools(run) {
+        const definitions = await servers.listTools(run)
+        const needs = await Promise.all(definitions.map(({ name }) => needOfCalls(name, run)))
+        return definitions.map((definition, index) => withApproval(definition, needs[index] ?? false))
       },
+      executeTool: (name, args, run) => servers.executeTool(name, args, run),
+      needsApproval: (name, _args, run) => needOfCalls(name, run),
       [Symbol.asyncDispose]: () => servers.close(),
     }
   },

@@ -1,5 +1,5 @@
 import { defineModule, messageOf, ToolProvider, Type } from 'agent-host'
-import { checkRules, fits, needOf, Rule, ruleOf } from './lib/approval-rules.ts'
+import { checkRules, fits, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { makeArgumentCheck } from './lib/check-arguments.ts'
 import { hostOf, makeGuardedFetch } from './lib/guarded-fetch.ts'
 import { readAnswer } from './lib/openapi-answer.ts'
@@ -73,7 +73,13 @@ export default defineModule({
         }),
       )
       warnOfSecrets(chosen, security, context.log.warn)
-      const definitions = chosen.map(([name, { description, schema }]) => ({ name, description, parameters: schema }))
+      const needOfCalls = (name: string, method: string | undefined) => {
+        const rule = ruleOf(config.approval, name)
+        return rule === undefined ? method !== 'GET' : needOf(rule)
+      }
+      const definitions = chosen.map(([name, { description, schema, method }]) =>
+        withApproval({ name, description, parameters: schema }, needOfCalls(name, method)),
+      )
       return {
         listTools: () => definitions,
         async executeTool(name, args, run) {
@@ -94,10 +100,7 @@ export default defineModule({
             return { text: `${operation.method} ${origin}${operation.path} failed: ${messageOf(error)}`, isError: true }
           }
         },
-        needsApproval(name) {
-          const rule = ruleOf(config.approval, name)
-          return rule === undefined ? tools.get(name)?.operation.method !== 'GET' : needOf(rule)
-        },
+        needsApproval: (name) => needOfCalls(name, tools.get(name)?.operation.method),
         [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
       }
     } catch (error) {

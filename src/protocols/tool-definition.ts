@@ -24,4 +24,6 @@ export interface ToolDefinition {
   readonly client?: ClientTool
   /** True when its provider, which is not trusted, describes it otherwise than at first. Models are not shown it. */
   readonly isChanged?: boolean
+  /** Calls that wait for a person: all, or those that a rule picks by their arguments. Left out: none, or not known. Models are not shown it. */
+  readonly approval?: 'always' | 'sometimes'
 }

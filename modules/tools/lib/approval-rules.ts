@@ -1,4 +1,4 @@
-import { type ApprovalNeed, ApprovalPolicy, type ModuleContext, Type } from 'agent-host'
+import { type ApprovalNeed, ApprovalPolicy, type ModuleContext, type ToolDefinition, Type } from 'agent-host'
 
 /** `always`, `never`, or the id of a module that decides. */
 export const Rule = Type.Union([Type.Literal('always'), Type.Literal('never'), Type.String({ minLength: 1 })])
@@ -14,6 +14,12 @@ export function ruleOf(approval: Approval | undefined, tool: string): string | u
 
 export function needOf(rule: string): ApprovalNeed {
   return rule === 'always' || rule === 'never' ? rule === 'always' : { policy: rule }
+}
+
+/** Says in a definition which of its calls need a person. @param need of all calls; `by-arguments` where it differs */
+export function withApproval(definition: ToolDefinition, need: ApprovalNeed | 'by-arguments'): ToolDefinition {
+  if (need === false) return definition
+  return { ...definition, approval: need === true ? 'always' : 'sometimes' }
 }
 
 /**

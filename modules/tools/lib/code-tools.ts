@@ -33,6 +33,7 @@ function makeTool(name: string, tool: Tool, file: string, timeout: number): Loca
   return {
     file,
     definition: { name, description: tool.description, parameters: { ...tool.parameters } },
+    approval: typeof tool.needsApproval === 'function' ? 'by-arguments' : (tool.needsApproval ?? false),
     needsApproval: (args, run) => needsApproval(tool, check, args, run),
     execute: async (args, run) => execute(name, tool, check(args), timeout, run),
   }

@@ -5,6 +5,8 @@ export interface LocalTool {
   readonly definition: ToolDefinition
   /** The file that it comes from, as the config names it. */
   readonly file: string
+  /** Need of all its calls, where they are alike. */
+  readonly approval: boolean | 'by-arguments'
   /** Approval rule of the file; a config takes precedence. */
   needsApproval(args: Readonly<Record<string, unknown>>, run: Run): boolean | Promise<boolean>
   execute(args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult>

@@ -53,6 +53,7 @@ export class PythonTools {
     return tools.map(({ needs_approval, ...definition }) => ({
       definition,
       file,
+      approval: needs_approval,
       needsApproval: () => needs_approval,
       execute: (args, run) => this.#execute(path, definition.name, args, run),
     }))

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { AgentHost } from 'agent-host'
+import { AgentHost, type ToolDefinition } from 'agent-host'
 import { expect } from 'chai'
 import { ruleOf } from '../../../modules/tools/lib/approval-rules.ts'
 import { itWith } from '../../support/it-with.ts'
@@ -67,7 +67,37 @@ async function calling(tools: { config: object }, config: object, name: string, 
   }
 }
 
+/** Marks in the definitions that tools/local gives, by name. */
+async function listed(config: object): Promise<Record<string, unknown>> {
+  const { dir } = await makeProject({ 'tools/a.ts': TS, 'modules/limits.ts': LIMITS })
+  const host = new AgentHost({ projectDir: dir })
+  try {
+    const modules = [
+      { id: 'llm', module: 'llm/mock', config: { replies: ['done'] } },
+      { ...TYPESCRIPT, config: { ...TYPESCRIPT.config, ...config } },
+      { id: 'limits', module: 'limits' },
+      { id: 'loop', module: 'orchestrator/tool-loop' },
+    ]
+    await host.register({ id: 'careful', modules })
+    const tools: ToolDefinition[] = []
+    host.onEvent(({ event_type, method_name, result }) => {
+      if (event_type === 'result' && method_name === 'listTools') tools.push(...(result as ToolDefinition[]))
+    })
+    await host.run('careful', 'go')
+    return Object.fromEntries(tools.map(({ name, approval }) => [name, approval]))
+  } finally {
+    await host.close(0)
+  }
+}
+
 describe('approvals of tools', () => {
+  it('are marked in the definitions: all calls, some of them, or none', async () => {
+    expect(await listed({})).deep.equal({ pay: 'sometimes', look: undefined, choose: undefined })
+    const approval = { look: 'always', pay: 'limits', '*': 'never' }
+    expect(await listed({ approval })).deep.equal({ pay: 'sometimes', look: 'always', choose: undefined })
+    expect(await listed({ approval: 'never' })).deep.equal({ pay: undefined, look: undefined, choose: undefined })
+  })
+
   it('the first matching glob decides', () => {
     const rules = { 'get_*': 'never', '*': 'always' } as const
     expect(['get_x', 'forget_x', 'get.x'].map((name) => ruleOf(rules, name))).to.deep.equal([
