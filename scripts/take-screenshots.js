@@ -80,7 +80,7 @@ async function ask(model, input) {
   const response = await fetch(`${url}/compat/responses`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model, input }),
+    body: JSON.stringify({ model, input, user: 'maria' }),
   })
   const { id = '' } = await response.json()
   return id.replace('resp_', '')
@@ -109,12 +109,14 @@ function screensOf(runs) {
     history: ['#/agents/support?view=history'],
     'play-first': ['#/play/support'],
     play: ['#/play/support', converse],
+    'play-change': ['#/play/support', change],
     'play-upload': ['#/play/eye', attach],
     'play-compare': ['#/play/support?beside=support-small', converse],
     'play-approval': ['#/play/careful-shop', converse],
     runs: ['#/runs'],
     'runs-filtered': ['#/runs?agent=support&status=completed&range=24h'],
     'runs-none': ['#/runs?agent=support&status=interrupted'],
+    'run-graph': [`#/runs/${runs.support}?view=graph`],
     run: [`#/runs/${runs.support}`],
     'run-model': [
       `#/runs/${runs.support}`,
@@ -217,6 +219,14 @@ async function converse(page) {
   await page.getByRole('link', { name: 'View the run' }).first().waitFor()
   await page.getByRole('button', { name: 'Send' }).waitFor()
   await page.waitForTimeout(1200)
+}
+
+/** Changes the prompt, and compares. */
+async function change(page) {
+  await converse(page)
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  await page.getByLabel('system prompt').fill('You are a terse assistant. Answer in one sentence.')
+  await page.getByText('edited').waitFor()
 }
 
 async function attach(page) {

@@ -8,7 +8,7 @@ import type { Log } from '../protocols/log.ts'
 import type { AgentHost, RegisterOptions } from './host.ts'
 import { listAgentFiles } from './list-agent-files.ts'
 import { Listeners } from './listeners.ts'
-import { type FileChange, LoadHistory } from './load-history.ts'
+import { type FileChange, LoadHistory, type ReplacedVersion } from './load-history.ts'
 import { type AgentText, readAgentText, readClaim } from './read-agent-file.ts'
 
 /** One agent file as it was last read. */
@@ -260,6 +260,7 @@ export class AgentFolder {
     try {
       const place = servedId !== id && vacatedIds.delete(id) ? id : servedId
       const source = file.source ?? readDefinition(file.text, file.name)
+      const replaced = this.#versionInService(place)
       await this.#put(place, source, { file: file.name, signal })
       const served = {
         source: undefined,
@@ -271,7 +272,7 @@ export class AgentFolder {
       }
       Object.assign(file, served)
       const change: FileChange = { file: file.name, kind: servedId === undefined ? 'registered' : 'reloaded', id }
-      this.history.add(change)
+      this.history.add(change, replaced && { replaced })
       return servedId === undefined || servedId === id
         ? [change]
         : [change, ...(await this.#reassignId(servedId, patienceMs))]
@@ -281,6 +282,15 @@ export class AgentFolder {
       if (isRetry && error instanceof AgentError && isDeepStrictEqual(error.problems, file.problems)) return []
       return [this.#rejectFailed(file, error)]
     }
+  }
+
+  /** The version that is about to be replaced; undefined for an id that no file serves. */
+  #versionInService(id: string | undefined): ReplacedVersion | undefined {
+    const info = id === undefined ? undefined : this.#host.get(id)
+    const text = info && this.sourceOf(info.id)
+    if (!info || text === undefined) return undefined
+    const modules = this.#host.describe(info.id)?.modules ?? []
+    return { version: info.version, text, secretPaths: modules.flatMap(({ secretPaths }) => secretPaths) }
   }
 
   /** @param place the id in service to put it in the place of, if that is still there */
@@ -321,7 +331,7 @@ export class AgentFolder {
     const stays = file.servedId === undefined ? '' : `\n  The last good version of '${file.servedId}' stays in service.`
     this.#log.warn(text + stays)
     const change: FileChange = { file: file.name, kind: 'rejected', ...named(file.servedId) }
-    this.history.add(change, problems)
+    this.history.add(change, { problems })
     return change
   }
 }

@@ -1,4 +1,4 @@
-import type { Problem } from '../definition/problem.ts'
+import type { Path, Problem } from '../definition/problem.ts'
 
 /** Outcome of a changed agent file. */
 export interface FileChange {
@@ -9,12 +9,23 @@ export interface FileChange {
   readonly id?: string
 }
 
+/** Version of an agent that another one replaced. */
+export interface ReplacedVersion {
+  /** See `AgentInfo`. */
+  readonly version: string
+  readonly text: string
+  /** Places of secrets, from the root of the text. */
+  readonly secretPaths: readonly Path[]
+}
+
 /** A load as it is remembered. */
 export interface LoadRecord extends FileChange {
   /** Unix time in seconds. */
   readonly time: number
   /** Why the file was rejected. */
   readonly problems: readonly Problem[]
+  /** What the load replaced; absent where nothing was in service under the id. */
+  readonly replaced?: ReplacedVersion
 }
 
 /** Loads that are remembered, of all files together. */
@@ -30,8 +41,8 @@ export class LoadHistory {
     return this.#records
   }
 
-  add(change: FileChange, problems: readonly Problem[] = []): void {
-    this.#records.push({ ...change, time: Date.now() / 1000, problems })
+  add(change: FileChange, { problems = [], ...more }: Partial<Pick<LoadRecord, 'problems' | 'replaced'>> = {}): void {
+    this.#records.push({ ...change, time: Date.now() / 1000, problems, ...more })
     if (this.#records.length > MAX_LOADS) this.#records.shift()
     for (const listener of this.#listeners) listener()
   }

@@ -38,6 +38,7 @@ export function toEndEvent(end: RunEnd): TracedEvent {
     exception: null,
     run_id: runId,
     tenant,
+    user: null,
     parent_call_id: null,
     entry_point: entryPoint,
     agent_version: null,

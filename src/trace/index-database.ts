@@ -2,11 +2,11 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import Database from 'libsql'
 
 /** Version of the tables below: an index of another version is rebuilt from the files. */
-const VERSION = 14
+const VERSION = 15
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (
-  change INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, tenant TEXT NOT NULL, entry_point TEXT NOT NULL,
+  change INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, tenant TEXT NOT NULL, user TEXT, entry_point TEXT NOT NULL,
   server TEXT NOT NULL, agent_version TEXT, status TEXT NOT NULL, incomplete TEXT, variant TEXT, continues TEXT, continued_by TEXT, replays TEXT, replays_from INTEGER, eval_case TEXT, parent_run_id TEXT, parent_run_call_id TEXT,
   started_at REAL NOT NULL, duration_ms REAL, first_text_ms REAL,
   calls INTEGER NOT NULL, results INTEGER NOT NULL, errors INTEGER NOT NULL, events INTEGER NOT NULL,

@@ -25,6 +25,8 @@ export interface RunSummary {
   agent_id: string
   /** '' for a run that belongs to none. */
   tenant: string
+  /** Beginning of the name by which its client calls its user; null where it names none. */
+  user: string | null
   entry_point: string
   /** Name of the server that ran it; empty in traces that name none. */
   server: string
@@ -122,6 +124,7 @@ export class RunBuilder {
     {
       agent_id,
       tenant = '',
+      user,
       entry_point,
       server = '',
       agent_version,
@@ -138,6 +141,7 @@ export class RunBuilder {
       run_id: runId,
       agent_id,
       tenant,
+      user: user ? shorten(user) : null,
       entry_point: entry_point ?? '',
       server,
       agent_version: agent_version ?? null,

@@ -4,10 +4,10 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, replays, replays_from, eval_case, parent_run_id, parent_run_call_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
+const SUMMARY = `run_id, agent_id, tenant, user, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, replays, replays_from, eval_case, parent_run_id, parent_run_call_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 /** The runs below one, and the models that these asked. */
-const LISTED = `${SUMMARY}, (SELECT count(*) FROM runs AS child WHERE child.parent_run_id = runs.run_id) AS children,
+const LISTED = `${SUMMARY}, tools, (SELECT count(*) FROM runs AS child WHERE child.parent_run_id = runs.run_id) AS children,
   (WITH RECURSIVE below (id, models) AS (
      SELECT child.run_id, child.models FROM runs AS child WHERE child.parent_run_id = runs.run_id
      UNION ALL SELECT child.run_id, child.models FROM runs AS child JOIN below ON child.parent_run_id = below.id)
@@ -18,16 +18,26 @@ const REMOTE = 0
 /** Remote runs at most; the oldest are forgotten. */
 const MAX_REMOTE = 10_000
 
-/** A run with what the runs below it add. */
+/** Calls of one tool in a run. */
+export interface RunTool {
+  readonly name: string
+  /** Those that have ended. */
+  readonly calls: number
+  readonly errors: number
+}
+
+/** A run with its tools, and what the runs below it add. */
 export interface ListedRun extends RunSummary {
   /** Number of the runs that it began. */
   readonly children: number
+  /** In the order of their first use. */
+  readonly tools: readonly RunTool[]
 }
 
 export type ChangedRun = ListedRun & { change: number }
 /** A summary as its row has it. */
 type SummaryRow = Omit<RunSummary, 'models'> & { readonly models: string }
-type ListedRow = SummaryRow & { readonly children: number; readonly models_below: string }
+type ListedRow = SummaryRow & { readonly tools: string; readonly children: number; readonly models_below: string }
 
 /** Columns that runs can be sorted by. */
 const SORT_COLUMNS: Readonly<Record<RunSort, string>> = {
@@ -47,7 +57,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 34 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 35 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -249,12 +259,17 @@ function readSummary(row: SummaryRow): RunSummary {
   return { ...row, models: readModels(row.models) }
 }
 
-function readListed({ models_below: below, ...row }: ListedRow): ListedRun {
-  const listed = { ...readSummary(row), children: row.children }
+function readListed({ models_below: below, tools, ...row }: ListedRow): ListedRun {
+  const listed = { ...readSummary(row), children: row.children, tools: readTools(tools) }
   for (const models of JSON.parse(below) as ModelUsage[][]) {
     for (const usage of models) listed.models = addModelUsage(listed.models, usage)
   }
   return listed
+}
+
+function readTools(tools: string): RunTool[] {
+  const byName = JSON.parse(tools) as RunRecord['tools']
+  return Object.entries(byName).map(([name, { calls, errors }]) => ({ name, calls, errors }))
 }
 
 function readModels(models: string): RunSummary['models'] {
@@ -268,6 +283,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.run_id,
     summary.agent_id,
     summary.tenant,
+    summary.user ?? null,
     summary.entry_point,
     summary.server,
     summary.agent_version,

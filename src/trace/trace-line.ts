@@ -37,7 +37,7 @@ export class TraceLineWriter {
     const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
     const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
     const origin = isBeginning(event)
-      ? `${this.#server}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}${writeReplays(event)}${writeParent(event)}${writeCase(event)}`
+      ? `${this.#server}${writeUser(event)}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}${writeReplays(event)}${writeParent(event)}${writeCase(event)}`
       : ''
     return this.#redact(`${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`)
   }
@@ -82,6 +82,10 @@ export class TraceLineWriter {
   #payload(value: unknown): string {
     return value === null ? 'null' : writePayload(value, this.#redact)
   }
+}
+
+function writeUser({ user }: TracedEvent): string {
+  return user ? `"user":${quote(user)},` : ''
 }
 
 function writeVersion({ agent_version: version }: TracedEvent): string {

@@ -47,6 +47,7 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     exception: null,
     run_id: 'r',
     tenant: '',
+    user: null,
     variant: null,
     continues: null,
     origin: null,

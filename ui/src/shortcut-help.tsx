@@ -2,19 +2,19 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useShortcuts } from './keyboard.ts'
 import { go, href } from './router.ts'
 
-const KEYS: readonly (readonly [keys: string, what: string])[] = [
-  ['Ctrl K', 'Go to an agent, a run, a thread or a screen'],
-  ['/', 'Search or filter'],
-  ['g a g r', 'Go to the agents, to the runs; g p, g m: playground, metrics'],
-  ['↑ ↓ j k', 'Move in a list, a tree or a diagram'],
-  ['← →', 'Close and open a row of the tree'],
-  ['Enter', 'Open; send a message'],
-  ['Esc', 'Close the panel'],
-  ['[ ]', 'Previous and next run'],
-  ['a e r', 'Approve, edit or reject what waits'],
-  ['x', 'Choose runs to compare, or what waits, to decide several at once'],
-  ['n p', 'Next and previous difference of two runs'],
-  ['?', 'These keys'],
+const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
+  [['Ctrl K'], 'Go to an agent, a run, a thread or a screen'],
+  [['g a', 'g r', 'g p', 'g m'], 'Agents, runs, playground, metrics'],
+  [['/'], 'Search or filter'],
+  [['↑', '↓', 'j', 'k'], 'Move in a list, a tree or a diagram'],
+  [['←', '→'], 'Close and open a row of the tree'],
+  [['Enter'], 'Open; send a message'],
+  [['Esc'], 'Close the panel'],
+  [['[', ']'], 'Previous and next run'],
+  [['a', 'e', 'r'], 'Approve, edit or reject what waits'],
+  [['x'], 'Choose runs to compare, or what waits, to decide several at once'],
+  [['n', 'p'], 'Next and previous difference of two runs'],
+  [['?'], 'These keys'],
 ]
 
 /** The keys of the page: `?` shows them. */
@@ -37,9 +37,11 @@ export function ShortcutHelp() {
       <h2>Keys</h2>
       <dl class="keys">
         {KEYS.map(([keys, what]) => (
-          <div key={keys}>
+          <div key={what}>
             <dt>
-              <kbd>{keys}</kbd>
+              {keys.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
             </dt>
             <dd>{what}</dd>
           </div>

@@ -24,11 +24,18 @@ export function describeWaiting(status: RunStatus | undefined): string {
 
 /** Tokens of a model with their cost in US dollars; null where the price is not known. */
 export type ModelUsage = Usage & { readonly cost: number | null }
+/** Calls of one tool in a run. */
+export interface RunTool {
+  readonly name: string
+  readonly calls: number
+  readonly errors: number
+}
+
 interface Priced {
   readonly models: readonly ModelUsage[]
   readonly cost: number | null
 }
-export type RunSummary = Omit<Run, 'events' | 'models' | 'results'> & Priced
+export type RunSummary = Omit<Run, 'events' | 'models' | 'results'> & Priced & { readonly tools: readonly RunTool[] }
 export type Numbers = Omit<MetricsRow, 'models'> & Priced
 export type EventSummary = TraceStep
 
@@ -69,7 +76,7 @@ export interface ServerInfo {
 }
 
 const USAGE_FIELDS = 'model input_tokens output_tokens cached_input_tokens reasoning_tokens cost'
-export const RUN_FIELDS = `run_id agent_id entry_point server agent_version variant status incomplete continues continued_by replays replays_from parent_run_id parent_run_call_id children started_at duration_ms first_text_ms calls errors input output error
+export const RUN_FIELDS = `run_id agent_id user entry_point server agent_version variant status incomplete continues continued_by replays replays_from parent_run_id parent_run_call_id children started_at duration_ms first_text_ms calls errors tools { name calls errors } input output error
   input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const PROBLEM_FIELDS = 'file line column message suggestions'
 export const NUMBER_FIELDS = `count errors incomplete p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`

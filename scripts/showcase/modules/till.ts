@@ -8,7 +8,12 @@ export default defineModule({
   provides: [ToolProvider],
   create: () => ({
     listTools: () => [
-      { name: 'pay', description: 'Pays somebody.', parameters: { type: 'object', properties, required: ['amount'] } },
+      {
+        name: 'pay',
+        description: 'Pays somebody.',
+        parameters: { type: 'object', properties, required: ['amount'] },
+        approval: 'always' as const,
+      },
     ],
     needsApproval: () => true,
     executeTool: async (_name, args) => ({ text: `Paid ${args.amount} to ${args.to}.` }),

@@ -34,6 +34,8 @@ export interface AgentEvent {
   readonly run_id: string | null
   /** Of the run; '' for one that belongs to no tenant, and outside of a run. */
   readonly tenant: string
+  /** The user that the client of the run names; null where it names none, and outside of a run. */
+  readonly user: string | null
   readonly parent_call_id: string | null
   readonly entry_point: string | null
   /** Version of the agent, see `AgentInfo`; null outside of a run. */

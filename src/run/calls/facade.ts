@@ -215,6 +215,7 @@ class ObservedCall {
       exception: null,
       run_id: this.run?.id ?? null,
       tenant: this.run?.tenant ?? '',
+      user: this.run?.user ?? null,
       parent_call_id: this.#parentCallId,
       entry_point: this.run?.entryPoint ?? null,
       agent_version: this.run?.agentVersion ?? null,

@@ -4,6 +4,16 @@ import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
 import { askKeeper } from '../../support/keeper.ts'
 
+const TILL = `import { defineTool, Type } from 'agent-host'
+const parameters = Type.Object({})
+export const count = defineTool({ description: 'Counts.', parameters, execute: () => '40' })
+export const pay = defineTool({ description: 'Pays.', parameters, needsApproval: true, execute: () => 'paid' })`
+const TILL_AGENT = `id: till
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [{ tool_calls: [{ name: count, arguments: {} }] }, Forty.] } }
+  - { id: tools, module: tools/local, config: { files: [tools/till.ts] } }
+  - { id: loop, module: orchestrator/tool-loop }`
+
 describe('agents in the debug UI', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
@@ -24,6 +34,21 @@ describe('agents in the debug UI', function () {
     await conversation.getByRole('button', { name: 'Read' }).click()
     await conversation.getByText('I will remember that.').waitFor()
     await conversation.getByText('conversation_id').waitFor()
+  })
+
+  it('marks tools that need an approval, with their calls', async () => {
+    await ui.project.write('tools/till.ts', TILL)
+    await ui.project.write('agents/till.yml', TILL_AGENT)
+    await ui.server.agents.scan()
+    await eventually(() => expect(ui.server.host.get('till')?.id).equal('till'))
+    await ui.complete('till', 'how much?')
+    const page = await ui.open('#/agents/till?view=tools')
+    const tools = page.locator('.tool')
+    await tools.getByText('needs approval').waitFor()
+    const texts = (await tools.allInnerTexts()).map((text) =>
+      text.replace(/\s+/g, ' ').replace(/\d+(\.\d+)? ms/, 'n ms'),
+    )
+    expect(texts).deep.equal(['count Counts. 1 call p95 n ms', 'pay Pays. needs approval'])
   })
 
   it('clears the traces of an agent after a confirmation', async () => {
@@ -62,6 +87,31 @@ describe('agents in the debug UI', function () {
     expect(await page.locator('.card').count()).equal(0)
     await row.getByRole('link', { name: '1', exact: true }).click()
     await see(page, 'hello')
+  })
+
+  it('shows what a new version changed, and links each to its runs', async () => {
+    await ui.complete('echo', 'to the old one')
+    const file = 'agents/echo.yml'
+    await ui.project.write(file, 'id: echo\ndescription: Says it twice\nmodules: [{ id: main, module: echo }]')
+    await ui.server.agents.scan()
+    await ui.project.write(file, 'id: echo\nmodules: [{ id: main, module: ecco }]')
+    await ui.server.agents.scan()
+    const page = await ui.open('#/agents/echo?view=history')
+    const loads = page.locator('.loads > li')
+    await loads.nth(0).getByText('rejected').waitFor()
+    await loads.nth(1).getByText('2 changed lines').click()
+    expect(await loads.nth(1).locator('.diff-line').allInnerTexts()).deep.equal([
+      ' id: echo',
+      '−description: Says it again',
+      '+description: Says it twice',
+      ' modules: [{ id: main, module: echo }]',
+    ])
+    await loads
+      .nth(2)
+      .getByRole('link', { name: /^runs of version/ })
+      .click()
+    await see(page, 'to the old one')
+    expect(page.url()).contain('&version=')
   })
 
   it('opens project files in the editor, and highlights the definition', async () => {

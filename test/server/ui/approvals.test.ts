@@ -21,8 +21,8 @@ describe('the inbox of the debug UI', function () {
     await ui.server.agents.scan()
   })
 
-  async function askAgent(model: string): Promise<string> {
-    const payload = { model, input: 'please' }
+  async function askAgent(model: string, more: object = {}): Promise<string> {
+    const payload = { model, input: 'please', ...more }
     return (await ui.server.app.inject({ method: 'POST', url: '/compat/responses', payload })).json().id
   }
 
@@ -61,11 +61,18 @@ describe('the inbox of the debug UI', function () {
   })
 
   it('tells what led to a call: the question of the user, and the arguments', async () => {
-    await askAgent('shop')
+    const shown = async (id: string, asker: string) => {
+      const row = page.locator('li', { has: page.locator(`a[href="#/runs/${id.replace('resp_', '')}"]`) })
+      const pay = row.filter({ hasText: 'May shop call pay?' })
+      await pay.getByText(asker, { exact: true }).waitFor()
+      expect(await pay.getByRole('definition').allInnerTexts()).deep.equal(['please', '40', 'Ann'])
+    }
+    const ids = [await askAgent('shop'), await askAgent('shop', { user: 'ann' })] as const
     const page = await ui.open('#/approvals')
-    const row = page.getByRole('listitem').filter({ hasText: 'May shop call pay?' })
-    await row.getByText('Asked by the user').waitFor()
-    expect(await row.getByRole('definition').allInnerTexts()).deep.equal(['please', '40', 'Ann'])
+    await shown(ids[0], 'Asked by the user')
+    await shown(ids[1], 'Asked by ann')
+    await page.goto(`${ui.url}/#/runs/${ids[1].replace('resp_', '')}`)
+    await page.locator('.run-head').getByText('user ann').waitFor()
   })
 
   it('hears of decisions over the live stream, and polls nothing', async () => {

@@ -42,6 +42,16 @@ modules:
   - { id: loop, module: orchestrator/tool-loop }`,
 }
 
+/** Agent with the versions of its file. */
+interface History {
+  readonly version: string
+  readonly loads: readonly {
+    readonly kind: string
+    readonly version: string | null
+    readonly definition: string | null
+  }[]
+}
+
 describe('GraphQL of the debug UI', () => {
   const complete = (server: Awaited<ReturnType<typeof makeServer>>, model: string, text = 'hi') =>
     server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat(model, text) })
@@ -406,6 +416,20 @@ modules:
     expect(data.agent_config.definition).contain(
       'args: &args [--root, here, --token, [redacted], [redacted], "${UI_TEST_KEY:-none}"]',
     )
+    // Nor does an earlier version, whose secrets stand elsewhere.
+    await server.project.write(
+      'agents/mcp.yml',
+      'id: mcp\ndescription: Has none\nmodules: [{ id: llm, module: llm/mock, config: { replies: [ok] } }, { id: loop, module: orchestrator/tool-loop }]',
+    )
+    await server.agents.scan()
+    const history = '{ agent_config(agent_id: "mcp") { version loads { kind version definition } } }'
+    const { agent_config: agent } = await ask<{ agent_config: History }>(server, history)
+    expect(agent.loads.map(({ kind }) => kind)).deep.equal(['reloaded', 'registered'])
+    expect(agent.loads[0]).include({ version: agent.version })
+    expect(agent.loads[1]?.definition).equal(data.agent_config.definition)
+    expect(agent.loads[1]?.version)
+      .match(/^[0-9a-f]{64}$/)
+      .and.not.equal(agent.version)
   })
 
   it('shows no keys from flags', async () => {
@@ -420,17 +444,17 @@ modules:
 
   it('tells pages of other sites that something happened, without content', async () => {
     const server = await makeServer({ debug: true }, SECRETIVE)
-    await complete(server, 'echo', 'private words')
-    const query = `{ runs { runs { agent_id input output events { events { method_name arguments result exception } } } }
-      agent_config(agent_id: "echo") { definition modules { id config } } }`
+    await server.host.run('echo', 'private words', { user: 'private words of ann' })
+    const query = `{ runs { runs { agent_id user input output events { events { method_name arguments result exception } } } }
+      agent_config(agent_id: "echo") { definition modules { id config } loads { definition } } }`
     const data = await ask(server, query, undefined, { 'sec-fetch-site': 'cross-site' })
     expect(JSON.stringify(data)).not.contain('private words')
     expect(data)
       .property('agent_config')
-      .deep.equal({ definition: null, modules: [{ id: 'main', config: null }] })
+      .deep.equal({ definition: null, modules: [{ id: 'main', config: null }], loads: [{ definition: null }] })
     expect(JSON.stringify(data)).contain('"method_name":"respondText","arguments":null')
     const own = await ask(server, query, undefined, { origin: 'http://localhost:80' })
-    expect(JSON.stringify(own)).contain('private words')
+    expect(JSON.stringify(own)).contain('private words of ann')
   })
 
   it('rejects expensive queries before parsing them', async () => {

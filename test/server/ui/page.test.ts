@@ -1,8 +1,6 @@
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import type { Page } from 'playwright-core'
-import { findBarriers, isTooWide } from '../../support/browser.ts'
 import { DebugUi, HOSTILE, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
@@ -10,84 +8,6 @@ import { ask } from '../../support/graphql.ts'
 describe('the debug UI in a browser', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
-
-  it('shows every screen with real runs, accessibly, in light and dark, wide and narrow', async () => {
-    const run = await ui.complete('finder', 'keys')
-    await ui.complete('finder', 'fail')
-    await ui.complete('echo', 'hello')
-    await ui.complete('desk/billing', 'my bill')
-    await ui.project.write('agents/broken.yml', 'id: broken\nmodules:\n  - { id: a, module: nope }')
-    await ui.server.agents.scan()
-    const screens: Record<string, string> = {
-      '': 'agents/broken.yml:3',
-      '#/agents/finder?module=near': 'look_near',
-      '#/agents/finder?view=definition': 'api_key: [redacted]',
-      '#/agents/finder?view=history': 'registered',
-      '#/approvals': 'Nothing waits for you',
-      '#/play/finder?beside=echo': 'Ask finder and echo',
-      '#/metrics?range=7d': 'By day',
-      '#/play/desk?entry=billing': 'Two departments',
-      '#/runs': 'my bill',
-      [`#/runs/${run}`]: 'handleText',
-      [`#/runs/${run}?view=sequence`]: 'executeTool look_near(keys)',
-      [`#/runs/${run}?view=graph`]: 'planner',
-      '#/agents/finder': 'planner',
-      [`#/runs/${run}?view=events`]: 'planner.handleText',
-      [`#/runs/${run}?view=conversation`]: 'I looked for keys',
-      '#/metrics': 'Time to first token',
-      '#/nowhere': 'There is no such page',
-      '#/runs/unknown': 'There is no such run',
-      '#/agents/unknown': "Agent 'unknown' not found",
-    }
-    const page = await ui.open('', { colorScheme: 'light' })
-    for (const [hash, text] of Object.entries(screens)) {
-      await page.emulateMedia({ colorScheme: 'light' })
-      await page.setViewportSize({ width: 1280, height: 800 })
-      await page.goto(`${ui.url}/${hash}`)
-      await see(page, text)
-      expect([hash, await isTooWide(page), await findBarriers(page)]).deep.equal([hash, false, []])
-      // What is left to see in the dark are its colours.
-      await page.emulateMedia({ colorScheme: 'dark' })
-      expect([hash, await findBarriers(page, { runOnly: ['color-contrast'] })]).deep.equal([hash, []])
-      await page.setViewportSize({ width: 390, height: 800 })
-      expect([hash, await isTooWide(page)]).deep.equal([hash, false])
-    }
-  }).timeout(180_000)
-
-  it('stays accessible with open dialogs, forms, panels and conversations', async () => {
-    const run = await ui.complete('finder', 'keys')
-    const opened: Record<string, (page: Page) => Promise<unknown>> = {
-      '#/': async (page) => {
-        await page.locator('h1').click()
-        await page.keyboard.press('?')
-        await see(page, 'Previous and next run')
-      },
-      '#/metrics': async (page) => {
-        await page.keyboard.press('Control+k')
-        await see(page, 'Failed runs')
-      },
-      '#/agents/finder?module=near': async (page) => {
-        await page.getByText('look_near').first().click()
-        await page.getByLabel('what').fill('glasses')
-      },
-      [`#/runs/${run}`]: (page) => page.getByRole('treeitem', { name: /look_far/ }).click(),
-      '#/play/finder?beside=echo': async (page) => {
-        await page.getByRole('textbox', { name: /^Message/ }).fill('keys')
-        await page.keyboard.press('Enter')
-        await page.getByText('look_far(keys)').click()
-        await page.getByRole('button', { name: 'Retry' }).nth(1).waitFor()
-      },
-    }
-    for (const [hash, act] of Object.entries(opened)) {
-      const page = await ui.open(hash, { colorScheme: 'light' })
-      await page.locator('main h1').waitFor()
-      await act(page)
-      expect([hash, await findBarriers(page)]).deep.equal([hash, []])
-      await page.emulateMedia({ colorScheme: 'dark' })
-      expect([hash, await findBarriers(page, { runOnly: ['color-contrast'] })]).deep.equal([hash, []])
-      await page.close()
-    }
-  })
 
   it('shows output of agents, users and tools as plain text, even if it looks like HTML', async () => {
     const run = await ui.complete('finder', HOSTILE)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { findDifferences } from '../../../ui/src/play/word-differences.ts'
+import { findDifferences } from '../../../ui/src/components/differences.ts'
 import { setupOfCall } from '../../../ui/src/responses/setup.ts'
 
 describe('the setup of a playground', () => {

@@ -53,6 +53,23 @@ describe('the playground of the debug UI', function () {
     await see(page, 'Ask finder')
   })
 
+  it('finds threads by their questions', async () => {
+    const page = await ui.open('#/play/echo')
+    const message = page.getByLabel('Message to echo')
+    for (const question of ['about the sea', 'about the hills']) {
+      await message.fill(question)
+      await message.press('Enter')
+      await page.getByRole('article').nth(1).getByText(question).waitFor()
+      await page.getByRole('link', { name: 'New', exact: true }).click()
+      await see(page, 'Ask echo')
+    }
+    expect(await page.locator('.thread-title').allInnerTexts()).deep.equal(['about the hills', 'about the sea'])
+    await page.getByLabel('Search threads').fill('SEA')
+    expect(await page.locator('.thread-title').allInnerTexts()).deep.equal(['about the sea'])
+    await page.getByLabel('Search threads').fill('nothing like it')
+    await see(page, 'No thread with this text.')
+  })
+
   it('copies the message as code for curl and both clients of OpenAI', async () => {
     const page = await ui.open('#/play/finder', { permissions: CLIPBOARD })
     await page.getByLabel('Message to finder').fill('Where is "it"?')

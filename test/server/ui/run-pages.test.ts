@@ -74,6 +74,18 @@ describe('runs in the debug UI', function () {
     await see(page, 'No matching runs')
   })
 
+  it('lists the models and tools of each run, and marks a tool that failed', async () => {
+    await ui.complete('finder', 'keys')
+    const page = await ui.open('#/runs')
+    const used = page.getByRole('list', { name: 'Runs' }).locator('.run-model')
+    await used.getByText('look_near', { exact: true }).waitFor()
+    expect((await used.innerText()).trim()).equal('look_near, ✕ look_far')
+    expect(await used.locator('[title]').evaluateAll((all) => all.map(({ title }) => title))).deep.equal([
+      'look_near: 1 call',
+      'look_far: 1 call, 1 failed',
+    ])
+  })
+
   it('filters the events of a run by type, and keeps the filter in the address', async () => {
     const run = await ui.complete('finder', 'keys')
     const page = await ui.open(`#/runs/${run}?view=events`)

@@ -7,6 +7,8 @@ export interface Tool {
   readonly parameters: unknown
   /** Its server describes it otherwise than at first. */
   readonly is_changed: boolean
+  /** Calls that wait for a person: all, some, or none where it is null. */
+  readonly approval: 'always' | 'sometimes' | null
 }
 
 export interface ModuleDetails extends ModuleSummary {
@@ -25,6 +27,9 @@ export interface Load {
   readonly file: string
   readonly kind: string
   readonly problems: readonly Problem[]
+  /** Null for a file that was not put into service. */
+  readonly version: string | null
+  readonly definition: string | null
 }
 
 export interface AgentDetails {
@@ -42,7 +47,7 @@ export interface AgentDetails {
 
 export const AGENT_QUERY = `query($id: String!) { agent_config(agent_id: $id) {
   id title description file entry_points attachments definition
-  modules { id module module_class description source scope config provides uses tools { name description parameters is_changed } }
+  modules { id module module_class description source scope config provides uses tools { name description parameters is_changed approval } }
   exchange { module protocol provider fieldName }
-  loads { time file kind problems { ${PROBLEM_FIELDS} } }
+  loads { time file kind version definition problems { ${PROBLEM_FIELDS} } }
 } }`

@@ -46,14 +46,20 @@ interface AgentProps {
 
 function Agent({ agent, query, server }: AgentProps) {
   const isDevelopment = server?.development ?? false
-  const views = viewsOf(agent, isDevelopment).map((name) => ({ name, title: TITLES[name] }))
-  const view = views.find(({ name }) => name === query.view)?.name ?? 'wiring'
+  const views = viewsOf(agent, isDevelopment)
+  const view = views.find((name) => name === query.view) ?? 'wiring'
+  const titles = Object.fromEntries(views.map((name) => [name, TITLES[name]]))
   const show = (changed: Record<string, string>) =>
     go(href(['agents', agent.id], { ...query, ...changed }), { replace: true })
   return (
     <div class="screen">
       <AgentHead agent={agent} canClear={isDevelopment && server?.tracing.is_on === true} />
-      <Tabs label="Views of the agent" tabs={views} selected={view} onSelect={(name: View) => show({ view: name })} />
+      <Tabs
+        label="Views of the agent"
+        titles={titles}
+        selected={view}
+        onSelect={(name: View) => show({ view: name })}
+      />
       {view === 'wiring' && (
         <Wiring
           agent={agent}
@@ -65,7 +71,7 @@ function Agent({ agent, query, server }: AgentProps) {
       {view === 'tools' && <AgentTools agent={agent} isDevelopment={isDevelopment} />}
       {view === 'memory' && <AgentMemory agent={agent} />}
       {view === 'definition' && <Definition agent={agent} projectDir={server?.project_dir ?? null} />}
-      {view === 'history' && <History loads={agent.loads} />}
+      {view === 'history' && <History agent={agent} />}
     </div>
   )
 }

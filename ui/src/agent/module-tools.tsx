@@ -5,6 +5,8 @@ import type { Numbers } from '../types.ts'
 import type { Tool } from './agent-query.ts'
 import { ToolForm } from './tool-form.tsx'
 
+const APPROVALS = { always: 'needs approval', sometimes: 'may need approval' } as const
+
 interface ModuleToolsProps {
   readonly agentId: string
   readonly moduleId: string
@@ -23,10 +25,11 @@ export function ModuleTools({ agentId, moduleId, tools, canCall, figures }: Modu
           They appear after the first run that lists them. <a href={href(['play', agentId])}>Ask the agent</a>
         </p>
       )}
-      {tools?.map(({ name, description, parameters, is_changed }) => (
+      {tools?.map(({ name, description, parameters, is_changed, approval }) => (
         <details class="tool" key={name}>
           <summary>
             <code>{name}</code> <span class="muted">{description.split('\n', 1)[0]}</span>
+            {approval && <span class="badge warn">{APPROVALS[approval]}</span>}
             <ToolFigures numbers={figures.get(name)} />
             {is_changed && <span class="badge bad">description changed</span>}
           </summary>

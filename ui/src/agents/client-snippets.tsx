@@ -7,12 +7,14 @@ import type { ServerInfo } from '../types.ts'
 import type { AgentSummary } from './agents-query.ts'
 
 type Client = 'curl' | 'typescript' | 'python' | 'mcp'
-const CLIENTS = [
-  { name: 'curl', title: 'curl', language: 'bash' },
-  { name: 'typescript', title: 'TypeScript', language: 'typescript' },
-  { name: 'python', title: 'Python', language: 'python' },
-  { name: 'mcp', title: 'MCP client', language: 'json' },
-] as const
+const CLIENTS: Readonly<Record<Client, string>> = {
+  curl: 'curl',
+  typescript: 'TypeScript',
+  python: 'Python',
+  mcp: 'MCP client',
+}
+/** Languages of the snippets that are not named like their client. */
+const LANGUAGES: Readonly<Partial<Record<Client, string>>> = { curl: 'bash', mcp: 'json' }
 
 interface ClientSnippetsProps {
   readonly agents: readonly AgentSummary[]
@@ -29,7 +31,7 @@ export function ClientSnippets({ agents, server }: ClientSnippetsProps) {
     <section class="panel">
       <div class="panel-head">
         <h2>Call an agent</h2>
-        <Tabs label="Client" tabs={CLIENTS} selected={client} onSelect={setClient} />
+        <Tabs label="Client" titles={CLIENTS} selected={client} onSelect={setClient} />
         {client !== 'mcp' && (
           <label class="field">
             <span class="hidden">Agent</span>
@@ -42,7 +44,7 @@ export function ClientSnippets({ agents, server }: ClientSnippetsProps) {
         )}
         <CopyButton text={text} label="Copy" />
       </div>
-      <Code text={text} language={CLIENTS.find(({ name }) => name === client)?.language ?? ''} />
+      <Code text={text} language={LANGUAGES[client] ?? client} />
     </section>
   )
 }

@@ -5,6 +5,8 @@ import { runIdOf } from '../responses/responses-client.ts'
 
 /** Circumstances of a call that waits: texts are empty where the traces do not say. */
 export interface ApprovalContext {
+  /** What the client calls its user. */
+  readonly user: string
   /** The user's own question. */
   readonly question: string
   /** Text of the agent before the call. */
@@ -14,6 +16,7 @@ export interface ApprovalContext {
 }
 
 interface RunPart {
+  readonly user: string | null
   readonly input: string | null
   readonly output: string | null
   readonly tools: { readonly events: readonly { readonly result: unknown }[] }
@@ -22,7 +25,7 @@ interface RunPart {
 /** Runs of one query; the server limits aliases. */
 const MAX_RUNS = 20
 const FIELDS =
-  'input output tools: events(first: 5, method_name: "listTools", event_type: "result") { events { result } }'
+  'user input output tools: events(first: 5, method_name: "listTools", event_type: "result") { events { result } }'
 
 /** Reads what led to approvals, by their ids. What was read once is not read again. */
 export function useApprovalContexts(approvals: readonly Approval[]): ReadonlyMap<string, ApprovalContext> {
@@ -52,14 +55,15 @@ async function readRuns(ids: readonly string[], signal: AbortSignal): Promise<Ma
   const fields = ids.map((_, index) => `r${index}: run(run_id: $r${index}) { ${FIELDS} }`).join(' ')
   const variables = Object.fromEntries(ids.map((id, index) => [`r${index}`, id]))
   const found = await ask<Record<string, RunPart | null>>(`query(${names}) { ${fields} }`, variables, signal)
-  const none: RunPart = { input: null, output: null, tools: { events: [] } }
+  const none: RunPart = { user: null, input: null, output: null, tools: { events: [] } }
   return new Map(ids.map((id, index) => [id, found[`r${index}`] ?? none]))
 }
 
-function contextOf({ name }: Approval, { input, output, tools }: RunPart): ApprovalContext {
+function contextOf({ name }: Approval, { user, input, output, tools }: RunPart): ApprovalContext {
   const listed = tools.events.flatMap(({ result }) => (Array.isArray(result) ? (result as unknown[]) : []))
   const tool = listed.map((each) => (each ?? {}) as Record<string, unknown>).find((each) => each.name === name)
   return {
+    user: user ?? '',
     question: input ?? '',
     said: output ?? '',
     description: typeof tool?.description === 'string' ? tool.description : '',

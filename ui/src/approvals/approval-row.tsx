@@ -81,13 +81,13 @@ function withoutAddress({ message, url }: Approval): string {
 }
 
 /** The question of the user, what the agent said before the call, and what the tool does. */
-function Context({ context: { question, said, description } }: { context: ApprovalContext }) {
+function Context({ context: { user, question, said, description } }: { context: ApprovalContext }) {
   if (question === '' && said === '' && description === '') return null
   return (
     <dl class="approval-context">
       {question && (
         <>
-          <dt>Asked by the user</dt>
+          <dt>Asked by {user || 'the user'}</dt>
           <dd class="quote">{question}</dd>
         </>
       )}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 interface CopyButtonProps {
-  readonly text: string | (() => string)
+  readonly text: string | (() => string | Promise<string>)
   /** Name of the copied text: `Copy as curl`. */
   readonly label: string
   readonly isQuiet?: boolean
@@ -13,7 +13,7 @@ interface CopyButtonProps {
 export function CopyButton({ text, label, isQuiet = false, name }: CopyButtonProps) {
   const [done, setDone] = useState(false)
   const copy = async () => {
-    await copyText(typeof text === 'string' ? text : text())
+    await copyText(typeof text === 'string' ? text : await text())
     setDone(true)
     setTimeout(() => setDone(false), 1500)
   }

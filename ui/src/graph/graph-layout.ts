@@ -105,7 +105,7 @@ export function layoutGraph(
   direction: Direction,
 ): GraphLayout {
   const graph = new Graph({ multigraph: false, compound: modules.some(({ id }) => agentOf(id) !== undefined) })
-  graph.setGraph({ rankdir: direction, nodesep: 26, ranksep: direction === 'LR' ? 78 : 58, marginx: 24, marginy: 24 })
+  graph.setGraph({ rankdir: direction, nodesep: 20, ranksep: direction === 'LR' ? 78 : 58, marginx: 28, marginy: 28 })
   graph.setDefaultEdgeLabel(() => ({}))
   const byId = new Map(modules.map((module) => [module.id, module]))
   const rows = exchange.filter(({ module, provider }) => isDrawn(module) && isDrawn(provider))

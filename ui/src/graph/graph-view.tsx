@@ -19,7 +19,7 @@ interface GraphViewProps {
 const MIN_ZOOM = 0.4
 const MAX_ZOOM = 2
 /** A small graph is not blown up, and a large one stays legible: the rest is scrolled to. */
-const FITTING = { min: 0.55, max: 1.1 }
+const FITTING = { min: 0.55, max: 1.4 }
 const STEP = 1.25
 /** The names of more edges would cover each other: the card of the module has them. */
 const MAX_NAMED = 4

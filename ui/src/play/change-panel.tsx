@@ -13,10 +13,7 @@ import type { AgentChoice } from './play-query.ts'
 import { useVariant } from './use-variant.ts'
 import { listFields, VariableField } from './variable-field.tsx'
 
-const VIEWS = [
-  { name: 'values', title: 'Values' },
-  { name: 'definition', title: 'YAML' },
-] as const
+const VIEWS = { values: 'Values', definition: 'YAML' } as const
 
 interface ChangePanelProps {
   readonly agent: AgentChoice
@@ -34,7 +31,7 @@ interface ChangePanelProps {
 /** Values of the agent behind a column, to change and try again. */
 export function ChangePanel(props: ChangePanelProps) {
   const { agent, server, column, title, canCompare, onColumn, onCompare, onClose } = props
-  const [view, setView] = useState<'values' | 'definition'>('values')
+  const [view, setView] = useState<keyof typeof VIEWS>('values')
   /** The whole text, while it is what was edited last. */
   const [text, setText] = useState<string>()
   const checked = useVariant(column, text)
@@ -66,7 +63,7 @@ export function ChangePanel(props: ChangePanelProps) {
       )}
       {checked.error !== '' && <Notice kind="bad" title={checked.error} />}
       {server.takes_definitions && agent.definition !== null && (
-        <Tabs label="Ways to change" tabs={VIEWS} selected={view} onSelect={setView} />
+        <Tabs label="Ways to change" titles={VIEWS} selected={view} onSelect={setView} />
       )}
       {view === 'values' ? (
         <Values

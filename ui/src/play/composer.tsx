@@ -1,14 +1,16 @@
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
-import { curlSnippet, openaiSnippet, pythonSnippet } from '../snippets/client-snippets.ts'
+import type { Column } from '../responses/column.ts'
+import { variantIdOf } from '../responses/variants-client.ts'
+import { curlSnippet, openaiSnippet, pythonSnippet, type SnippetSpec } from '../snippets/client-snippets.ts'
 import { AttachButton, UploadList, useUploads } from './attachments.tsx'
 import { KeyField } from './key-field.tsx'
 import type { Upload } from './uploads.ts'
 
 interface ComposerProps {
   readonly model: string
-  /** Model that is named in code to copy. */
-  readonly codeModel: string
+  /** Who answers code to copy: of several, the first with changed values. */
+  readonly codeColumn: Column
   readonly draft: string
   readonly uploads: readonly Upload[]
   /** Media types that the agent takes; empty for text alone. */
@@ -67,13 +69,19 @@ const LANGUAGES = [
   { name: 'Python', write: pythonSnippet },
 ]
 
+/** The request of a column: with its variant, which is made for it. */
+async function snippetOf(column: Column, rest: Pick<SnippetSpec, 'message' | 'hasKey'>): Promise<SnippetSpec> {
+  const { model, temperature } = column
+  return { model, temperature, variant: await variantIdOf(column), ...rest }
+}
+
 interface ComposerButtonsProps extends ComposerProps {
   readonly canSend: boolean
   readonly onFiles: (files: Iterable<File>) => void
 }
 
 function ComposerButtons(props: ComposerButtonsProps) {
-  const { codeModel: model, draft, accepted, hasKey, isRunning, canSend, onFiles, onSend, onStop } = props
+  const { codeColumn, draft, accepted, hasKey, isRunning, canSend, onFiles, onSend, onStop } = props
   return (
     <div class="composer-buttons">
       {accepted.length > 0 && <AttachButton accepted={accepted} onFiles={onFiles} />}
@@ -83,7 +91,7 @@ function ComposerButtons(props: ComposerButtonsProps) {
             key={name}
             isQuiet
             name={name}
-            text={() => write({ model, message: draft.trim() || 'Hello', hasKey })}
+            text={async () => write(await snippetOf(codeColumn, { message: draft.trim() || 'Hello', hasKey }))}
             label={`Copy as ${name}`}
           />
         ))}

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Notice } from '../components/notice.tsx'
-import type { Column } from '../responses/column.ts'
+import { type Column, isVaried } from '../responses/column.ts'
 import type { Seed } from '../responses/setup.ts'
 import { columnTitle } from './column-title.ts'
 import { Composer } from './composer.tsx'
@@ -62,7 +62,7 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
       </div>
       <Composer
         model={columns.map(columnTitle).join(' and ')}
-        codeModel={columns[0]?.model ?? ''}
+        codeColumn={columns.find(isVaried) ?? columns[0] ?? { model: '' }}
         draft={draft}
         uploads={uploads}
         accepted={accepted}

@@ -1,7 +1,9 @@
-import { findDifferences } from './word-differences.ts'
+import { findDifferences } from '../components/differences.ts'
 
 /** Name of the highlight in the style sheet. */
 const NAME = 'difference'
+/** Share of the shorter text: of texts that have less in common, nearly every word would be marked. */
+const MIN_SHARED = 0.5
 
 /**
  * Marks the words by which rendered texts differ from the first one, and those of the first that a single other lacks. The texts
@@ -19,6 +21,8 @@ export function markDifferences(texts: readonly Element[]): () => void {
       first.map(({ word }) => word),
       other.map(({ word }) => word),
     )
+    const shared = inOther.filter((isDifferent) => !isDifferent).length
+    if (shared < MIN_SHARED * Math.min(first.length, other.length)) return []
     return [
       ...(others.length === 1 ? first.filter((_, index) => inFirst[index]) : []),
       ...other.filter((_, index) => inOther[index]),
@@ -39,6 +43,7 @@ function wordsIn(text: Element): Word[] {
   const nodes = document.createTreeWalker(text, NodeFilter.SHOW_TEXT)
   const words: Word[] = []
   for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+    if (node.parentElement?.closest('.code-head')) continue
     for (const { 0: word, index } of (node.nodeValue ?? '').matchAll(/\S+/g)) {
       const range = new Range()
       range.setStart(node, index)

@@ -143,6 +143,7 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
           version {shortVersion(run.agent_version)}
         </a>
       )}
+      {run.user && <span>user {run.user}</span>}
       {run.variant && <span title={run.variant}>variant: {run.variant}</span>}
       <ReplayMark run={run} />
       <span class="run-id">

@@ -22,14 +22,14 @@ import { findDecisive } from './trace-rows.ts'
 import { TraceView } from './trace-view.tsx'
 import { useTape } from './use-tape.ts'
 
-type View = 'trace' | 'sequence' | 'graph' | 'conversation' | 'events'
-const VIEWS = [
-  { name: 'trace', title: 'Trace' },
-  { name: 'sequence', title: 'Sequence' },
-  { name: 'graph', title: 'Graph' },
-  { name: 'conversation', title: 'Conversation' },
-  { name: 'events', title: 'Events' },
-] as const
+const VIEWS = {
+  trace: 'Trace',
+  sequence: 'Sequence',
+  graph: 'Graph',
+  conversation: 'Conversation',
+  events: 'Events',
+} as const
+type View = keyof typeof VIEWS
 /** Views with the selected call beside them. */
 const BESIDE: ReadonlySet<View> = new Set(['trace', 'sequence', 'events'])
 /** In the address where a call would stand: none, although one is decisive. */
@@ -64,7 +64,7 @@ function Run({ loaded, query, server }: RunProps) {
   const [filter, setFilter] = useState('')
   const [isOnlyErrors, setOnlyErrors] = useState(false)
   const isNarrow = useMedia(NARROW)
-  const view = VIEWS.find(({ name }) => name === query.view)?.name ?? 'trace'
+  const view = isView(query.view) ? query.view : 'trace'
   const plumbing = useMemo(() => findPlumbing(tree), [tree, size])
   const decisive = useMemo(() => findDecisive(run.status, tree)?.id, [tree, size, run.status])
   const selected = query.call === NO_CALL ? '' : (query.call ?? decisive ?? '')
@@ -79,7 +79,7 @@ function Run({ loaded, query, server }: RunProps) {
     <div class="screen fill">
       <RunHead loaded={loaded} server={server} hasTape={hasTape} />
       <div class="run-bar">
-        <Tabs label="Views of the run" tabs={VIEWS} selected={view} onSelect={(name: View) => show({ view: name })} />
+        <Tabs label="Views of the run" titles={VIEWS} selected={view} onSelect={(name: View) => show({ view: name })} />
         <search class="trace-filter">
           {view === 'trace' && <CallFilter filter={filter} onFilter={setFilter} />}
           {view === 'events' && (
@@ -119,6 +119,10 @@ function Run({ loaded, query, server }: RunProps) {
       </SplitPane>
     </div>
   )
+}
+
+function isView(name: string | undefined): name is View {
+  return name !== undefined && Object.hasOwn(VIEWS, name)
 }
 
 interface ViewOfProps {

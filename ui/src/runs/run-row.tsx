@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { Icon } from '../components/icon.tsx'
 import { Status } from '../components/status.tsx'
 import {
@@ -11,7 +12,7 @@ import {
   plural,
 } from '../format.ts'
 import { go, href } from '../router.ts'
-import type { RunSummary } from '../types.ts'
+import type { RunSummary, RunTool } from '../types.ts'
 import type { ChosenRuns } from './choose-runs.tsx'
 import { currentQuery } from './run-filter.ts'
 
@@ -110,7 +111,7 @@ export function RunRow({
           )}
           {hasServer && <span class="run-server muted">{run.server}</span>}
         </span>
-        <span class="run-model muted">{run.models.map(({ model }) => model).join(', ')}</span>
+        <Used run={run} />
         <span class="run-number">{formatDuration(run.duration_ms)}</span>
         <span class="run-number muted">
           {run.input_tokens + run.output_tokens > 0 && formatCount(run.input_tokens + run.output_tokens)}
@@ -122,6 +123,31 @@ export function RunRow({
       </a>
     </div>
   )
+}
+
+/** Models, and below them the tools; one that failed is marked. */
+function Used({ run: { models, tools } }: { run: RunSummary }) {
+  return (
+    <span class="run-model muted">
+      <span>{models.map(({ model }) => model).join(', ')}</span>
+      <span>
+        {tools.map(({ name, calls, errors }, index) => (
+          <Fragment key={name}>
+            {index > 0 && ', '}
+            <span class={errors > 0 ? 'warn-text' : ''} title={describeTool({ name, calls, errors })}>
+              {errors > 0 && '✕ '}
+              {name}
+              {calls > 1 && ` ×${calls}`}
+            </span>
+          </Fragment>
+        ))}
+      </span>
+    </span>
+  )
+}
+
+function describeTool({ name, calls, errors }: RunTool): string {
+  return `${name}: ${plural(calls, 'call')}${errors > 0 ? `, ${errors} failed` : ''}`
 }
 
 /** Status of HTTP that a vendor answered with, as its message names it. */

@@ -2,7 +2,7 @@ const COLUMNS = [
   { title: 'Question and answer' },
   { title: 'Status', sort: 'status' },
   { title: 'Agent', sort: 'agent_id' },
-  { title: 'Model' },
+  { title: 'Model and tools' },
   { title: 'Duration', sort: 'duration_ms', isNumber: true },
   { title: 'Tokens', sort: 'tokens', isNumber: true },
   { title: 'Cost', isNumber: true },

@@ -5,24 +5,31 @@ export function baseUrl(): string {
   return new URL('.', location.href).href.replace(/\/$/, '')
 }
 
-interface SnippetSpec {
+export interface SnippetSpec {
   readonly model: string
+  readonly temperature?: number | undefined
+  /** Id of the variant that answers; the agent itself when left out. */
+  readonly variant?: string | undefined
   readonly message: string
   readonly hasKey: boolean
 }
 
-export function curlSnippet({ model, message, hasKey }: SnippetSpec): string {
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: message }] })
+const VARIANT_HEADER = 'x-agent-variant'
+
+export function curlSnippet({ model, message, hasKey, temperature, variant }: SnippetSpec): string {
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: message }], temperature })
+  const header = variant === undefined ? [] : [`  -H "${VARIANT_HEADER}: ${variant}" \\`]
   const key = hasKey ? ['  -H "Authorization: Bearer $CUSTOM_COMPAT_API_KEY" \\'] : []
   return [
     `curl ${baseUrl()}/compat/chat/completions \\`,
     '  -H "Content-Type: application/json" \\',
     ...key,
+    ...header,
     `  -d ${quoteShell(body)}`,
   ].join('\n')
 }
 
-export function openaiSnippet({ model, message, hasKey }: SnippetSpec): string {
+export function openaiSnippet({ model, message, hasKey, temperature, variant }: SnippetSpec): string {
   const key = hasKey ? 'process.env.CUSTOM_COMPAT_API_KEY' : `'none'`
   return [
     `import OpenAI from 'openai'`,
@@ -31,12 +38,13 @@ export function openaiSnippet({ model, message, hasKey }: SnippetSpec): string {
     'const completion = await client.chat.completions.create({',
     `  model: ${JSON.stringify(model)},`,
     `  messages: [{ role: 'user', content: ${JSON.stringify(message)} }],`,
-    '})',
+    ...(temperature === undefined ? [] : [`  temperature: ${temperature},`]),
+    variant === undefined ? '})' : `}, { headers: { '${VARIANT_HEADER}': '${variant}' } })`,
     'console.log(completion.choices[0].message.content)',
   ].join('\n')
 }
 
-export function pythonSnippet({ model, message, hasKey }: SnippetSpec): string {
+export function pythonSnippet({ model, message, hasKey, temperature, variant }: SnippetSpec): string {
   const key = hasKey ? 'os.environ["CUSTOM_COMPAT_API_KEY"]' : '"none"'
   return [
     ...(hasKey ? ['import os', ''] : []),
@@ -46,6 +54,8 @@ export function pythonSnippet({ model, message, hasKey }: SnippetSpec): string {
     'completion = client.chat.completions.create(',
     `    model=${JSON.stringify(model)},`,
     `    messages=[{"role": "user", "content": ${JSON.stringify(message)}}],`,
+    ...(temperature === undefined ? [] : [`    temperature=${temperature},`]),
+    ...(variant === undefined ? [] : [`    extra_headers={"${VARIANT_HEADER}": "${variant}"},`]),
     ')',
     'print(completion.choices[0].message.content)',
   ].join('\n')

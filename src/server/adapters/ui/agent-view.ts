@@ -1,6 +1,7 @@
 import type { Problem } from '../../../definition/problem.ts'
 import type { AgentFolder } from '../../../host/agent-folder.ts'
 import type { AgentHost } from '../../../host/host.ts'
+import type { ReplacedVersion } from '../../../host/load-history.ts'
 import { fieldsOf } from '../../../is-object.ts'
 import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
@@ -10,7 +11,7 @@ import type { Redact } from '../../../trace/redact.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { AgentDescription, ModuleDescription } from '../../../wiring/describe-agent.ts'
-import { shownDefinition } from './redact-definition.ts'
+import { redactDefinition, shownDefinition } from './redact-definition.ts'
 import { viewRun } from './run-view.ts'
 import { contentFor, type Viewer } from './viewer.ts'
 
@@ -21,6 +22,13 @@ export interface AgentSources {
   readonly traces: Traces | undefined
   readonly prices: Prices
   readonly redact: Redact
+}
+
+/** Version that a load put into service. */
+interface LoadedVersion {
+  readonly version: string
+  /** Without its secrets. */
+  readonly text: () => string | null
 }
 
 /** An agent in GraphQL. Expensive fields are computed only when a query selects them. */
@@ -79,7 +87,20 @@ export class AgentView {
   loads(_: unknown, viewer: Viewer): object[] {
     const { file } = this.#info
     const loads = this.#sources.agents.history.records.filter((load) => load.id === this.id || load.file === file)
-    return [...loads].reverse().map((load) => ({ ...load, problems: viewProblems(load.problems, viewer) }))
+    let version: LoadedVersion | undefined = {
+      version: this.version,
+      text: () => shownDefinition(this.id, this.#sources),
+    }
+    return [...loads].reverse().map(({ replaced, problems, ...load }) => {
+      const loaded = load.kind === 'rejected' || load.kind === 'removed' ? undefined : version
+      if (loaded) version = replaced && { version: replaced.version, text: () => this.#textOf(replaced) }
+      return {
+        ...load,
+        problems: viewProblems(problems, viewer),
+        version: loaded?.version ?? null,
+        definition: () => contentFor(viewer, loaded?.text() ?? null),
+      }
+    })
   }
 
   async latest_run(_: unknown, { tenant }: Viewer): Promise<object | null> {
@@ -91,6 +112,10 @@ export class AgentView {
     })
     const run = page?.runs[0]
     return run && traces ? viewRun(run, { traces, prices, projectDir: host.projectDir }) : null
+  }
+
+  #textOf({ text, secretPaths }: ReplacedVersion): string {
+    return redactDefinition(text, secretPaths, this.#sources.redact)
   }
 
   #describe(): AgentDescription {
@@ -146,8 +171,8 @@ async function toolsOf(agentId: string, moduleId: string, traces: Traces, { tena
   return Array.isArray(tools) ? tools.filter(isTool).map(viewTool) : null
 }
 
-function viewTool({ name, description, parameters, isChanged }: ToolDefinition): object {
-  return { name, description, parameters, is_changed: isChanged === true }
+function viewTool({ name, description, parameters, isChanged, approval }: ToolDefinition): object {
+  return { name, description, parameters, is_changed: isChanged === true, approval: approval ?? null }
 }
 
 function isTool(value: unknown): value is ToolDefinition {

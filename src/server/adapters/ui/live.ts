@@ -13,6 +13,7 @@ const KEEP_ALIVE_MS = 15_000
 /** Fields of a run that pages of other sites do not get. */
 const NO_CONTENT = {
   run_id: null,
+  user: null,
   variant: null,
   continues: null,
   continued_by: null,

@@ -56,6 +56,7 @@ export function viewRun(run: ListedRun, sources: RunSources) {
     cost: prices.costOf(run.models),
     neighbours: (_: unknown, { seesContent }: Viewer) => (seesContent ? traces.query('neighbours', run.run_id) : {}),
     run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.run_id),
+    user: (_: unknown, viewer: Viewer) => contentFor(viewer, run.user),
     variant: (_: unknown, viewer: Viewer) => contentFor(viewer, run.variant),
     continues: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continues),
     replays: (_: unknown, viewer: Viewer) => contentFor(viewer, run.replays),

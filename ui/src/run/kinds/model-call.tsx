@@ -14,14 +14,7 @@ import { ContextView } from './context-view.tsx'
 import { type ModelExchange, readExchange } from './model-exchange.ts'
 import { vendorCurl } from './vendor-curl.ts'
 
-type View = 'prompt' | 'answer' | 'parameters' | 'context' | 'raw'
-const VIEWS = [
-  { name: 'prompt', title: 'Prompt' },
-  { name: 'answer', title: 'Answer' },
-  { name: 'parameters', title: 'Parameters' },
-  { name: 'context', title: 'Context' },
-  { name: 'raw', title: 'Raw' },
-] as const
+const VIEWS = { prompt: 'Prompt', answer: 'Answer', parameters: 'Parameters', context: 'Context', raw: 'Raw' } as const
 
 interface ModelCallProps {
   readonly run: RunSummary
@@ -31,7 +24,7 @@ interface ModelCallProps {
 
 /** A model call: its conversation, answer, parameters, and how it fills the model's context. */
 export function ModelCall({ run, call, payload }: ModelCallProps) {
-  const [view, setView] = useState<View>('prompt')
+  const [view, setView] = useState<keyof typeof VIEWS>('prompt')
   const exchange = readExchange(payload.args[0], payload.result)
   if (!exchange) return <AnyCall payload={payload} />
   const { usage } = call
@@ -41,7 +34,7 @@ export function ModelCall({ run, call, payload }: ModelCallProps) {
         <CopyButton text={() => vendorCurl(exchange, payload.reference, usage?.model ?? null)} label="Copy as curl" />
         <PlaygroundLink run={run} exchange={exchange} />
       </p>
-      <Tabs label="Views of the model call" tabs={VIEWS} selected={view} onSelect={setView} />
+      <Tabs label="Views of the model call" titles={VIEWS} selected={view} onSelect={setView} />
       {view === 'prompt' && <Prompt exchange={exchange} />}
       {view === 'answer' && <Answer exchange={exchange} />}
       {view === 'parameters' && <Parameters parameters={exchange.parameters} />}

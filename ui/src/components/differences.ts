@@ -1,10 +1,10 @@
-/** Words beyond which texts are not compared. */
-const MAX_WORDS = 2000
+/** Parts beyond which texts are not compared. */
+const MAX_PARTS = 2000
 
-/** Tells of each word of two texts whether the other text lacks it at its place: by their longest common subsequence. */
+/** Tells of each word or line of two texts whether the other text lacks it at its place: by their longest common subsequence. */
 export function findDifferences(one: readonly string[], other: readonly string[]): [boolean[], boolean[]] {
   const marks: [boolean[], boolean[]] = [one.map(() => false), other.map(() => false)]
-  if (one.length > MAX_WORDS || other.length > MAX_WORDS) return marks
+  if (one.length > MAX_PARTS || other.length > MAX_PARTS) return marks
   const width = other.length + 1
   const lengths = new Uint16Array((one.length + 1) * width)
   const at = (row: number, column: number) => lengths[row * width + column] ?? 0
