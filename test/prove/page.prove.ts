@@ -67,9 +67,7 @@ describe('page', function () {
   })
 
   it(`lights up a graph of ${MODULES} modules at ${EVENTS_PER_SECOND} events a second without a task of ${MAX_FLOW_TASK_MS} ms`, async () => {
-    await ui.project.write('modules/busy.ts', BUSY)
-    await ui.project.write('agents/busy.yml', BUSY_AGENT)
-    await ui.server.agents.scan()
+    await ui.add({ 'modules/busy.ts': BUSY, 'agents/busy.yml': BUSY_AGENT })
     const page = await ui.open('#/agents/busy', { reducedMotion: 'no-preference' })
     await page
       .locator('.node.module')

@@ -92,6 +92,13 @@ export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate<boolean>(IS_TOO_WIDE)
 }
 
+/** Upper edges of the elements of a selector at one moment, in their order. */
+export function topsOf(page: Page, selector: string): Promise<number[]> {
+  return page.evaluate<number[]>(
+    `[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => each.getBoundingClientRect().top)`,
+  )
+}
+
 /** Permissions of a page whose clipboard is read. */
 export const CLIPBOARD = ['clipboard-read', 'clipboard-write']
 

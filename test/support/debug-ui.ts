@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { chromiumPath, launchBrowser, NO_BROWSER, openPage, type WatchedPage } from './browser.ts'
+import { eventually } from './eventually.ts'
 import { ask } from './graphql.ts'
 import { chat } from './server.ts'
 import { makeSharedProject, removeFolder, type TempProject } from './temp-project.ts'
@@ -114,6 +115,15 @@ export class DebugUi {
     this.server = await buildServer({ projectDir: this.project.dir, ...options, ...this.#options })
     this.#address = await this.server.listen()
     this.url = this.#address
+  }
+
+  /** Writes files, and waits until the agents among them are in service: the server watches the folder, and may be loading them. */
+  async add(files: Readonly<Record<string, string>>): Promise<void> {
+    for (const [file, text] of Object.entries(files)) await this.project.write(file, text)
+    await this.server.agents.scan()
+    const texts = Object.entries(files).flatMap(([file, text]) => (file.startsWith('agents/') ? [text] : []))
+    const served = () => texts.map((text) => this.server.agents.sourceOf(/^id: (\S+)/m.exec(text)?.[1] ?? ''))
+    await eventually(() => expect(served()).deep.equal(texts))
   }
 
   /** @param hash the address within the page */

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** Time within which two keys are one shortcut. */
 const SEQUENCE_MS = 800
@@ -11,7 +11,7 @@ export function useShortcuts(shortcuts: Shortcuts): void {
   const latest = useRef(shortcuts)
   latest.current = shortcuts
   const first = useRef({ key: '', atMs: 0 })
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.altKey || event.isComposing) return
       const isModified = event.ctrlKey || event.metaKey
@@ -43,7 +43,7 @@ export function useListKeys(selector: string): void {
 
 /** Puts the focus into a list when its screen opens, so that its keys work at once; never away from where the user is. */
 export function useFocus(element: HTMLElement | null): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { activeElement } = document
     if (element && (!activeElement || activeElement === document.body || activeElement.id === 'main'))
       element.focus({ preventScroll: true })

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 /**
  * Location in the page: everything that can be linked to. It stands behind `#`, so that no server has to know of it.
@@ -22,17 +22,16 @@ export function href(path: readonly string[], query: Readonly<Record<string, str
   return `#/${path.map(encodeURIComponent).join('/')}${search ? `?${search}` : ''}`
 }
 
+/** Goes to a place at once: the event that the browser sends for a changed hash would come after the next click. */
 export function go(address: string, { replace = false } = {}): void {
-  if (!replace) location.hash = address
-  else {
-    history.replaceState(null, '', address)
-    dispatchEvent(new HashChangeEvent('hashchange'))
-  }
+  if (replace || address === location.hash) history.replaceState(null, '', address)
+  else history.pushState(null, '', address)
+  dispatchEvent(new HashChangeEvent('hashchange'))
 }
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => readRoute(location.hash))
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = () => setRoute(readRoute(location.hash))
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)

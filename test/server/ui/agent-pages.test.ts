@@ -37,10 +37,7 @@ describe('agents in the debug UI', function () {
   })
 
   it('marks tools that need an approval, with their calls', async () => {
-    await ui.project.write('tools/till.ts', TILL)
-    await ui.project.write('agents/till.yml', TILL_AGENT)
-    await ui.server.agents.scan()
-    await eventually(() => expect(ui.server.host.get('till')?.id).equal('till'))
+    await ui.add({ 'tools/till.ts': TILL, 'agents/till.yml': TILL_AGENT })
     await ui.complete('till', 'how much?')
     const page = await ui.open('#/agents/till?view=tools')
     const tools = page.locator('.tool')
@@ -77,10 +74,10 @@ describe('agents in the debug UI', function () {
   it('lists agents in a table from twelve on', async () => {
     const page = await ui.open('#/')
     await page.locator('.card').first().waitFor()
-    for (let n = 0; n < 9; n++) {
-      await ui.project.write(`agents/many${n}.yml`, `id: many${n}\nmodules: [{ id: main, module: echo }]`)
-    }
-    await ui.server.agents.scan()
+    const many = Array.from({ length: 9 }, (_, n) => `many${n}`)
+    await ui.add(
+      Object.fromEntries(many.map((id) => [`agents/${id}.yml`, `id: ${id}\nmodules: [{ id: main, module: echo }]`])),
+    )
     await ui.complete('many3', 'hello')
     const row = page.getByRole('row', { name: /many3/ })
     await row.getByText('healthy').waitFor()
@@ -92,8 +89,7 @@ describe('agents in the debug UI', function () {
   it('shows what a new version changed, and links each to its runs', async () => {
     await ui.complete('echo', 'to the old one')
     const file = 'agents/echo.yml'
-    await ui.project.write(file, 'id: echo\ndescription: Says it twice\nmodules: [{ id: main, module: echo }]')
-    await ui.server.agents.scan()
+    await ui.add({ [file]: 'id: echo\ndescription: Says it twice\nmodules: [{ id: main, module: echo }]' })
     await ui.project.write(file, 'id: echo\nmodules: [{ id: main, module: ecco }]')
     await ui.server.agents.scan()
     const page = await ui.open('#/agents/echo?view=history')

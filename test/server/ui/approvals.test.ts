@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { deferred } from '../../../src/async.ts'
 import { findBarriers, isTooWide } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
@@ -13,12 +13,11 @@ describe('the inbox of the debug UI', function () {
   const ui = DebugUi.forSuite()
 
   beforeEach(async () => {
-    for (const [path, text] of Object.entries(SHOP_MODULES)) await ui.project.write(path, text)
     const calls =
       '{ name: pay, arguments: { amount: 40, to: Ann } }, { name: refund, arguments: { amount: 2, to: Bob } }'
-    await ui.project.write('agents/shop.yml', shopAgent('shop', calls))
-    await ui.project.write('agents/clerk.yml', shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }'))
-    await ui.server.agents.scan()
+    const shop = shopAgent('shop', calls)
+    const clerk = shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }')
+    await ui.add({ ...SHOP_MODULES, 'agents/shop.yml': shop, 'agents/clerk.yml': clerk })
   })
 
   async function askAgent(model: string, more: object = {}): Promise<string> {
@@ -123,7 +122,8 @@ describe('the inbox of the debug UI', function () {
     await page.getByLabel('Reason').waitFor()
     await page.keyboard.press('Escape')
     expect(await page.getByLabel('Reason').count()).to.equal(0)
-    await page.keyboard.press('r')
+    // What is typed right after the key goes into the field.
+    expect(await page.evaluate<string>(PRESS_R)).equal('INPUT')
     await page.keyboard.type('too much')
     await page.keyboard.press('Enter')
     await see(page, 'rejected')
@@ -144,7 +144,7 @@ describe('the inbox of the debug UI', function () {
       await tab.route(
         ({ pathname }) => pathname.includes('approvals'),
         async (route) => {
-          if (route.request().method() === 'POST') {
+          if (isDecision(route.request())) {
             if (++decided === tabs.length) bothDecided.resolve()
             await bothDecided.promise
           }
@@ -152,7 +152,7 @@ describe('the inbox of the debug UI', function () {
         },
       )
     }
-    const answers = tabs.map((tab) => tab.waitForResponse((reply) => reply.request().method() === 'POST'))
+    const answers = tabs.map((tab) => tab.waitForResponse((reply) => isDecision(reply.request())))
     for (const tab of tabs) {
       await tab.keyboard.press('a')
       await tab.keyboard.type('42')
@@ -212,3 +212,14 @@ describe('the inbox of the debug UI', function () {
     expect(decisions).equal(2)
   })
 })
+
+/** Presses a key; gives the name of the element that has the focus before the browser comes to anything else. */
+const PRESS_R = `(async () => {
+  document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'r', bubbles: true }))
+  await undefined
+  return document.activeElement.tagName
+})()`
+
+function isDecision(request: Request): boolean {
+  return request.method() === 'POST' && request.url().includes('/approvals/')
+}

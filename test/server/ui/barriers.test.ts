@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { findBarriers, isTooWide } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
-import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
 import { askKeeper } from '../../support/keeper.ts'
 import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
@@ -139,19 +138,12 @@ describe('the debug UI, in light and dark, on a desk and on a phone', function (
   /** Runs, decisions, versions and a broken file to be looked at. @returns ids of runs */
   async function fill() {
     const { project, server } = ui
-    const files = { ...SHOP_MODULES, ...VARIED_PROJECT, 'agents/shop.yml': SHOP_AGENT }
-    for (const [file, text] of Object.entries(files)) await project.write(file, text)
+    await ui.add({ ...SHOP_MODULES, ...VARIED_PROJECT, 'agents/shop.yml': SHOP_AGENT })
     await askKeeper(ui)
     await ui.complete('echo', 'hello')
-    await project.write(
-      'agents/echo.yml',
-      'id: echo\ndescription: Says it twice\nmodules: [{ id: main, module: echo }]',
-    )
+    await ui.add({ 'agents/echo.yml': 'id: echo\ndescription: Says it twice\nmodules: [{ id: main, module: echo }]' })
     await project.write('agents/broken.yml', 'id: broken\nmodules:\n  - { id: a, module: nope }')
     await server.agents.scan()
-    await eventually(() =>
-      expect(['shop', 'talker'].map((id) => server.host.get(id)?.id)).deep.equal(['shop', 'talker']),
-    )
     const payload = { model: 'shop', input: 'please', user: 'ann' }
     const { id } = (await server.app.inject({ method: 'POST', url: '/compat/responses', payload })).json()
     await ui.complete('finder', 'fail')

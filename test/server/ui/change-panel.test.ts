@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { CLIPBOARD, readClipboard } from '../../support/browser.ts'
+import { CLIPBOARD, readClipboard, topsOf } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 import { VARIED_PROJECT } from '../../support/varied.ts'
@@ -8,13 +8,11 @@ import { VARIED_PROJECT } from '../../support/varied.ts'
 describe('changes in the playground of the debug UI', function () {
   this.timeout(90_000)
   const ui = DebugUi.forSuite()
-  const add = async () => {
-    for (const [file, text] of Object.entries(VARIED_PROJECT)) await ui.project.write(file, text)
-    await ui.server.agents.scan()
-  }
+  beforeEach(() => ui.add(VARIED_PROJECT))
   const KIND = 'Be kind.|small|-|http://127.0.0.1:1|kind|hi there'
   const SHORT = KIND.replace('Be kind.', 'Be short.')
-  const answers = (page: Page) => page.locator('.answers .message-text')
+  const ANSWERS = '.answers .message-text'
+  const answers = (page: Page) => page.locator(ANSWERS)
   const say = async (page: Page, text: string) => {
     const message = page.getByRole('textbox', { name: 'Message to talker' })
     await message.fill(text)
@@ -22,7 +20,6 @@ describe('changes in the playground of the debug UI', function () {
   }
 
   it('lead from a bad answer over another prompt to two answers side by side, in four clicks', async () => {
-    await add()
     const page = await ui.open('#/play/talker', { permissions: CLIPBOARD })
     await say(page, 'hi there')
     await see(page, KIND)
@@ -33,8 +30,10 @@ describe('changes in the playground of the debug UI', function () {
     await page.getByRole('button', { name: 'Compare with the original' }).click()
     await answers(page).nth(1).getByText(SHORT).waitFor()
     expect(await answers(page).allInnerTexts()).to.deep.equal([KIND, SHORT])
-    const [left, right] = [await answers(page).nth(0).boundingBox(), await answers(page).nth(1).boundingBox()]
-    expect(left?.y).equal(right?.y)
+    await eventually(async () => {
+      const [left, right] = await topsOf(page, ANSWERS)
+      expect(left).equal(right)
+    })
     // Marked are the words that differ, on both sides.
     await eventually(async () => expect(await marked(page)).to.have.members(['kind.|small|-|', 'short.|small|-|']))
     await see(page, 'talker · changed: system_prompt')
@@ -57,7 +56,6 @@ describe('changes in the playground of the debug UI', function () {
   })
 
   it('can be made by keyboard alone', async () => {
-    await add()
     const page = await ui.open('#/play/talker')
     await say(page, 'hi there')
     await see(page, KIND)
@@ -77,7 +75,6 @@ describe('changes in the playground of the debug UI', function () {
   })
 
   it('are refused at their value, marked, and reset', async () => {
-    await add()
     const page = await ui.open('#/play/talker')
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     const panel = page.getByRole('complementary', { name: 'Change' })
@@ -96,7 +93,6 @@ describe('changes in the playground of the debug UI', function () {
   })
 
   it('can be written as text, where other lines are refused; a file that changes meanwhile is taken up', async () => {
-    await add()
     const page = await ui.open('#/play/talker')
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     await page.getByRole('tab', { name: 'YAML' }).click()
@@ -107,11 +103,7 @@ describe('changes in the playground of the debug UI', function () {
     await text.fill(before.replace('Be kind.', 'Be brief.'))
     await page.getByRole('tab', { name: 'Values' }).click()
     await eventually(async () => expect(await page.getByLabel('system prompt').inputValue()).to.equal('Be brief.'))
-    await ui.project.write(
-      'agents/talker.yml',
-      VARIED_PROJECT['agents/talker.yml'].replace('max_steps: 4', 'max_steps: 3'),
-    )
-    await ui.server.agents.scan()
+    await ui.add({ 'agents/talker.yml': VARIED_PROJECT['agents/talker.yml'].replace('max_steps: 4', 'max_steps: 3') })
     await see(page, 'The agent changed meanwhile.')
     await page.getByRole('button', { name: 'Take its new text' }).click()
     await page.getByText('The agent changed meanwhile.').waitFor({ state: 'detached' })
@@ -120,7 +112,6 @@ describe('changes in the playground of the debug UI', function () {
   })
 
   it('begin at a model call of a run, with its prompt and messages; up to four answer', async () => {
-    await add()
     const variant = [{ module: 'main', path: ['system_prompt'], value: 'Be odd.' }]
     const turn = {
       messages: [
@@ -139,11 +130,19 @@ describe('changes in the playground of the debug UI', function () {
     await eventually(async () => expect(await page.getByLabel('system prompt').inputValue()).to.equal('Be odd.'))
     await page.getByRole('button', { name: 'Send' }).click()
     await see(page, KIND.replace('Be kind.', 'Be odd.'))
-    for (let count = 0; count < 3; count++) await page.getByRole('button', { name: 'Compare', exact: true }).click()
+    await page.evaluate(COMPARE_THRICE)
     expect(await page.getByRole('group', { name: /^Column/ }).count()).to.equal(4)
     expect(await page.getByRole('button', { name: 'Compare', exact: true }).count()).to.equal(0)
   })
 })
+
+/** So fast that the browser does not come to anything else. */
+const COMPARE_THRICE = `(async () => {
+  for (let count = 0; count < 3; count++) {
+    document.querySelector('.column-picks > button').click()
+    await undefined
+  }
+})()`
 
 const CODES: Readonly<Record<string, RegExp>> = {
   curl: /^curl .*\n.*\n {2}-H "x-agent-variant: [0-9a-f-]{36}" \\\n/,

@@ -51,11 +51,7 @@ describe('the metrics of the debug UI', function () {
 
   it('compare the versions of an agent, and link to the runs of each', async () => {
     await ui.complete('echo', 'to the old one')
-    await ui.project.write(
-      'agents/echo.yml',
-      'id: echo\nmodules: [{ id: main, module: echo, config: { prefix: new } }]',
-    )
-    await ui.server.agents.scan()
+    await ui.add({ 'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo, config: { prefix: new } }]' })
     for (let run = 0; run < 2; run++) await ui.complete('echo', 'to the new one')
     const page = await ui.open('#/metrics')
     const rows = page.getByRole('group', { name: 'By version' }).getByRole('row')

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CLIPBOARD, readClipboard } from '../../support/browser.ts'
+import { CLIPBOARD, readClipboard, topsOf } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
@@ -100,25 +100,25 @@ describe('the playground of the debug UI', function () {
     await page.reload()
     await answers.nth(2).getByText('billing good morning').waitFor()
     await page.locator('.thread').getByText('echo | desk/billing').waitFor()
-    const [left, right] = [await answers.nth(1).boundingBox(), await answers.nth(2).boundingBox()]
-    expect(left?.y).equal(right?.y)
+    await eventually(async () => {
+      const [, left, right] = await topsOf(page, 'article')
+      expect(left).equal(right)
+    })
     await page.getByRole('button', { name: 'End the comparison' }).click()
     await see(page, 'Ask echo')
   })
 
   it('sends files to an agent that accepts them, and rejects others', async () => {
-    await ui.project.write(
-      'modules/viewer.ts',
-      `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
+    await ui.add({
+      'modules/viewer.ts': `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
 export default defineModule({ name: 'Viewer', provides: [TextMessageHandler], uses: { response: Response, history: ConversationHistory },
   attachments: ['image/*', 'application/pdf'],
   create: ({ response, history }) => ({ async handleText(text) {
     const { attachments = [] } = (await history.getHistory()).at(-1)
     await response.respondText(text + ': ' + attachments.map(({ mediaType, data }) => mediaType + ' ' + data.length).join(', '))
   } }) })`,
-    )
-    await ui.project.write('agents/viewer.yml', 'id: viewer\nmodules: [{ id: main, module: viewer }]')
-    await ui.server.agents.scan()
+      'agents/viewer.yml': 'id: viewer\nmodules: [{ id: main, module: viewer }]',
+    })
     const page = await ui.open('#/play/viewer')
     const field = page.getByLabel('Files to attach')
     await field.setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('no') })
@@ -151,11 +151,7 @@ export default defineModule({ name: 'Viewer', provides: [TextMessageHandler], us
   })
 
   it('suggests the examples of the agent file alone where it has some', async () => {
-    await ui.project.write(
-      'agents/keen.yml',
-      'id: keen\nexamples: [Where is it?]\nmodules: [{ id: main, module: echo }]',
-    )
-    await ui.server.agents.scan()
+    await ui.add({ 'agents/keen.yml': 'id: keen\nexamples: [Where is it?]\nmodules: [{ id: main, module: echo }]' })
     const page = await ui.open('#/play/keen')
     const questions = page.getByRole('list', { name: 'Questions to try' })
     await questions.waitFor()

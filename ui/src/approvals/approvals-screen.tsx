@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { Empty } from '../components/notice.tsx'
 import { plural } from '../format.ts'
@@ -102,7 +102,7 @@ function useRowKeys(
 ) {
   const [current, setCurrent] = useState(first)
   const [form, setForm] = useState<{ id: string; kind: OpenForm }>()
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (current === undefined && rows[0]) setCurrent(rows[0].id)
   }, [rows.length])
   const at = rows.findIndex(({ id }) => id === current)

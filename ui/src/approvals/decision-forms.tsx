@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { Notice } from '../components/notice.tsx'
 import { readFields, type Schema, SchemaFields, type Texts } from '../components/schema-fields.tsx'
@@ -87,7 +87,8 @@ interface FormProps extends DecisionFormProps {
 function Form({ label, read, onDecide, onClose, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   const [problem, setProblem] = useState('')
-  useEffect(() => {
+  // Before the next key is pressed.
+  useLayoutEffect(() => {
     if (onClose) form.current?.querySelector<HTMLElement>('input, select')?.focus()
   }, [])
   const submit = (event: Event) => {

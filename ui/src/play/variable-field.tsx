@@ -1,4 +1,4 @@
-import { useEffect, useId } from 'preact/hooks'
+import { useId, useLayoutEffect } from 'preact/hooks'
 import type { VariantProblem } from '../../../src/wire/variant.ts'
 import { IconButton } from '../components/icon-button.tsx'
 import { formatPath } from '../format.ts'
@@ -59,7 +59,7 @@ const LINE_CHARS = 60
 
 function Control({ id, variable, value, problem, hasFocus, onValue, onSubmit }: VariableFieldProps & { id: string }) {
   const { schema, path } = variable
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (hasFocus) document.getElementById(id)?.focus()
   }, [])
   const text = value == null ? '' : String(value)
