@@ -29,7 +29,7 @@ export function Health({ agent, list }: HealthProps) {
 /** Agents with problems first, the others in their order. */
 export function byHealth(list: AgentList): AgentSummary[] {
   const rankOf = (agent: AgentSummary) => {
-    const at = ORDER.indexOf(stateOf(agent, list))
+    const at = ORDER.findIndex((state) => state === stateOf(agent, list))
     return at === -1 ? ORDER.length : at
   }
   return [...list.agents].sort((one, other) => rankOf(one) - rankOf(other))

@@ -70,7 +70,7 @@ export function RerunPanel({ run, call, payload, onClose }: RerunPanelProps) {
         Everything before this call comes from the tape. From here on models are asked for real, and all else still
         comes from the tape.
       </p>
-      <Tabs label="What to change" tabs={edits} selected={edit} onSelect={setEdit} />
+      <Tabs label="What to change" titles={edits} selected={edit} onSelect={setEdit} />
       {edit === 'values' ? (
         <Values run={run} column={column} refusal={refusal} onColumn={setColumn} onSubmit={() => void rerun()} />
       ) : (
@@ -78,7 +78,7 @@ export function RerunPanel({ run, call, payload, onClose }: RerunPanelProps) {
           key={edit}
           class="rerun-text"
           rows={7}
-          aria-label={edits.find(({ name }) => name === edit)?.title ?? ''}
+          aria-label={edits[edit] ?? ''}
           value={texts[edit]}
           onInput={({ currentTarget }) => setTexts({ ...texts, [edit]: currentTarget.value })}
         />
@@ -113,14 +113,14 @@ export function RerunPanel({ run, call, payload, onClose }: RerunPanelProps) {
   )
 }
 
-function editsOf({ kind, method }: Call, { result }: CallPayload): { name: Edit; title: string }[] {
-  const values = { name: 'values' as const, title: 'Values' }
-  if (kind === 'model') return [values, { name: 'result', title: 'Answer' }]
+function editsOf({ kind, method }: Call, { result }: CallPayload): Partial<Record<Edit, string>> {
+  if (kind === 'model') return { values: 'Values', result: 'Answer' }
   const isTool = kind === 'tool' && method === 'executeTool'
-  const edits: { name: Edit; title: string }[] = [
-    { name: 'result', title: result === undefined ? 'Result instead' : 'Result' },
-  ]
-  return isTool ? [...edits, { name: 'arguments', title: 'Arguments' }, values] : [...edits, values]
+  return {
+    result: result === undefined ? 'Result instead' : 'Result',
+    ...(isTool ? { arguments: 'Arguments' } : {}),
+    values: 'Values',
+  }
 }
 
 /** Texts of the call as it was, to edit. */
