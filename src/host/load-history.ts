@@ -24,7 +24,7 @@ export interface LoadRecord extends FileChange {
   readonly time: number
   /** Why the file was rejected. */
   readonly problems: readonly Problem[]
-  /** What the load replaced; absent where nothing was in service under the id. */
+  /** Version that the load replaced; absent where nothing was in service under the id. */
   readonly replaced?: ReplacedVersion
 }
 

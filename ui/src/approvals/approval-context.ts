@@ -5,7 +5,7 @@ import { runIdOf } from '../responses/responses-client.ts'
 
 /** Circumstances of a call that waits: texts are empty where the traces do not say. */
 export interface ApprovalContext {
-  /** What the client calls its user. */
+  /** Name by which the client calls its user. */
   readonly user: string
   /** The user's own question. */
   readonly question: string

@@ -9,7 +9,7 @@ import type { Upload } from './uploads.ts'
 
 interface ComposerProps {
   readonly model: string
-  /** Who answers code to copy: of several, the first with changed values. */
+  /** Column that code to copy asks: the first with changed values, or else the first. */
   readonly codeColumn: Column
   readonly draft: string
   readonly uploads: readonly Upload[]
