@@ -30,11 +30,11 @@ export default defineModule({
   }),
   create: (_, { introduce }) => {
     let isIntroduced = !introduce
-    /** Sentence that the first answer in prose ends with; empty after it. */
-    const introduceOnce = () => {
-      if (isIntroduced) return ''
+    /** The first answer in prose ends with the introduction, unless it quotes an agent that has introduced itself. */
+    const introduceOnce = (text: string) => {
+      if (isIntroduced) return text
       isIntroduced = true
-      return `\n\n(${WHAT_I_AM})`
+      return text.includes(WHAT_I_AM) ? text : `${text}\n\n(${WHAT_I_AM})`
     }
     return {
       modelInfo: { name: 'offline', provider: 'agent-host' },
@@ -48,7 +48,7 @@ export default defineModule({
   },
 })
 
-function* answer(request: LLMRequest, introduceOnce: () => string): Generator<LLMPart> {
+function* answer(request: LLMRequest, introduceOnce: (text: string) => string): Generator<LLMPart> {
   const { messages, tools = [], toolChoice, responseSchema } = request
   const asked = messages.findLastIndex(({ role }) => role === 'user')
   const question = messages[asked]?.content ?? ''
@@ -65,7 +65,7 @@ function* answer(request: LLMRequest, introduceOnce: () => string): Generator<LL
   const report = tellResults(results, messages.slice(asked + 1))
   const text = responseSchema
     ? JSON.stringify(answerSchema([question, report].join('\n'), responseSchema))
-    : inProse(request, asked, report) + introduceOnce()
+    : introduceOnce(inProse(request, asked, report))
   for (const piece of text.match(/\S+\s*|\s+/g) ?? []) yield { type: 'text', text: piece }
   yield { type: 'finish', reason: 'stop' }
 }

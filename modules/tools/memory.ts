@@ -90,7 +90,7 @@ function makeTool<S extends Type.TObject>(
   return {
     name,
     description,
-    parameters: parameters as Readonly<Record<string, unknown>> & S,
+    parameters,
     execute: (calledAs: string, args: unknown, memory: Memory, run: Run) =>
       work(checkArguments(calledAs, compiled, args) as Type.Static<S>, memory, run),
   }

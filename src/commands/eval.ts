@@ -24,7 +24,7 @@ export default class Eval extends BaseCommand {
   static override examples = [
     '<%= config.bin %> eval',
     '<%= config.bin %> eval evals/refunds.jsonl --live llm --repeat 3',
-    '<%= config.bin %> eval --live llm --set loop.system_prompt="Be brief."',
+    '<%= config.bin %> eval --live llm --set orchestrator.system_prompt="Be brief."',
     '<%= config.bin %> eval --baseline evals/baseline.json --min 0.8 --junit eval.xml',
     '<%= config.bin %> eval compare evals/baseline.json latest',
   ]

@@ -31,7 +31,7 @@ export function makeColumn(agent: string, changes: readonly VariantChange[]): Ev
   return { name: nameColumn(agent, changes), agent, version: null, changes: [...changes] }
 }
 
-/** `support (loop.system_prompt="Be brief.")` */
+/** `support (orchestrator.system_prompt="Be brief.")` */
 function nameColumn(agent: string, changes: readonly VariantChange[]): string {
   if (changes.length === 0) return agent
   const shown = changes.map(

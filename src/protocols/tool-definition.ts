@@ -1,3 +1,5 @@
+import type { TObject } from 'typebox'
+
 /** Tool of a client as the client knows it, where that differs from what a model sees. */
 export interface ClientTool {
   readonly name: string
@@ -16,8 +18,8 @@ export interface ToolDefinition {
   /** `[A-Za-z0-9_-]{1,64}`, as the common model APIs require. */
   readonly name: string
   readonly description: string
-  /** JSON Schema of the arguments, `type: object`. */
-  readonly parameters: Readonly<Record<string, unknown>>
+  /** JSON Schema of the arguments, `type: object`; `Type.Object` makes one, too. */
+  readonly parameters: Readonly<Record<string, unknown>> | TObject
   /** Asks the vendor for arguments that match the schema, where it can guarantee that. Default: false. */
   readonly strict?: boolean
   /** Set for tools of clients alone; a model is not shown it. */

@@ -65,7 +65,12 @@ function findProblem(
   const [entry, from] = [modules[index], loaded.get(id)]
   if (!entry || !from) {
     const names = modules.map((entry) => entry.id)
-    return problemAt(['modules'], `There is no module '${id}'.`, didYouMean(id, names))
+    const near = didYouMean(id, names)
+    return problemAt(
+      ['modules'],
+      `There is no module '${id}'.`,
+      near.length > 0 ? near : [`Modules: ${names.join(', ')}`],
+    )
   }
   const refuse = (at: Path, reason: string, ...suggestions: readonly string[]) =>
     problemAt(

@@ -153,6 +153,7 @@ describe('variants of an agent', () => {
         change('speaker', 'file', '/etc/passwd'),
         change('llm', 'base_url', 'http://b'),
         change('speker', 'tone', 'short'),
+        change('orchestrator', 'tone', 'short'),
         change('speaker', 'limits.step', 4),
       ]),
     )
@@ -162,6 +163,7 @@ describe('variants of an agent', () => {
         "module 'speaker' (Speaker), config: file may not be changed by a variant.",
         "module 'llm' (Model), config: base_url may not be changed by a variant.",
         "There is no module 'speker'.",
+        "There is no module 'orchestrator'.",
         "module 'speaker' (Speaker), config: limits.step may not be changed by a variant.",
       ].join('\n'),
     )
@@ -169,6 +171,7 @@ describe('variants of an agent', () => {
       'These may: system_prompt, tone, limits.steps. For all others edit the file.',
       'These may: model. For all others edit the file.',
       "Did you mean 'speaker'?",
+      'Modules: llm, shelf, speaker',
       "Did you mean 'limits.steps'?",
       'These may: system_prompt, tone, limits.steps. For all others edit the file.',
     ])

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -7,6 +7,7 @@ import { execa } from 'execa'
 import fsExtra from 'fs-extra'
 import { publint } from 'publint'
 import { listLibrary } from '../../src/module/load-module.ts'
+import { TEMPLATES } from '../../src/project/templates.ts'
 import { AGENTS, check, checkTypes, InstalledPackage, writeAgent } from '../support/installed-package.ts'
 import { itWith } from '../support/it-with.ts'
 
@@ -116,14 +117,25 @@ describe('the package', () => {
     expect(await checkTypes(project)).to.deep.equal([0, ''])
   })
 
-  it('works from an empty folder: creates a project, tests it, checks its types, and answers', async function () {
+  it('has the types of the code of every template', async () => {
+    const projects = join(installed.dir, 'templates')
+    const names = Object.keys(TEMPLATES)
+    await Promise.all(
+      names.map((name) => execa(installed.command, ['init', join(projects, name), '--yes', '--template', name])),
+    )
+    const { compilerOptions } = JSON.parse(await readFile(join(projects, 'minimal/tsconfig.json'), 'utf8'))
+    const config = { compilerOptions, include: ['*/modules', '*/tools', '*/tests', '*/evals'] }
+    await writeFile(join(projects, 'tsconfig.json'), JSON.stringify(config))
+    expect(await checkTypes(projects)).to.deep.equal([0, ''])
+  })
+
+  it('works from an empty folder: creates a project, tests it, and answers', async function () {
     this.timeout(180_000)
     const { dir, command } = installed
     await execa(command, ['init', 'myproj', '--yes'], { cwd: dir })
     const project = join(dir, 'myproj')
     const { stdout } = await execa(command, ['test'], { cwd: project })
     expect(stdout).to.match(/pass 2/)
-    expect(await checkTypes(project)).to.deep.equal([0, ''])
     const server = spawn(command, ['dev', '--port', '0'], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
     try {
       const url = await readAddress(server.stdout)

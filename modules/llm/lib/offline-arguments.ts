@@ -21,7 +21,8 @@ interface Property {
 }
 
 /** Arguments for a tool, as far as they can be read out of the text. Each number and name is used once. */
-export function fillArguments(text: string, { parameters }: ToolDefinition): Record<string, unknown> {
+export function fillArguments(text: string, tool: ToolDefinition): Record<string, unknown> {
+  const parameters = { ...tool.parameters }
   return fillProperties(resolveReferences(parameters, parameters), text)
 }
 

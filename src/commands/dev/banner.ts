@@ -72,15 +72,22 @@ function listEndpoints(options: ServerOptions, url: string): string[] {
 
 function describeAgents(agents: readonly AgentInfo[], problems: number): string[] {
   const more = agents.length - MAX_AGENTS
-  const lines = agents.slice(0, MAX_AGENTS).map(describeAgent)
+  const listed = agents.slice(0, MAX_AGENTS)
+  const width = Math.max(0, ...listed.map((agent) => nameAgent(agent).length))
+  const lines = listed.map((agent) => describeAgent(agent, width))
   if (more > 0) lines.push(`  and ${more} more`)
   if (problems > 0) lines.push(`  Problems: ${problems} (see the warnings above). Fix the file and save it.`)
   return lines.length > 0 ? lines : ['  No agents yet. Create one: agent-host new agent <name>']
 }
 
-function describeAgent({ id, description, entryPoints, file }: AgentInfo): string {
-  const entries = entryPoints.length > 0 ? ` (${entryPoints.map((name) => `${id}/${name}`).join(', ')})` : ''
-  return `  ${id}${entries}  ${description}${file ? `  [${file}]` : ''}`
+function describeAgent(agent: AgentInfo, width: number): string {
+  const { description, file } = agent
+  return `  ${nameAgent(agent).padEnd(width)}  ${description}${file ? `  [${file}]` : ''}`
+}
+
+/** With its entry points: `desk (desk/refunds)`. */
+function nameAgent({ id, entryPoints }: AgentInfo): string {
+  return entryPoints.length > 0 ? `${id} (${entryPoints.map((name) => `${id}/${name}`).join(', ')})` : id
 }
 
 function listEjected(agents: readonly AgentInfo[]): string[] {

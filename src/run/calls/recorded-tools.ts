@@ -155,7 +155,7 @@ async function toPending(
   run: AgentRun,
 ): Promise<PendingCall> {
   const { parameters: schema } = (await provider.listTools(run)).find((tool) => tool.name === name) ?? {}
-  return { callId, kind: 'approval', name, arguments: args, digest, ...(schema ? { schema } : {}) }
+  return { callId, kind: 'approval', name, arguments: args, digest, ...(schema ? { schema: { ...schema } } : {}) }
 }
 
 async function executeDecided(

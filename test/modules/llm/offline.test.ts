@@ -133,6 +133,17 @@ describe('llm/offline', () => {
     expect(textOf(await collect(llm, { messages: [says('Sing!')] }))).not.to.match(/offline/)
   })
 
+  it('does not introduce itself beside a tool result that does: that of another agent without a model', async () => {
+    const sung = textOf(await collect(await make(true), { messages: [says('Sing!')] }))
+    const turn: Message[] = [
+      says('Sing!'),
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'singer', arguments: {} }] },
+      { role: 'tool', content: sung, toolCallId: 'c' },
+    ]
+    const text = textOf(await collect(await make(true), { messages: turn }))
+    expect(text.match(/I am the offline model/g)).to.have.length(1)
+  })
+
   it('is deterministic', async () => {
     expect(await callFor('What time is it in Tokyo?')).to.deep.equal(await callFor('What time is it in Tokyo?'))
   })

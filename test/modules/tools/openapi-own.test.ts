@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ToolDefinition } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
 import { answerSchema } from '../../../modules/llm/lib/offline-arguments.ts'
@@ -38,7 +37,7 @@ describe('tools/openapi with the document of this server', () => {
       }
       const tools = await provider.listTools(makeRun())
       for (const { name, parameters } of tools) {
-        const args = answerSchema('hello', withoutChoice(parameters)) as Record<string, unknown>
+        const args = answerSchema('hello', withoutChoice({ ...parameters })) as Record<string, unknown>
         // The plainest values of maps and lists may break their limits.
         const body = args.body as { metadata?: unknown; items?: unknown } | undefined
         if (body?.metadata !== undefined) body.metadata = {}
@@ -61,7 +60,7 @@ describe('tools/openapi with the document of this server', () => {
 })
 
 /** The first alternative of a body. */
-function withoutChoice(parameters: ToolDefinition['parameters']): ToolDefinition['parameters'] {
+function withoutChoice(parameters: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { properties = {} } = parameters as { properties?: Record<string, { anyOf?: unknown[] }> }
   const [first] = properties.body?.anyOf ?? []
   return first === undefined ? parameters : { ...parameters, properties: { ...properties, body: first } }
