@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { benchAgents } from './agents.ts'
 import { benchApprovals } from './approvals.ts'
 import { benchChat } from './chat.ts'
+import { benchChildRuns } from './child-runs.ts'
 import { CURVES } from './curves.ts'
 import { benchDebug } from './debug.ts'
 import { benchLibrary } from './library.ts'
@@ -32,6 +33,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   debug: benchDebug,
   recording: benchRecording,
   agents: benchAgents,
+  'child-runs': benchChildRuns,
   reload: benchReload,
   streams: benchStreams,
   pictures: benchPictures,

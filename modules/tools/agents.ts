@@ -47,7 +47,6 @@ export default defineModule({
           const known = tools.map((each) => each.name).join(', ') || 'none'
           throw new Error(`There is no agent behind '${name}' any more. Agents: ${known}.`)
         }
-        run.signal.throwIfAborted()
         return call(tool, args, run)
       },
       needsApproval: needOfCalls,

@@ -35,19 +35,34 @@ export async function callAgent(run: AgentRun, call: AgentCall, startChild: Star
 
 /** Ends the child with its parent. */
 async function untilEnd(run: AgentRun, agent: string, start: () => RunHandle): Promise<RunResult> {
-  const { signal } = run
-  signal.throwIfAborted()
+  throwIfAborted(run)
   let handle: RunHandle | undefined
-  const abort = () => handle?.abort(signal.reason)
-  signal.addEventListener('abort', abort, { once: true })
+  const forget = onAbort(run, (reason) => handle?.abort(reason))
   try {
     handle = start()
     return await handle.result
   } catch (cause) {
-    signal.throwIfAborted()
+    throwIfAborted(run)
     throw new Error(`The agent '${agent}' failed: ${messageOf(cause)}`, { cause })
   } finally {
-    signal.removeEventListener('abort', abort)
+    forget()
+  }
+}
+
+function throwIfAborted({ abort, own }: AgentRun): void {
+  abort.throwIfRequested()
+  own.signal?.throwIfAborted()
+}
+
+/** Calls the listener when the run, or its caller's part of it, is aborted. Returns a function that ends it. */
+function onAbort({ abort, own: { signal } }: AgentRun, listener: (reason: unknown) => void): () => void {
+  const forget = abort.onRequest(listener)
+  if (!signal) return forget
+  const onSignal = () => listener(signal.reason)
+  signal.addEventListener('abort', onSignal, { once: true })
+  return () => {
+    forget()
+    signal.removeEventListener('abort', onSignal)
   }
 }
 

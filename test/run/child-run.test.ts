@@ -1,4 +1,12 @@
-import { AgentHost, type RunEnd, type RunResult } from 'agent-host'
+import {
+  AgentHost,
+  defineModule,
+  Response,
+  type RunEnd,
+  type RunResult,
+  TextMessageHandler,
+  ToolProvider,
+} from 'agent-host'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -170,6 +178,30 @@ describe('child runs', () => {
     expect(await run).to.match(/was aborted/)
     await eventually(() => expect(seen.aborted).to.equal(true))
     await eventually(() => expect(host.runningCount).to.equal(0))
+  })
+
+  it('end with the call that began them', async () => {
+    const { host, ends } = await open([withTools(scripted('billing', [call('wait')]))])
+    const caller = defineModule({
+      name: 'Caller',
+      provides: [TextMessageHandler],
+      uses: { agents: ToolProvider, response: Response },
+      create: ({ agents, response }) => ({
+        async handleText(_, run) {
+          const controller = new AbortController()
+          const view = run.with({ toolCallId: 'call_1', signal: controller.signal })
+          const called = agents.executeTool('billing', { message: 'go' }, view)
+          await eventually(() => expect(host.runningCount).to.equal(1))
+          setTimeout(() => controller.abort(new Error('no longer needed')), 50)
+          await response.respondText(await called.then(String, String), run)
+        },
+      }),
+    })
+    const team = { id: 'team', module: 'tools/agents', config: { agents: ['billing'] } }
+    await host.register({ id: 'desk', modules: [team, { id: 'main', module: caller }] })
+    expect((await host.run('desk', 'hello')).text).to.equal('Error: no longer needed')
+    await eventually(() => expect(ends.map(({ status }) => status)).to.have.members(['cancelled', 'completed']))
+    expect(seen.aborted).to.equal(true)
   })
 
   it('that are aborted alone, or run for too long, hold up nothing', async () => {

@@ -28,7 +28,7 @@ export function makeArgumentCheck(name: string, parameters: Parameters<typeof co
  * @throws Error that names the tool and every field that does not fit
  */
 export function checkArguments(tool: string, parameters: CompiledSchema, args: unknown): Record<string, unknown> {
-  const filled = parameters.fill(coerce(parameters.schema, structuredClone(args)))
+  const filled = parameters.fill(coerce(parameters.schema, args))
   if (parameters.matches(filled)) return filled as Record<string, unknown>
   throw new Error(`Wrong arguments for '${tool}': ${parameters.problems(filled, 'arguments').join(' ')}`)
 }

@@ -6,7 +6,7 @@ interface Schema {
   readonly items?: Schema
 }
 
-/** A value with texts converted to the types in the schema: "5" to 5, "true" to true. */
+/** A copy of a value of JSON, with texts converted to the types in the schema: "5" to 5, "true" to true. */
 export function coerce(schema: Schema, value: unknown): unknown {
   const { properties = {}, items = {} } = schema
   if (Array.isArray(value)) return value.map((item) => coerce(items, item))

@@ -4,6 +4,7 @@ export class RunAbort {
   #reason: unknown
   #controller: AbortController | undefined
   #openStreams: Set<() => void> | undefined
+  #listeners: Set<(reason: unknown) => void> | undefined
 
   get signal(): AbortSignal {
     if (!this.#controller) {
@@ -19,6 +20,14 @@ export class RunAbort {
     this.#isRequested = true
     this.#reason = reason
     this.#controller?.abort(reason)
+    for (const listener of this.#listeners ?? []) listener(reason)
+  }
+
+  /** Calls the listener when the run ends early: a signal costs more. Returns a function that ends it. */
+  onRequest(listener: (reason: unknown) => void): () => void {
+    this.#listeners ??= new Set()
+    this.#listeners.add(listener)
+    return () => this.#listeners?.delete(listener)
   }
 
   get isRequested(): boolean {

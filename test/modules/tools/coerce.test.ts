@@ -24,6 +24,15 @@ describe('coerce', () => {
       { a: 1, b: [false], c: '1' },
     ],
   ]
+  it('copies every level: defaults that are filled in later are not those of the caller', () => {
+    const schema = { anyOf: [{ type: 'object' }, { type: 'null' }], properties: { known: { items: {} } } }
+    const given = { known: [{ a: {} }], other: { b: [[{}]] } }
+    const copy = coerce(schema, given) as typeof given
+    expect(copy).to.deep.equal(given)
+    const parts = ({ known, other }: typeof given) => [known, known[0], known[0]?.a, other, other.b, other.b[0]?.[0]]
+    for (const part of parts(copy)) expect(parts(given)).to.not.include(part)
+  })
+
   for (const [schema, given, expected] of cases) {
     it(`converts ${JSON.stringify(given)} to ${JSON.stringify(expected)} for ${JSON.stringify(schema)}`, () => {
       expect(coerce(schema, given)).to.deep.equal(expected)
