@@ -193,7 +193,7 @@ describe('child runs', () => {
           const called = agents.executeTool('billing', { message: 'go' }, view)
           await eventually(() => expect(host.runningCount).to.equal(1))
           setTimeout(() => controller.abort(new Error('no longer needed')), 50)
-          await response.respondText(await called.then(String, String), run)
+          await response.respondText(await called.then(String, String))
         },
       }),
     })

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 
@@ -15,6 +16,8 @@ interface Grant {
 interface Session {
   access: string
   refresh: string
+  /** Refresh tokens that were used before. */
+  readonly used: ReadonlySet<string>
 }
 
 /**
@@ -26,7 +29,11 @@ export class OAuthServer {
   readonly executed: string[] = []
   /** Redirect addresses of the clients that registered. */
   readonly registered: string[][] = []
+  /** Tokens of all kinds that clients were given, in their order. */
+  readonly issued: string[] = []
   refreshes = 0
+  /** Time until a request for tokens is answered. */
+  tokenDelayMs = 0
   readonly #http: Server
   readonly #grants = new Map<string, Grant>()
   readonly #sessions = new Map<string, Session>()
@@ -47,6 +54,7 @@ export class OAuthServer {
     http.on('request', async (incoming: IncomingMessage, outgoing) => {
       const body = await readAll(incoming)
       const url = new URL(incoming.url ?? '/', this.#names.issuer)
+      if (url.pathname === '/token') await setTimeout(this.tokenDelayMs, undefined, { ref: false })
       const reply =
         url.pathname === '/mcp' ? await this.#serveMcp(incoming, body, handler) : this.#authorize(url, body.toString())
       outgoing.writeHead(reply.status, Object.fromEntries(reply.headers))
@@ -142,10 +150,15 @@ export class OAuthServer {
   #issue(given: URLSearchParams): Response {
     const refuse = () => Response.json({ error: 'invalid_grant' }, { status: 400 })
     if (given.get('grant_type') === 'refresh_token') {
-      const found = [...this.#sessions].find(([, { refresh }]) => refresh === given.get('refresh_token'))
+      const token = given.get('refresh_token') ?? ''
+      const found = [...this.#sessions].find(([, { refresh, used }]) => refresh === token || used.has(token))
       if (!found) return refuse()
+      const [id, { refresh, used }] = found
       this.refreshes++
-      return this.#answer(found[0])
+      if (refresh === token) return this.#answer(id, new Set([...used, token]))
+      // One that is used again may be stolen: the sign-in ends (RFC 9700, section 4.14.2).
+      this.#sessions.delete(id)
+      return refuse()
     }
     const code = given.get('code') ?? ''
     const grant = this.#grants.get(code)
@@ -161,9 +174,10 @@ export class OAuthServer {
     return fits ? this.#answer(code) : refuse()
   }
 
-  #answer(session: string): Response {
-    const tokens = { access: `access-${randomUUID()}`, refresh: `refresh-${randomUUID()}` }
+  #answer(session: string, used: ReadonlySet<string> = new Set()): Response {
+    const tokens = { access: `access-${randomUUID()}`, refresh: `refresh-${randomUUID()}`, used }
     this.#sessions.set(session, tokens)
+    this.issued.push(tokens.access, tokens.refresh)
     return Response.json({
       access_token: tokens.access,
       refresh_token: tokens.refresh,
@@ -200,13 +214,13 @@ export default defineModule({ name: 'Caller', provides: [TextMessageHandler],
   } }) })`
 
 /** Project with the agent `desk`, which calls the tool that a message names; `issues` wants a sign-in. */
-export function signInAgent(url: string, oauth = '{}'): Readonly<Record<string, string>> {
+export function signInAgent(url: string, oauth = '{}', more = ''): Readonly<Record<string, string>> {
   return {
     'agents/desk.yml': `id: desk
 modules:
   - id: tools
     module: tools/mcp
-    config: { connect_timeout: 5, servers: [{ name: issues, url: "${url}", oauth: ${oauth} }] }
+    config: { connect_timeout: 5, servers: [{ name: issues, url: "${url}", oauth: ${oauth}${more} }] }
   - { id: main, module: caller }`,
     'modules/caller.ts': CALLER,
   }

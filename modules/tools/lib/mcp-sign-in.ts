@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import {
   type AuthProvider,
   auth,
@@ -39,10 +40,12 @@ interface SignedIn {
   readonly client?: StoredOAuthClientInformation
   readonly discovery?: OAuthDiscoveryState
   readonly tokens?: StoredOAuthTokens
+  /** True while a server of the store refreshes the tokens: a refresh token that is used twice may end the sign-in (RFC 9700, section 4.14.2). */
+  readonly isRefreshing?: boolean
 }
 
-/** Sign-in that waits for a person. */
-interface OpenSignIn {
+/** Sign-in that waits for a person, with the client that it was begun by: several may wait at once. */
+interface OpenSignIn extends Pick<SignedIn, 'client' | 'discovery'> {
   readonly state: string
   readonly url: string
   readonly verifier: string
@@ -52,6 +55,9 @@ interface OpenSignIn {
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 const MAX_OPEN = 1000
+/** Time after which a server that refreshes counts as gone; its requests end sooner. */
+const REFRESH_MS = 15_000
+const LOOK_AGAIN_MS = 50
 
 /** Returns true for an error of a call that needs a person to sign in first, wherever it was thrown. */
 export function needsSignIn(error: unknown): boolean {
@@ -75,7 +81,9 @@ export class McpSignIn implements AuthProvider {
   readonly #options: McpSignInOptions
   /** Latest run of the tenant: records are kept for its tenant. */
   #run: Run
-  #refreshing: Promise<void> | undefined
+  /** Token of the latest request. */
+  #used: string | undefined
+  #renewing: Promise<void> | undefined
 
   constructor(options: McpSignInOptions, run: Run) {
     this.#options = options
@@ -88,7 +96,8 @@ export class McpSignIn implements AuthProvider {
   }
 
   async token(): Promise<string | undefined> {
-    return (await this.#read()).signedIn.tokens?.access_token
+    this.#used = (await this.#read()).signedIn.tokens?.access_token
+    return this.#used
   }
 
   /** Tools that the server listed last for the tenant; undefined before the first sign-in. */
@@ -108,10 +117,10 @@ export class McpSignIn implements AuthProvider {
    */
   async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
     await response.body?.cancel()
-    this.#refreshing ??= this.#refresh().finally(() => {
-      this.#refreshing = undefined
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined
     })
-    await this.#refreshing
+    await this.#renewing
   }
 
   /**
@@ -132,49 +141,67 @@ export class McpSignIn implements AuthProvider {
     await this.#finish(key, open, toQuery(String(answer)))
   }
 
-  async #refresh(): Promise<void> {
+  /** Refreshes the tokens, or waits until the server of the store that does so has ended. */
+  async #renew(): Promise<void> {
+    let [claimed, sinceMs] = [undefined as unknown, 0]
+    for (;;) {
+      const { signedIn, sealed } = await this.#read()
+      const { tokens, isRefreshing } = signedIn
+      if (tokens && tokens.access_token !== this.#used) return
+      if (isRefreshing && sealed !== claimed) [claimed, sinceMs] = [sealed, performance.now()]
+      if (isRefreshing && performance.now() - sinceMs < REFRESH_MS) await wait(LOOK_AGAIN_MS)
+      else {
+        if (!tokens?.refresh_token) return this.#drop(sealed, signedIn)
+        const claim = await this.#seal({ ...signedIn, isRefreshing: true })
+        if (await this.#replace(sealed, claim)) return this.#refresh(claim, signedIn, tokens.refresh_token)
+      }
+    }
+  }
+
+  /** @param claim record that other servers leave alone, unless a person signs in or this takes too long */
+  async #refresh(claim: string, { isRefreshing: _, ...signedIn }: SignedIn, refreshToken: string): Promise<void> {
     const { server, fetch } = this.#options
-    const { signedIn, sealed } = await this.#read()
     const { tokens, client, discovery } = signedIn
-    if (!tokens?.refresh_token || !client || !discovery) return this.#drop(sealed, signedIn)
+    if (!client || !discovery) return this.#drop(claim, signedIn)
     try {
       const fresh = await refreshAuthorization(discovery.authorizationServerUrl, {
         ...(discovery.authorizationServerMetadata ? { metadata: discovery.authorizationServerMetadata } : {}),
         clientInformation: client,
-        refreshToken: tokens.refresh_token,
+        refreshToken,
         ...(discovery.resourceMetadata ? { resource: discovery.resourceMetadata.resource } : {}),
         fetchFn: fetch,
       })
-      await this.#write({ ...signedIn, tokens: { ...tokens, ...fresh } })
+      await this.#replace(claim, await this.#seal({ ...signedIn, tokens: { ...tokens, ...fresh } }))
     } catch (error) {
-      if (!isRefused(error)) throw new Error(`'${server}' could not be asked for a new token: ${messageOf(error)}`)
-      // Another server of the store may have used the refresh token first: then its tokens are there.
-      await this.#drop(sealed, signedIn)
+      if (isRefused(error)) return this.#drop(claim, signedIn)
+      await this.#replace(claim, await this.#seal(signedIn))
+      throw new Error(`'${server}' could not be asked for a new token: ${messageOf(error)}`)
     }
   }
 
   /** Forgets tokens that no longer count, unless others are there by now. */
-  async #drop(sealed: unknown, { tokens: _, ...rest }: SignedIn): Promise<void> {
-    const { context, storage, server } = this.#options
-    const next = await context.seal(JSON.stringify(rest), this.#run)
-    if (sealed !== undefined && !(await storage.replace(this.#key, sealed, next, this.#run))) return
-    throw new SignInNeeded(server)
+  async #drop(sealed: unknown, signedIn: SignedIn): Promise<void> {
+    if (sealed !== undefined && !(await this.#replace(sealed, await this.#seal(withoutTokens(signedIn))))) return
+    throw new SignInNeeded(this.#options.server)
   }
 
   /** Registers this client where the server wants that, and gets the address of the sign-in. */
   async #begin(key: string): Promise<OpenSignIn> {
-    const { context, storage, url, fetch, oauth, server } = this.#options
+    const { storage, url, fetch, oauth, server } = this.#options
     await this.#forgetOld()
-    const provider = new SignInProvider(this.#options, (await this.#read()).signedIn)
+    const { signedIn, sealed } = await this.#read()
+    const provider = new SignInProvider(this.#options, signedIn)
     const scope = oauth.scope === undefined ? {} : { scope: oauth.scope }
     try {
       await auth(provider, { serverUrl: url, fetchFn: fetch, forceReauthorization: true, ...scope })
     } catch (cause) {
       throw new Error(`The sign-in at '${server}' cannot begin: ${messageOf(cause)}`, { cause })
     }
-    await this.#write(provider.signedIn)
-    const open = { ...provider.open(server), startedAt: Date.now() }
-    await storage.set(key, await context.seal(JSON.stringify(open), this.#run), this.#run)
+    const { client } = provider.signedIn
+    // The next sign-in needs no new client. Tokens that are there by now stay.
+    if (!signedIn.tokens) await this.#replace(sealed, await this.#seal({ ...signedIn, ...(client ? { client } : {}) }))
+    const open = { ...provider.open(server), ...withoutTokens(provider.signedIn), startedAt: Date.now() }
+    await storage.set(key, await this.#seal(open), this.#run)
     return open
   }
 
@@ -192,7 +219,7 @@ export class McpSignIn implements AuthProvider {
     if (error !== null) throw refuse(query.get('error_description') ?? error)
     const code = query.get('code')
     if (code === null) throw refuse('the answer has no code.')
-    const provider = new SignInProvider(this.#options, (await this.#read()).signedIn, open.verifier)
+    const provider = new SignInProvider(this.#options, withoutTokens(open), open.verifier)
     const iss = query.get('iss')
     try {
       const given = { authorizationCode: code, ...(iss === null ? {} : { iss }) }
@@ -200,7 +227,7 @@ export class McpSignIn implements AuthProvider {
     } catch (cause) {
       throw refuse(messageOf(cause), cause)
     }
-    await this.#write(provider.signedIn)
+    await storage.set(this.#key, await this.#seal(provider.signedIn), this.#run)
   }
 
   get #toolsKey(): string {
@@ -221,9 +248,13 @@ export class McpSignIn implements AuthProvider {
     return { signedIn: (await this.#unseal<SignedIn>(sealed)) ?? {}, sealed }
   }
 
-  async #write(signedIn: SignedIn): Promise<void> {
-    const { context, storage } = this.#options
-    await storage.set(this.#key, await context.seal(JSON.stringify(signedIn), this.#run), this.#run)
+  /** @returns false when the record is another by now */
+  #replace(sealed: unknown, next: string): Promise<boolean> {
+    return this.#options.storage.replace(this.#key, sealed, next, this.#run)
+  }
+
+  #seal(value: SignedIn | OpenSignIn): Promise<string> {
+    return this.#options.context.seal(JSON.stringify(value), this.#run)
   }
 
   async #readOpen(key: string): Promise<OpenSignIn | undefined> {
@@ -244,6 +275,10 @@ export class McpSignIn implements AuthProvider {
       if (!open || open.startedAt < Date.now() - KEPT_MS) await storage.delete(key, this.#run)
     }
   }
+}
+
+function withoutTokens({ client, discovery }: Pick<SignedIn, 'client' | 'discovery'>): SignedIn {
+  return { ...(client ? { client } : {}), ...(discovery ? { discovery } : {}) }
 }
 
 /** State of one sign-in, as the SDK reads and changes it. */

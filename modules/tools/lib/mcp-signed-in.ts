@@ -13,6 +13,8 @@ export interface OAuthServerConfig extends McpServerConfig {
 const MAX_TENANTS = 100
 /** Bytes of an answer of an authorization server. */
 const MAX_AUTH_BYTES = 1024 * 1024
+/** Maximum seconds that it has to answer. */
+const MAX_AUTH_SECONDS = 10
 
 export interface SignedInServersOptions {
   readonly servers: readonly OAuthServerConfig[]
@@ -31,7 +33,7 @@ export class SignedInServers {
 
   constructor(options: SignedInServersOptions) {
     this.#options = options
-    this.#fetches = new Map(options.servers.map(({ name, url, oauth: { hosts } }) => [name, fetchFor(url, hosts)]))
+    this.#fetches = new Map(options.servers.map((server) => [server.name, fetchFor(server)]))
   }
 
   /** Sets how long a run waits for a server when its tools are listed. */
@@ -144,6 +146,9 @@ export class SignedInServer {
 }
 
 /** Hosts that a server names have to be public, unless the agent file names them. */
-function fetchFor(url: string, hosts: readonly string[]): GuardedFetch & AsyncDisposable {
-  return makeGuardedFetch({ namedHosts: new Set([hostOf(new URL(url)), ...hosts]), maxBytes: MAX_AUTH_BYTES })
+function fetchFor({ url, timeout, oauth: { hosts } }: OAuthServerConfig): GuardedFetch & AsyncDisposable {
+  const timeoutMs = Math.min(timeout, MAX_AUTH_SECONDS) * 1000
+  const fetch = makeGuardedFetch({ namedHosts: new Set([hostOf(new URL(url)), ...hosts]), maxBytes: MAX_AUTH_BYTES })
+  const limited: GuardedFetch = (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(timeoutMs) })
+  return Object.assign(limited, { [Symbol.asyncDispose]: fetch[Symbol.asyncDispose] })
 }

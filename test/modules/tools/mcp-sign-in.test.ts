@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { describeWith } from '../../support/describe-with.ts'
+import { eventually } from '../../support/eventually.ts'
 import { OAuthServer, signInAgent } from '../../support/oauth-server.ts'
 import type { Json } from '../../support/responses.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
+import { hasRedis, startRedis } from '../../support/store-servers.ts'
 import { keysFile, Visitor } from '../../support/tenant-visitor.ts'
 
 const KEYS = keysFile([
@@ -156,6 +159,40 @@ describe('tools/mcp that wants a sign-in', function () {
     expect(issues.executed).to.have.length(2)
   })
 
+  it('keeps sign-ins that wait at once apart: each ends with the client that it was begun by', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    await Promise.all(Array.from({ length: 4 }, () => ask(person, 'sign_in_issues')))
+    expect(issues.registered).to.have.length(4)
+    const questions = await waiting(person)
+    const said: string[] = []
+    for (const question of questions.reverse()) {
+      const { json } = await sendBack(person, await issues.signIn(question.url))
+      said.push(textOf(await settled(person, json.continued_by)))
+    }
+    // The tool that signs in is gone after the first.
+    expect(said.map((text) => text.replace(/ \|.*/, ''))).to.deep.equal([
+      "Signed in to 'issues'. Its tools: count_issues.",
+      ...Array.from({ length: 3 }, () => "There is no tool 'sign_in_issues' any more."),
+    ])
+    expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues')
+  })
+
+  it('says that an authorization server does not answer, and goes on once it does', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open(undefined, {}, signInAgent(issues.url, '{}', ', timeout: 0.5'))
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    await signIn(person)
+    issues.expire()
+    issues.tokenDelayMs = 60_000
+    expect(textOf(await ask(person, 'count_issues'))).to.match(/said nothing for 0.5 seconds|could not be asked/)
+    expect(issues.refreshes).to.equal(0)
+    issues.tokenDelayMs = 0
+    expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues')
+  })
+
   it('never uses the token of a tenant for another, whatever user a client names', async () => {
     issues = await OAuthServer.start()
     const { url, project } = await open(undefined, { keys: 'keys.yml' }, { 'keys.yml': KEYS })
@@ -180,6 +217,40 @@ describe('tools/mcp that wants a sign-in', function () {
     expect(textOf(asAlice)).to.equal('sign_in_issues')
     expect(new Set(issues.executed)).to.have.length(1)
     expect(filesWith(project.dir, issues.executed[0] ?? ''), 'files with the token').to.deep.equal([])
+  })
+
+  it('leaves no token in a trace, on a tape, or in a response', async () => {
+    issues = await OAuthServer.start()
+    const { url, project, close } = await open(undefined, { debug: true, record: 1 })
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    await signIn(person)
+    issues.expire()
+    expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues')
+    await close()
+    expect(filesWith(project.dir, 'count_issues').some((path) => path.includes('debug'))).to.equal(true)
+    expect(issues.issued).to.have.length(4)
+    for (const token of issues.issued) expect(filesWith(project.dir, token)).to.deep.equal([])
+  })
+
+  it('takes no answer from a page of another origin', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    const [question] = await waiting(person)
+    const { search } = await issues.signIn(question?.url)
+    const post = (headers: Record<string, string>) =>
+      fetch(`${url}/compat/approvals/callback`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ query: search.slice(1) }),
+      }).then(({ status }) => status)
+    expect(await post({ origin: 'https://evil.example' })).to.equal(403)
+    expect(await post({ 'sec-fetch-site': 'cross-site' })).to.equal(403)
+    expect(await post({ 'content-type': 'text/plain' })).to.equal(415)
+    expect(await waiting(person)).to.have.length(1)
+    expect(await post({ origin: new URL(url).origin })).to.equal(200)
   })
 
   it('asks no host with a private address that the agent file does not name', async () => {
@@ -220,6 +291,37 @@ describe('tools/mcp that wants a sign-in', function () {
     expect(reply.json().choices[0].message.content).to.match(
       /Sign in to 'issues' to go on: http:\/\/127\.0\.0\.1:\d+\/authorize\?/,
     )
+  })
+})
+
+describeWith('Redis', hasRedis(), 'tools/mcp that wants a sign-in, on two servers of a store', () => {
+  it('refreshes a token once, on whichever it is needed: neither loses the sign-in', async () => {
+    const [issues, store] = await Promise.all([OAuthServer.start(), startRedis()])
+    const options = { adapters: ['ResponsesCompatApiAdapter'], publicUrl: 'https://agents.example', store: store.url }
+    const first = await makeServer(options, signInAgent(issues.url))
+    const other = await makeServer({ ...options, projectDir: first.project.dir })
+    const people = [
+      new Visitor(await first.listen(), '', 'one'),
+      new Visitor(await other.listen(), '', 'other'),
+    ] as const
+    const ask = async (person: Visitor, input: string) => {
+      const { json } = await person.ask('POST', '/compat/responses', { model: 'desk', input })
+      return json.output.at(-1)?.content?.[0]?.text
+    }
+    await ask(people[0], 'sign_in_issues')
+    const [question] = (await people[0].ask('GET', '/compat/approvals')).json.data
+    const back = await issues.signIn(question.url)
+    await people[1].ask('POST', '/compat/approvals/callback', { query: back.search.slice(1) })
+    await eventually(async () => expect(await ask(people[0], 'list')).to.equal('count_issues'))
+    for (let round = 1; round <= 5; round++) {
+      issues.expire()
+      issues.tokenDelayMs = 100
+      const asked = [...people, ...people].map((person) => ask(person, 'count_issues'))
+      expect(await Promise.all(asked)).to.deep.equal(Array.from({ length: 4 }, () => '42 issues | count_issues'))
+      expect(issues.refreshes).to.equal(round)
+    }
+    await closeServers()
+    await Promise.all([issues.close(), store.remove()])
   })
 })
 
