@@ -1,12 +1,11 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
-import { type Answer, startModelServer } from '../../support/fake-model-server.ts'
-import { anthropicWire, geminiWire } from '../../support/model-wires.ts'
+import { startModelServer } from '../../support/fake-model-server.ts'
 import { type Json, makeResponses, textOf } from '../../support/responses.ts'
 import { closeServers, readEvents } from '../../support/server.ts'
+import { ROUNDS, signedAnthropic, signedGoogle } from '../../support/signed-thinking.ts'
 import { keysFile, Visitor } from '../../support/tenant-visitor.ts'
 
-const ROUNDS = 8
 const include = ['reasoning.encrypted_content']
 const tools = [{ type: 'function', name: 'step', parameters: { type: 'object', properties: {} } }]
 
@@ -41,38 +40,9 @@ export default defineModule({ name: 'Thinker', provides: [LLM], create: () => ({
 describe('reasoning that a client keeps', () => {
   afterEach(closeServers)
 
-  /** Refuses the steps of a turn without the signatures that their answers had. */
-  const anthropic: Answer = (response, { body }) => {
-    const messages = body.messages as { role: string; content: { type: string; signature?: string }[] }[]
-    const steps = messages.filter(({ role }) => role === 'assistant')
-    const isSigned = steps.every(
-      ({ content: [first] }, index) => first?.type === 'thinking' && first.signature === `signed-${index}`,
-    )
-    if (!isSigned) return refuse(response)
-    const script = steps.length < ROUNDS ? { calls: [callOf(steps.length)] } : { text: ['Done.'] }
-    reply(response, anthropicWire.answer({ reasoning: ['Let me', ' see.'], ...script }), steps.length)
-  }
-  const google: Answer = (response, { body }) => {
-    const contents = body.contents as { role: string; parts: { functionCall?: object; thoughtSignature?: string }[] }[]
-    const calls = contents.flatMap(({ parts }) => parts).filter(({ functionCall }) => functionCall)
-    if (calls.some(({ thoughtSignature }, index) => thoughtSignature !== `signed-${index}`)) return refuse(response)
-    const script = calls.length < ROUNDS ? { calls: [callOf(calls.length)] } : { text: ['Done.'] }
-    reply(response, geminiWire.answer(script), calls.length)
-  }
-  const callOf = (round: number) => ({ id: `call_${round}`, name: 'step', json: ['{}'] })
-  const reply = (response: Parameters<Answer>[0], pieces: readonly (string | Uint8Array)[], round: number) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const piece of pieces) response.write(String(piece).replace('"signed"', `"signed-${round}"`))
-    response.end()
-  }
-  const refuse = (response: Parameters<Answer>[0]) => {
-    response.writeHead(400, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(anthropicWire.refusal('thinking without its signature')))
-  }
-
   for (const [vendor, answer, config] of [
-    ['anthropic', anthropic, { thinking_budget: 2000 }],
-    ['google', google, {}],
+    ['anthropic', signedAnthropic, { thinking_budget: 2000 }],
+    ['google', signedGoogle, {}],
   ] as const) {
     it(`goes back to ${vendor} with its signature for ${ROUNDS} rounds that are not stored, streamed or not`, async () => {
       const model = await startModelServer(answer)
