@@ -106,11 +106,28 @@ class TapeService {
       this.#append(this.#begin(lines), lines)
       return
     }
+    let size = bytes.length
     try {
       writeAll(descriptor, bytes, 0)
+    } catch (error) {
+      size = this.#markIncomplete(descriptor, lines, messageOf(error))
+      throw error
     } finally {
       closeSync(descriptor)
-      this.#folder.add(bytes.length)
+      this.#folder.add(size)
+    }
+  }
+
+  /** Leaves the reason alone in a file that could not be written whole, and nothing where a full disk does not take that either. */
+  #markIncomplete(descriptor: number, { head, text }: LinesToWrite, problem: string): number {
+    try {
+      ftruncateSync(descriptor)
+      const mark = compress((this.#heads.get(head)?.text ?? '') + markLast(text, problem))
+      writeAll(descriptor, mark, 0)
+      return mark.length
+    } catch {
+      ftruncateSync(descriptor)
+      return 0
     }
   }
 

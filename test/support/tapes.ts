@@ -48,9 +48,9 @@ export interface RecordedRun {
 
 export async function openRecordingHost(
   projectDir: string,
-  { environment = {}, maxBytes = 256 * 1024 * 1024, share = 1 } = {},
+  { environment = {}, maxBytes = 256 * 1024 * 1024, share = 1, log = silentLog } = {},
 ): Promise<RecordingHost> {
-  const writer = await TapeWriter.open({ projectDir, maxBytes, hide: makeNameSecrets(environment), log: silentLog })
+  const writer = await TapeWriter.open({ projectDir, maxBytes, hide: makeNameSecrets(environment), log })
   const host = new AgentHost({ projectDir, environment, storage: memoryStorage() })
   attachBoundaries(host, new TapeRecorder({ writer, share, environment }))
   const start = async (agent: string, { onEvent, ...turn }: Turn, signal?: AbortSignal): Promise<RecordedRun> => {

@@ -1,7 +1,10 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { messageOf } from 'agent-host'
 import { expect } from 'chai'
+import { silentLog } from '../../src/protocols/log.ts'
 import { readTape, readTapeFile } from '../../src/tape/read-tape.ts'
 import { listTapes, openRecordingHost, pathOfTape, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
@@ -22,6 +25,8 @@ const TALKING = {
   ],
 }
 const SECRET = 'the-key-of-a-vendor'
+const PAGE = 4096
+const SMALL_DISK = 64 * PAGE
 
 describe('recording tapes', () => {
   let projectDir: string
@@ -108,6 +113,16 @@ describe('recording tapes', () => {
     expect(listTapes(projectDir)).deep.equal([])
   })
 
+  it('keeps one whole tape of a run that two processes record at once', async () => {
+    const [one, other] = [await record(), await record()]
+    const runId = 'c0000000-0000-4000-8000-000000000000'
+    const runs = await Promise.all([one, other].map((each, n) => each.run('talking', String(5000 + n), { runId })))
+    await one.writer.finish()
+    const { end } = (await other.tape(runId)).runs[0] ?? {}
+    expect(runs.map(({ result }) => result?.text)).include(end?.text)
+    expect(listTapes(projectDir)).deep.equal([`${runId}.jsonl.gz`])
+  })
+
   it('keeps the tape that ends last of two of one run', async () => {
     const recording = await record()
     const runId = 'a0000000-0000-4000-8000-000000000000'
@@ -115,6 +130,61 @@ describe('recording tapes', () => {
     await recording.run('echo', 'two', { runId })
     expect((await recording.tape(runId)).runs[0]?.end.text).equal('two')
     expect(listTapes(projectDir)).lengthOf(1)
+  })
+})
+
+/** Mounts a small disk; false where that is not allowed. */
+function mountSmallDisk(folder: string): boolean {
+  mkdirSync(folder, { recursive: true })
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SMALL_DISK}`, 'tmpfs', folder]).status === 0
+}
+
+describe('recording on a full disk (needs root on Linux, which may mount one)', () => {
+  let projectDir: string
+  let folder: string
+
+  before(async function () {
+    projectDir = (await makeSharedProject({ 'modules/talker.ts': TALKER })).dir
+    folder = `${projectDir}/debug/tapes`
+    if (mountSmallDisk(folder)) return
+    await removeFolder(projectDir)
+    // Only root mounts a disk, and only on Linux.
+    this.skip()
+  })
+
+  after(async () => {
+    spawnSync('umount', [folder])
+    await removeFolder(projectDir)
+  })
+
+  it('lets runs go on; their tapes are marked incomplete, warned of, and not replayed; room makes the next one whole', async () => {
+    const warnings: string[] = []
+    const log = { ...silentLog, warn: (message: string) => void warnings.push(message) }
+    const recording = await openRecordingHost(projectDir, { log })
+    const refusalOf = (runId: string) =>
+      recording.tape(runId).then(
+        () => undefined,
+        (error: unknown) => messageOf(error),
+      )
+    try {
+      await recording.host.register(ECHO)
+      await recording.host.register(TALKING)
+      writeFileSync(`${folder}/ballast`, Buffer.alloc(SMALL_DISK - 2 * PAGE))
+      const text = randomBytes(4 * PAGE).toString('base64')
+      const short = await recording.run('echo', text)
+      expect(short.result).include({ status: 'completed', text })
+      expect(await refusalOf(short.runId)).match(/ is incomplete, and cannot be replayed: ENOSPC/)
+      const long = await recording.run('talking', '20000')
+      expect(long.result?.status).equal('completed')
+      expect(await refusalOf(long.runId)).match(/ is (incomplete, .*ENOSPC|cut off .* or the disk was full)/)
+      expect(warnings).lengthOf(1)
+      expect(warnings[0]).match(/^The tape of run .* is incomplete \(1 in all\): ENOSPC/)
+      rmSync(`${folder}/ballast`)
+      const later = await recording.run('echo', text)
+      expect((await replay(await recording.tape(later.runId), { projectDir })).events).deep.equal(later.events)
+    } finally {
+      await recording.close()
+    }
   })
 })
 
