@@ -1,9 +1,11 @@
-// Every kind of run: no tool in 1,000 replays, no connection, no process, no secret, and the size of tapes.
+// Every kind of run: no tool in 1,000 replays, no connection, no process, no secret; the time of replays, the size of tapes, and saved tests without a network.
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { buildServer } from '../../src/server/server.ts'
 import { readTapeFile } from '../../src/tape/read-tape.ts'
+import { loadCode } from '../../src/tape/replay.ts'
 import { eventually } from '../support/eventually.ts'
 import { startModelServer, streams } from '../support/fake-model-server.ts'
 import { forbidOutside } from '../support/forbid-outside.ts'
@@ -11,15 +13,42 @@ import { globalList } from '../support/global-list.ts'
 import { openSocket } from '../support/response-socket.ts'
 import { textOf } from '../support/responses.ts'
 import { startResponses } from '../support/responses-process.ts'
-import { killRunning } from '../support/run-cli.ts'
+import { killRunning, RUN, runCli } from '../support/run-cli.ts'
 import { KIND_MODULES, TAPE_KINDS } from '../support/tape-kinds.ts'
 import { openRecordingHost, pathOfTape, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeProject, makeSharedProject, removeFolder } from '../support/temp-project.ts'
 
 const REPLAYS = 1000
-const VENDOR_REPLAYS = 300
+const VENDOR_REPLAYS = 1000
+/** Of one replay, beyond loading its modules. */
+const MAX_REPLAY_MS = 20
+const TIMED = 15
+const PARTS = 1000
+const PART_CHARS = 100 * 1024
 const MAX_RATIO = 1.3
 const KEY = 'planted-0123456789abcdef'
+
+const TORRENT = {
+  'modules/torrent.ts': `import { defineModule, LLM, Type } from 'agent-host'
+import { randomBytes } from 'node:crypto'
+const config = Type.Object({ parts: Type.Number(), chars: Type.Number() })
+export default defineModule({ name: 'Torrent', provides: [LLM], config, create: (_, { parts, chars }) => ({
+  async *generate() {
+    for (let n = 0; n < parts; n++) yield { type: 'text', text: randomBytes(chars / 2).toString('hex') }
+    yield { type: 'finish', reason: 'stop' }
+  } }) })`,
+  'modules/reader.ts': `import { defineModule, LLM, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Reader', provides: [TextMessageHandler], uses: { llm: LLM, response: Response }, create: ({ llm, response }) => ({
+  async handleText(content, run) {
+    let parts = 0, chars = 0
+    for await (const part of llm.generate({ messages: [{ role: 'user', content }] }, run)) {
+      if (part.type !== 'text') continue
+      parts++
+      chars += part.text.length
+    }
+    await response.respondText(parts + ' parts, ' + chars + ' characters')
+  } }) })`,
+}
 
 const toolCalls = () => globalList('toolCalls')
 
@@ -30,7 +59,7 @@ describe('replays', function () {
   const recorded = new Map<string, string>()
 
   before(async () => {
-    projectDir = (await makeSharedProject(KIND_MODULES)).dir
+    projectDir = (await makeSharedProject({ ...KIND_MODULES, ...TORRENT })).dir
     recording = await openRecordingHost(projectDir)
     for (const { name, agent, drive } of TAPE_KINDS) {
       await recording.host.register(agent)
@@ -106,6 +135,41 @@ describe('replays', function () {
     } finally {
       await vendor.stop()
     }
+  })
+
+  it(`take less than ${MAX_REPLAY_MS} ms beside their modules`, async () => {
+    const code = loadCode(projectDir)
+    for (const { name, agent } of TAPE_KINDS) {
+      const tape = await recording.tape(recorded.get(name) as string)
+      const options = { projectDir, agent: { source: agent, file: undefined }, code }
+      await replay(tape, options)
+      const times: number[] = []
+      for (let n = 0; n < TIMED; n++) {
+        const startedMs = performance.now()
+        await replay(tape, options)
+        times.push(performance.now() - startedMs)
+      }
+      const median = times.sort((a, b) => a - b)[Math.floor(TIMED / 2)] as number
+      console.log(`      ${name}: ${median.toFixed(1)} ms`)
+      expect(median, name).to.be.lessThan(MAX_REPLAY_MS)
+    }
+  })
+
+  it('of a hundred megabytes of parts give each of them', async () => {
+    const agent = {
+      id: 'torrent',
+      modules: [
+        { id: 'llm', module: 'torrent', config: { parts: PARTS, chars: PART_CHARS } },
+        { id: 'reader', module: 'reader' },
+      ],
+    }
+    await recording.host.register(agent)
+    const { runId, result } = await recording.run('torrent', 'go')
+    expect(result?.text).to.equal(`${PARTS} parts, ${PARTS * PART_CHARS} characters`)
+    const tape = await recording.tape(runId)
+    expect(gunzipSync(readFileSync(pathOfTape(projectDir, runId))).length).to.be.greaterThan(PARTS * PART_CHARS)
+    const { divergence, runs } = await replay(tape, { projectDir, agent: { source: agent, file: undefined } })
+    expect([divergence, runs[0]?.text]).to.deep.equal([undefined, result?.text])
   })
 
   it('a key that is planted in each kind of run is on no tape, which replays without it', async () => {
@@ -230,5 +294,72 @@ describe('replays of runs of a server', function () {
     await eventually(() => readTapeFile(pathOfTape(projectDir, runId)))
     const { runs } = await replayAlone(projectDir, runId, PATIENT)
     expect(runs.map(({ text }) => text)).to.deep.equal([textOf(ended)])
+  })
+})
+
+describe('a saved test', function () {
+  this.timeout(120_000)
+
+  const AGENT = (url: string, prompt = 'Be kind.') => `id: shop
+modules:
+  - { id: llm, module: llm/openai-compatible, config: { base_url: "${url}", model: m, api_key: '\${SHOP_MODEL_KEY}' } }
+  - { id: shop, module: shop }
+  - { id: loop, module: orchestrator/tool-loop, config: { system_prompt: ${prompt} } }
+`
+  const SHOP = `import { defineModule, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Shop', provides: [ToolProvider], create: () => ({
+  listTools: () => [{ name: 'refund', description: 'Refunds an order', parameters: { type: 'object' } }],
+  async executeTool(name, { order }) { return { text: 'refunded ' + order } } }) })`
+
+  it('passes at once without .env and without a network, and fails when a call, its arguments or the answer differ', async () => {
+    const call = { index: 0, id: 'c1', type: 'function', function: { name: 'refund', arguments: '{"order":7}' } }
+    const vendor = await startModelServer(
+      streams([{ tool_calls: [call] }], 'tool_calls'),
+      streams([{ content: 'Refunded.' }]),
+    )
+    const project = await makeProject({
+      'agents/shop.yml': AGENT(vendor.url),
+      'modules/shop.ts': SHOP,
+      'package.json': '{"type":"module"}',
+    })
+    const environment = { SHOP_MODEL_KEY: KEY }
+    const own = await openRecordingHost(project.dir, { environment })
+    try {
+      await own.host.register(AGENT(vendor.url), { file: 'agents/shop.yml' })
+      const { runId, result } = await own.run('shop', 'Refund order 7')
+      expect(result?.text).to.equal('Refunded.')
+      await own.writer.finish()
+      expect(await runCli(['runs', 'save', runId, '--name', 'refund'], { cwd: project.dir })).to.include({
+        exitCode: 0,
+      })
+    } finally {
+      await own.close()
+      await vendor.stop()
+    }
+    const test = () => {
+      // Root may take the network away altogether; elsewhere the vendor is gone all the same.
+      const command = process.getuid?.() === 0 ? ['unshare', '-n', process.execPath] : [process.execPath]
+      const [program = '', ...args] = [...command, RUN, 'test']
+      const { SHOP_MODEL_KEY: _key, ...env } = process.env
+      const { status, stdout } = spawnSync(program, args, { cwd: project.dir, env, encoding: 'utf8' })
+      return { status, stdout }
+    }
+    expect(test().status).to.equal(0)
+    const saved = await project.read('tests/refund.test.ts')
+    for (const [from, to] of [
+      ['"name": "refund"', '"name": "pay"'],
+      ['"order": 7', '"order": 8'],
+      ["'Refunded.'", "'Refused.'"],
+      ["'completed'", "'failed'"],
+    ] as const) {
+      expect(saved).to.include(from)
+      await project.write('tests/refund.test.ts', saved.replace(from, to))
+      expect(test().status, to).to.equal(1)
+    }
+    await project.write('tests/refund.test.ts', saved)
+    await project.write('agents/shop.yml', AGENT(vendor.url, 'Be harsh.'))
+    const changed = test()
+    expect(changed.status).to.equal(1)
+    expect(changed.stdout).to.include('recorded "Be kind.", asked "Be harsh."')
   })
 })
