@@ -6,6 +6,32 @@ export function hideSecretsInLines(text: string, hide: Redact): string {
   return text.replace(/[^\n]+/g, (line) => hideSecrets(line, hide))
 }
 
+/** A piece of a text that a model streams. */
+const PIECE = /^(\{"type":"part","call":(\d+),"value":\{"type":"(text|reasoning)","text":)("(?:[^"\\]|\\.)*")/gm
+
+/** Lines whose models sent no secret in several pieces: where one did, the first piece has the whole text, without it. */
+export function hideSecretsInPieces(text: string, hide: Redact): string {
+  const pieces = new Map<string, string[]>()
+  for (const [, , call = '', kind = '', json = '""'] of text.matchAll(PIECE)) {
+    const key = `${call} ${kind}`
+    const known = pieces.get(key)
+    if (known) known.push(JSON.parse(json))
+    else pieces.set(key, [JSON.parse(json)])
+  }
+  const hidden = new Map<string, string>()
+  for (const [key, said] of pieces) {
+    const whole = hide(said.join(''))
+    if (whole !== said.map(hide).join('')) hidden.set(key, whole)
+  }
+  return text.replace(PIECE, (line, start: string, call: string, kind: string) => {
+    const key = `${call} ${kind}`
+    const shown = hidden.get(key)
+    if (shown === undefined) return line
+    hidden.set(key, '')
+    return `${start}${JSON.stringify(shown)}`
+  })
+}
+
 /**
  * A line of JSON without secrets, which is JSON again: a secret may be part of a number, and a pattern may reach beyond the text
  * that it was found in.

@@ -86,9 +86,16 @@ function unpack(bytes: Uint8Array, name: string): Buffer {
   try {
     return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH })
   } catch (cause) {
-    throw new HostError('TAPE_INVALID', `The tape ${name} is damaged: ${messageOf(cause)}`, { cause })
+    throw new HostError('TAPE_INVALID', `The tape ${name} is damaged: ${messageOf(cause)}`, {
+      suggestions: EDITED,
+      cause,
+    })
   }
 }
+
+const RECORD_AGAIN = ['Make room, or raise --debug-max-mb, and record the run again.']
+const EDITED = ['It was edited, or damaged on its way. Take it from where it was recorded, or record the run again.']
+const WHAT_IS_ONE = ['Tapes are in debug/tapes/ and tests/tapes/; `agent-host runs export` writes one to a file.']
 
 /** Beginning of the lines that a tape has most of: they are not parsed before they are played. */
 const STEP_START = /^\{"type":"(?:part|effect|result)","call":(\d+),/
@@ -109,7 +116,7 @@ class TapeReader {
     const runs: TapedRun[] = []
     while (this.#offset < this.#bytes.length) runs.push(this.#readRun())
     if (runs.length === 0)
-      throw this.#fail('is empty: its run did not end while it was recorded, or the disk was full.')
+      throw this.#fail('is empty: its run did not end while it was recorded, or the disk was full.', RECORD_AGAIN)
     return runs
   }
 
@@ -123,7 +130,7 @@ class TapeReader {
     const calls: (TapedCall & { readonly steps: TapedStep[] })[] = []
     const find: FindBytes = (sha256) => {
       const line = kept.get(sha256)
-      if (!line) throw this.#fail(`has lost the bytes ${sha256}.`)
+      if (!line) throw this.#fail(`has lost the bytes ${sha256}.`, EDITED)
       return decodeBase64(line.base64)
     }
     for (;;) {
@@ -148,7 +155,7 @@ class TapeReader {
   #readHead(): HeadLine {
     const line = this.#next()
     if (line?.type !== 'head' || typeof line.tape !== 'number')
-      throw this.#fail('is no tape: it does not begin with a head.')
+      throw this.#fail('is no tape: it does not begin with a head.', WHAT_IS_ONE)
     if (line.tape > TAPE_FORMAT) {
       throw this.#fail(
         `was recorded by agent-host ${line.version}, in format ${line.tape}; this version reads up to ${TAPE_FORMAT}.`,
@@ -203,22 +210,21 @@ class TapeReader {
       const line = JSON.parse(text) as TapeLine | null
       if (typeof line?.type === 'string') return line
     } catch {}
-    throw this.#fail(`has a line ${at} that is no line of a tape.`, ['It was edited, or damaged on its way.'])
+    throw this.#fail(`has a line ${at} that is no line of a tape.`, EDITED)
   }
 
   #unfit(reason: string): HostError {
-    return this.#fail(`does not fit together at line ${this.#at}: ${reason}.`, [
-      'It was edited, or damaged on its way.',
-    ])
+    return this.#fail(`does not fit together at line ${this.#at}: ${reason}.`, EDITED)
   }
 
   #incomplete(reason: string): HostError {
-    return this.#fail(`is incomplete, and cannot be replayed: ${reason}.`)
+    return this.#fail(`is incomplete, and cannot be replayed: ${reason}.`, RECORD_AGAIN)
   }
 
   #cutOff(): HostError {
     return this.#fail(
       `is cut off after line ${this.#at}: its run did not end while it was recorded, or the disk was full.`,
+      RECORD_AGAIN,
     )
   }
 

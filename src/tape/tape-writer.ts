@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { HostError, messageOf } from '../errors.ts'
+import { fieldsOf } from '../is-object.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
 import { ServiceThread } from '../trace/service-thread.ts'
-import { hideSecrets, hideSecretsInLines } from './hide-secrets.ts'
+import { hideSecrets, hideSecretsInLines, hideSecretsInPieces } from './hide-secrets.ts'
 import type { LineSink } from './run-recorder.ts'
 import { TAPE_FOLDER, tapeFile } from './tape-folder.ts'
-import type { EndLine, HeadLine, TapeLine } from './tape-lines.ts'
+import type { EndLine, HeadLine, PartLine, TapeLine } from './tape-lines.ts'
 import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape-messages.ts'
 
 export interface TapeWriterOptions {
@@ -175,6 +176,8 @@ class TapeSink implements LineSink {
   readonly #continues: string | null
   readonly #options: SinkOptions
   #text = ''
+  /** Texts that the pieces of streams among them come to, by call and kind. */
+  readonly #said = new Map<string, string>()
   #isEnded = false
   #hasLost = false
 
@@ -186,6 +189,7 @@ class TapeSink implements LineSink {
   }
 
   add(line: TapeLine): void {
+    if (line.type === 'part') this.#notePiece(line)
     if (this.#options.hasRoom() && !this.#hasLost) this.#write(line)
     else this.#hasLost = true
   }
@@ -205,9 +209,19 @@ class TapeSink implements LineSink {
   }
 
   take(head: number): LinesToWrite {
-    const text = hideSecretsInLines(this.#text, this.#options.hide)
+    const { hide } = this.#options
+    const said = [...this.#said.values()].join('\n')
+    const text = hideSecretsInLines(hide(said) === said ? this.#text : hideSecretsInPieces(this.#text, hide), hide)
     this.#text = ''
+    this.#said.clear()
     return { runId: this.#runId, continues: this.#continues, head, text, isEnd: this.#isEnded }
+  }
+
+  #notePiece({ call, value }: PartLine): void {
+    const { type, text } = fieldsOf(value)
+    if (typeof text !== 'string') return
+    const key = `${call} ${String(type)}`
+    this.#said.set(key, (this.#said.get(key) ?? '') + text)
   }
 
   #write(line: TapeLine): void {

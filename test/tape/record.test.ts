@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { messageOf } from 'agent-host'
+import { HostError, type LLMPart, messageOf } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
 import { readTape, readTapeFile } from '../../src/tape/read-tape.ts'
+import { fakeLLM } from '../support/fake-llm.ts'
 import { listTapes, openRecordingHost, pathOfTape, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
 
@@ -65,6 +66,30 @@ describe('recording tapes', () => {
     const text = gunzipSync(readFileSync(pathOfTape(projectDir, runId))).toString()
     expect(text).include(`My key is \${VENDOR_API_KEY}, and [redacted] too`)
     expect(text).not.include(SECRET).and.not.include('sk-abc')
+  })
+
+  it('hides a secret that a model streams in pieces; other pieces stay as they are', async () => {
+    const recording = await record({ environment: { VENDOR_API_KEY: SECRET } })
+    const pieces = [SECRET.slice(0, 5), SECRET.slice(5), ' "and', ' more"']
+    const parts = pieces.map((text): LLMPart => ({ type: 'text', text }))
+    const reasoning: LLMPart = { type: 'reasoning', text: `thinking of ${SECRET}, openly` }
+    const { runId } = await recording.run('talking', 'go', {
+      overrides: { llm: fakeLLM([reasoning, { type: 'reasoning', text: ' yes' }, ...parts]) },
+    })
+    const [run] = (await recording.tape(runId)).runs
+    const kept = run?.calls.at(-1)?.steps.flatMap((step) => {
+      const line = step.read()
+      return line.type === 'part' ? [line.value] : []
+    })
+    expect(kept).deep.equal([
+      { type: 'reasoning', text: `thinking of \${VENDOR_API_KEY}, openly` },
+      { type: 'reasoning', text: ' yes' },
+      { type: 'text', text: '${VENDOR_API_KEY} "and more"' },
+      { type: 'text', text: '' },
+      { type: 'text', text: '' },
+      { type: 'text', text: '' },
+    ])
+    expect(run?.end.text).equal(`\${VENDOR_API_KEY} "and more"`)
   })
 
   it('records the given share of the runs, and none for 0', async () => {
@@ -212,6 +237,7 @@ describe('reading a tape', () => {
       readTape(bytes, 't')
       return 'none'
     } catch (error) {
+      expect(error).instanceOf(HostError).property('suggestions').not.empty
       return messageOf(error)
     }
   }
