@@ -1,35 +1,18 @@
 import { expect } from 'chai'
-import { describeWith } from '../support/describe-with.ts'
 import { closeServers, makeServer } from '../support/server.ts'
-import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
 import { keysFile, Visitor } from '../support/tenant-visitor.ts'
 import { TENANT_KEYS, TENANT_OPTIONS, TENANT_PROJECT, walkAsTenants } from '../support/tenant-walk.ts'
 
-const KINDS = [
-  { name: 'SQLite', isThere: true, startServer: undefined },
-  { name: 'PostgreSQL', isThere: hasPostgres(), startServer: startPostgres },
-  { name: 'Redis', isThere: hasRedis(), startServer: startRedis },
-]
+describe('tenants of one server', () => {
+  afterEach(closeServers)
 
-for (const { name, isThere, startServer } of KINDS) {
-  describeWith(name, isThere, `tenants of one server on ${name}`, function () {
-    this.timeout(120_000)
-    let server: StoreServer | undefined
-
-    before(async () => {
-      server = await startServer?.()
-    })
-    after(() => server?.remove())
-    afterEach(closeServers)
-
-    it('never meet, by any operation of the document', async () => {
-      const store = server ? { store: server.url } : {}
-      const files = { ...TENANT_PROJECT, 'keys.yml': TENANT_KEYS }
-      const { listen } = await makeServer({ ...TENANT_OPTIONS, ...store }, files)
-      await walkAsTenants(await listen(), 1)
-    })
-  })
-}
+  // On every store: test/prove/tenants.prove.ts.
+  it('never meet, by any operation of the document', async () => {
+    const files = { ...TENANT_PROJECT, 'keys.yml': TENANT_KEYS }
+    const { listen } = await makeServer(TENANT_OPTIONS, files)
+    await walkAsTenants(await listen(), 1)
+  }).timeout(60_000)
+})
 
 describe('the page of a tenant', () => {
   afterEach(closeServers)

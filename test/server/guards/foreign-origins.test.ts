@@ -81,16 +81,16 @@ describe('pages of other origins', () => {
   }
 
   it('decide nothing, and spend nothing', async () => {
+    const shop = await makeShop({ host: '0.0.0.0' })
     for (const headers of FOREIGN) {
-      const shop = await makeShop({ host: '0.0.0.0' })
       const replies = await decideBy(headers, shop)
       expect(
         replies.map(({ status }) => status),
         JSON.stringify(headers),
       ).to.deep.equal(Array(8).fill(403))
-      expect([await shop.inbox(), await shop.paid()]).to.deep.equal([['pending', 'pending'], ''])
-      await closeServers()
     }
+    const waiting = Array(2 * FOREIGN.length).fill('pending')
+    expect([await shop.inbox(), await shop.paid()]).to.deep.equal([waiting, ''])
   })
 
   it('get the reason, and what would allow it, in the dialect of the route', async () => {
@@ -113,19 +113,17 @@ describe('pages of other origins', () => {
   })
 
   it('are all but the own: of this machine, an IP address, a listed host, and a trusted origin', async () => {
+    const { request, wait } = await makeShop({
+      host: '0.0.0.0',
+      allowedHosts: ['agents.example', '10.0.0.1', '[fd00::1]'],
+      trustedOrigins: ['https://app.example'],
+    })
     for (const headers of OWN) {
-      const options = {
-        host: '0.0.0.0',
-        allowedHosts: ['agents.example', '10.0.0.1', '[fd00::1]'],
-        trustedOrigins: ['https://app.example'],
-      }
-      const { request, wait } = await makeShop(options)
       const { approval } = await wait()
       const { data } = (await request('/compat/approvals', undefined, headers)).body
       expect(data[0].id, JSON.stringify(headers)).to.equal(approval)
       const decided = await request(`/compat/approvals/${approval}`, { decision: 'approve' }, headers)
       expect(decided.body.status, JSON.stringify(headers)).to.equal('approved')
-      await closeServers()
     }
   })
 
@@ -220,20 +218,20 @@ describe('pages of other origins', () => {
   })
 
   it('see names, agents and counts of the debug data, and no content', async () => {
+    const { request } = await makeShop({ host: '0.0.0.0' })
+    await request('/compat/responses', { model: 'shop', input: 'private words' })
+    const query = `{
+      list_agents { id definition latest_run { run_id } modules { id config tools { name } } loads { problems { message } } }
+      debug_log(agent_id: "shop") { agent_id events { agent_id event_name run_id arguments result exception label } }
+      runs { total cursor runs { run_id agent_id status continues continued_by input output error neighbours { previous next } } }
+      found: runs(filter: { text: "private" }) { total }
+      server { shows_content tracing { problem } } }`
+    await eventually(async () => {
+      const { data } = (await request('/api/ui/graphql', { query })).body
+      expect(JSON.stringify(data)).to.contain('private words').and.to.contain('4711')
+      expect([data.runs.total, data.found.total, data.server.shows_content]).to.deep.equal([1, 1, true])
+    })
     for (const headers of [...FOREIGN, { host: 'evil.test:80' }]) {
-      const { request } = await makeShop({ host: '0.0.0.0' })
-      await request('/compat/responses', { model: 'shop', input: 'private words' })
-      const query = `{
-        list_agents { id definition latest_run { run_id } modules { id config tools { name } } loads { problems { message } } }
-        debug_log(agent_id: "shop") { agent_id events { agent_id event_name run_id arguments result exception label } }
-        runs { total cursor runs { run_id agent_id status continues continued_by input output error neighbours { previous next } } }
-        found: runs(filter: { text: "private" }) { total }
-        server { shows_content tracing { problem } } }`
-      await eventually(async () => {
-        const { data } = (await request('/api/ui/graphql', { query })).body
-        expect(JSON.stringify(data)).to.contain('private words').and.to.contain('4711')
-        expect([data.runs.total, data.found.total, data.server.shows_content]).to.deep.equal([1, 1, true])
-      })
       const { status, body } = await request('/api/ui/graphql', { query }, headers)
       const { data } = body
       expect([status, body.errors], JSON.stringify(headers)).to.deep.equal([200, undefined])
@@ -264,7 +262,6 @@ describe('pages of other origins', () => {
         )
       }
       expect(JSON.stringify(data)).to.not.contain('private').and.not.contain('4711')
-      await closeServers()
     }
   })
 
