@@ -6,6 +6,16 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Tells whether a text is JSON. */
+export function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The fields of a value, to be read one by one: those of anything but an object are none. */
 export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : NONE

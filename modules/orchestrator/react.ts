@@ -20,7 +20,7 @@ import { ExpectedAnswer } from './lib/expected-answer.ts'
 import { asSteps, toObservation } from './lib/react-history.ts'
 import { findAnswer, goesOnByItself, type ReactStep, readInput, readStep } from './lib/react-step.ts'
 import { RepeatGuard } from './lib/repeat-guard.ts'
-import { systemMessages } from './lib/system-messages.ts'
+import { systemMessages, systemPrompt } from './lib/system-messages.ts'
 import { Toolbox } from './lib/toolbox.ts'
 
 const FORM = `Answer the question as well as you can. You can use these tools:
@@ -51,11 +51,7 @@ export default defineModule({
   uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
   attachments: 'model',
   config: Type.Object({
-    system_prompt: Type.String({
-      default: '',
-      variant: true,
-      description: 'Instructions at the start of every conversation.',
-    }),
+    system_prompt: systemPrompt,
     form_prompt: Type.String({
       default: FORM,
       variant: true,

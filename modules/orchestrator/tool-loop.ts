@@ -16,7 +16,7 @@ import { type Budget, BudgetSpent, stepLimits, withinBudget } from './lib/budget
 import { type CallOptions, callModel } from './lib/call-model.ts'
 import { ExpectedAnswer } from './lib/expected-answer.ts'
 import { RepeatGuard } from './lib/repeat-guard.ts'
-import { systemMessages } from './lib/system-messages.ts'
+import { systemMessages, systemPrompt } from './lib/system-messages.ts'
 import { Toolbox } from './lib/toolbox.ts'
 
 export default defineModule({
@@ -26,11 +26,7 @@ export default defineModule({
   uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
   attachments: 'model',
   config: Type.Object({
-    system_prompt: Type.String({
-      default: '',
-      variant: true,
-      description: 'Instructions at the start of every conversation.',
-    }),
+    system_prompt: systemPrompt,
     ...stepLimits,
   }),
   create: ({ llm, tools: providers, history, response }, { system_prompt, max_steps, max_repeats, ...limits }) => ({

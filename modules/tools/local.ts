@@ -1,6 +1,7 @@
 import { defineModule, ToolProvider, Type } from 'agent-host'
 import { checkRules, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { loadCodeTools } from './lib/code-tools.ts'
+import { findTool } from './lib/find-tool.ts'
 import type { LocalTool } from './lib/local-tool.ts'
 import { PythonTools } from './lib/python-tools.ts'
 
@@ -50,8 +51,7 @@ export default defineModule({
       return {
         listTools: () => definitions,
         async executeTool(name, args, run) {
-          const tool = tools.get(name)
-          if (!tool) throw new Error(`There is no tool '${name}'. Tools: ${[...tools.keys()].join(', ')}.`)
+          const tool = findTool(tools, name)
           run.signal.throwIfAborted()
           return tool.execute(args, run)
         },

@@ -9,6 +9,7 @@ import {
   Type,
 } from 'agent-host'
 import { checkArguments } from './lib/check-arguments.ts'
+import { findTool } from './lib/find-tool.ts'
 
 const Id = Type.String({ minLength: 1, description: 'Id of the memory, as search and list tell it.' })
 const Text = Type.String({
@@ -71,8 +72,7 @@ export default defineModule({
     return {
       listTools: () => Array.from(tools, ([name, { description, parameters }]) => ({ name, description, parameters })),
       async executeTool(name, args, run) {
-        const tool = tools.get(name)
-        if (!tool) throw new Error(`There is no tool '${name}'. Tools: ${[...tools.keys()].join(', ')}.`)
+        const tool = findTool(tools, name)
         run.signal.throwIfAborted()
         return tool.execute(name, args, memory, run)
       },

@@ -1,6 +1,7 @@
 import { defineModule, messageOf, ToolProvider, Type } from 'agent-host'
 import { checkRules, fits, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { makeArgumentCheck } from './lib/check-arguments.ts'
+import { findTool } from './lib/find-tool.ts'
 import { hostOf, makeGuardedFetch } from './lib/guarded-fetch.ts'
 import { readAnswer } from './lib/openapi-answer.ts'
 import { OpenApiDocument } from './lib/openapi-document.ts'
@@ -83,8 +84,7 @@ export default defineModule({
       return {
         listTools: () => definitions,
         async executeTool(name, args, run) {
-          const tool = tools.get(name)
-          if (!tool) throw new Error(`There is no tool '${name}'. Tools: ${[...tools.keys()].join(', ')}.`)
+          const tool = findTool(tools, name)
           run.signal.throwIfAborted()
           const { operation, server, check } = tool
           const { url, init } = buildRequest(operation, check(args), server, security.credentialsOf(operation))

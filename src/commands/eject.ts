@@ -16,6 +16,13 @@ export const destFlag = Flags.string({
   helpValue: '<folder>',
 })
 
+/** Argument of the commands that look at ejected modules. */
+export const ejectedNames = Args.string({
+  description: 'Modules or packages; all that are ejected when left out',
+  multiple: true,
+  ignoreStdin: true,
+})
+
 /** Existing files that are named; of more, the first and their number. */
 const MAX_NAMED = 3
 

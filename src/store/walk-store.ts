@@ -1,4 +1,5 @@
 import { HostError } from '../errors.ts'
+import { isJsonText } from '../is-object.ts'
 import type { Entry, RecordStore } from './record-store.ts'
 import { kindOf } from './tenant-records.ts'
 
@@ -58,17 +59,8 @@ export async function checkRecords(store: RecordStore): Promise<{ counts: Map<st
     for (const [key, value] of page) {
       const kind = kindOf(key)
       counts.set(kind, (counts.get(kind) ?? 0) + 1)
-      if (!isJson(value)) damaged.push(key)
+      if (!isJsonText(value)) damaged.push(key)
     }
   }
   return { counts, damaged }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,3 +1,4 @@
+import { isJsonText } from '../is-object.ts'
 import type { Redact } from '../trace/redact.ts'
 
 /** Lines of JSON without secrets. Searching them together costs a fraction of one search for each; few have any. */
@@ -39,16 +40,7 @@ export function hideSecretsInPieces(text: string, hide: Redact): string {
 export function hideSecrets(line: string, hide: Redact): string {
   const hidden = hide(line)
   if (hidden === line) return line
-  return isJson(hidden) ? hidden : JSON.stringify(hideWithin(JSON.parse(line), hide))
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+  return isJsonText(hidden) ? hidden : JSON.stringify(hideWithin(JSON.parse(line), hide))
 }
 
 function hideWithin(value: unknown, hide: Redact): unknown {

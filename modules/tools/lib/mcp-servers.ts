@@ -1,4 +1,5 @@
 import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
+import { findTool } from './find-tool.ts'
 import { McpConnection, type McpServerConfig } from './mcp-connection.ts'
 import { type OAuthServerConfig, type SignedInServer, SignedInServers } from './mcp-signed-in.ts'
 
@@ -64,8 +65,7 @@ export class McpServers {
   async executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
     run.signal.throwIfAborted()
     const tools = await this.#byName(run)
-    const tool = tools.get(name) ?? (await this.#signInTool(name, run))
-    if (!tool) throw new Error(`There is no tool '${name}'. Tools: ${[...tools.keys()].join(', ')}.`)
+    const tool = tools.get(name) ?? (await this.#signInTool(name, run)) ?? findTool(tools, name)
     return tool.server.call(tool.remoteName, name, args, run)
   }
 

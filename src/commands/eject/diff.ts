@@ -1,21 +1,14 @@
 import { resolve } from 'node:path'
-import { Args } from '@oclif/core'
 import type { Difference } from '../../project/diff-ejected.ts'
 import { VERSION } from '../../version.ts'
 import { BaseCommand } from '../base-command.ts'
-import { destFlag } from '../eject.ts'
+import { destFlag, ejectedNames } from '../eject.ts'
 
 export default class EjectDiff extends BaseCommand {
   static override description =
     'Shows the changes in ejected modules since you copied them: yours, then those of agent-host.'
   static override examples = ['<%= config.bin %> eject diff', '<%= config.bin %> eject diff llm/auto']
-  static override args = {
-    names: Args.string({
-      description: 'Modules or packages; all that are ejected when left out',
-      multiple: true,
-      ignoreStdin: true,
-    }),
-  }
+  static override args = { names: ejectedNames }
   static override flags = { dest: destFlag }
 
   override async init(): Promise<void> {}

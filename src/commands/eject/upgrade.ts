@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { Args, Flags } from '@oclif/core'
+import { Flags } from '@oclif/core'
 import type { Upgrade, UpgradeOutcome } from '../../project/upgrade-ejected.ts'
 import { VERSION } from '../../version.ts'
 import { BaseCommand } from '../base-command.ts'
-import { destFlag } from '../eject.ts'
+import { destFlag, ejectedNames } from '../eject.ts'
 
 /** Words before the path of a file; a file that is left as it is gets the reason after it. */
 const WORDS: Readonly<Record<UpgradeOutcome, readonly [word: string, reason?: string]>> = {
@@ -23,13 +23,7 @@ export default class EjectUpgrade extends BaseCommand {
   static override description =
     'Merges the new version of agent-host into ejected modules and keeps your changes (three-way merge).'
   static override examples = ['<%= config.bin %> eject upgrade --dry-run', '<%= config.bin %> eject upgrade llm/auto']
-  static override args = {
-    names: Args.string({
-      description: 'Modules or packages; all that are ejected when left out',
-      multiple: true,
-      ignoreStdin: true,
-    }),
-  }
+  static override args = { names: ejectedNames }
   static override flags = {
     dest: destFlag,
     'dry-run': Flags.boolean({ description: 'Show what would happen to each file, and write nothing' }),

@@ -67,6 +67,11 @@ export function makeOperation(
   return (schema, route) => ({ config: withScope(describe(route).config, scope), schema })
 }
 
+/** Returns the statuses of errors that every route of an adapter has. @param hasKey the adapter asks for a key */
+export function commonErrors(hasKey: boolean): readonly number[] {
+  return hasKey ? [...COMMON_ERRORS, ...KEY_ERRORS] : COMMON_ERRORS
+}
+
 /** Reference to a schema of a {@link RouteGroup} by its name. */
 export function ref(name: string): TSchema {
   return Type.Unsafe({ $ref: `#/components/schemas/${name}` })
@@ -94,8 +99,8 @@ export function eventOf(data: TSchema): TSchema {
 export const JSON_TYPE = 'application/json'
 export const EVENTS_TYPE = 'text/event-stream'
 /** Errors of every request: one that is wrong, from a host or origin that is not allowed, or that the server fails at. */
-export const COMMON_ERRORS: readonly number[] = [400, 403, 500, 503]
+const COMMON_ERRORS: readonly number[] = [400, 403, 500, 503]
 /** Errors of a wrong key. */
-export const KEY_ERRORS: readonly number[] = [401, 429]
+const KEY_ERRORS: readonly number[] = [401, 429]
 /** Errors of a body that is too large, or no JSON. */
 export const BODY_ERRORS: readonly number[] = [413, 415]

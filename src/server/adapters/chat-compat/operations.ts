@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import {
   BODY_ERRORS,
-  COMMON_ERRORS,
+  commonErrors,
   json,
   jsonOrEvents,
-  KEY_ERRORS,
   makeOperation,
   type RouteGroup,
   ref,
@@ -37,7 +36,7 @@ export function chatOperations(dialect: Dialect, hasKey: boolean) {
     tag: 'Chat',
     dialect,
     keyOf: hasKey ? 'chat' : undefined,
-    errors: [...COMMON_ERRORS, ...(hasKey ? KEY_ERRORS : [])],
+    errors: commonErrors(hasKey),
     schemas: { ...schemas, ChatCompletion, ChatCompletionChunk },
   })
   const chunk = Type.Union([ref('ChatCompletionChunk'), StreamError])

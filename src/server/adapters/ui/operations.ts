@@ -3,12 +3,11 @@ import { Rerun, RerunRequest } from '../../../wire/rerun.ts'
 import { Variant, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
 import {
   BODY_ERRORS,
-  COMMON_ERRORS,
+  commonErrors,
   EVENTS_TYPE,
   eventOf,
   JSON_TYPE,
   json,
-  KEY_ERRORS,
   makeOperation,
 } from '../../openapi/describe-route.ts'
 import { AnyObject, nullable } from '../../openapi/schemas.ts'
@@ -42,7 +41,7 @@ export function uiOperations(hasKey: boolean) {
     tag: 'Debug UI',
     keyOf: hasKey ? 'ui' : undefined,
     scope: 'debug',
-    errors: [...COMMON_ERRORS, ...(hasKey ? KEY_ERRORS : [])],
+    errors: commonErrors(hasKey),
   })
   return {
     queryGraphql: operation(

@@ -3,10 +3,9 @@ import { Approval, HiddenApproval } from '../../../../wire/approval.ts'
 import { DecisionRequest } from '../../../bodies/decision-request.ts'
 import {
   BODY_ERRORS,
-  COMMON_ERRORS,
+  commonErrors,
   json,
   jsonOrEvents,
-  KEY_ERRORS,
   makeOperation,
   type RouteGroup,
   ref,
@@ -39,7 +38,7 @@ export function responseOperations(dialect: Dialect, hasKey: boolean) {
     tag: 'Responses',
     dialect,
     keyOf: hasKey ? 'responses' : undefined,
-    errors: [...COMMON_ERRORS, ...(hasKey ? KEY_ERRORS : [])],
+    errors: commonErrors(hasKey),
     schemas: {
       InputItem,
       OutputItem,
