@@ -127,8 +127,10 @@ export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/to
 export { sumUsage } from './protocols/usage.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
 export type { ModuleCall } from './run/agent.ts'
+export type { Capabilities } from './run/agent-capabilities.ts'
+export type { AgentInfo, ModuleInfo } from './run/agent-info.ts'
 export type { AttachmentJson, MessageJson } from './run/attachment-json.ts'
-export type { AgentEvent, AgentEventListener, CalledModel, ReplayOrigin, RunOrigin } from './run/calls/call-event.ts'
+export type { AgentEvent, AgentEventListener, CalledModel, ReplayOrigin, RunOrigin } from './run/calls/agent-events.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
 export type {
   CallDecision,
@@ -139,7 +141,7 @@ export type {
   PendingCall,
   WaitingChild,
 } from './run/state/pending-call.ts'
-export type { AgentInfo, Capabilities, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
+export type { RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
 export type { AdapterHttp, RouteTag } from './server/adapter-http.ts'
 export type { Decider } from './server/guards/decisions.ts'

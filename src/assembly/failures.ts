@@ -1,5 +1,5 @@
 import { HostError, messageOf } from '../errors.ts'
-import { describeException } from '../run/calls/call-event.ts'
+import { describeException } from '../run/calls/agent-events.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
 import type { Redact } from '../trace/redact.ts'
 

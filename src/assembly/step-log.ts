@@ -1,7 +1,7 @@
 import type { AgentHost } from '../host/host.ts'
 import { fieldsOf } from '../is-object.ts'
 import type { Log } from '../protocols/log.ts'
-import type { AgentEvent } from '../run/calls/call-event.ts'
+import type { AgentEvent } from '../run/calls/agent-events.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
 import { isWaitingResult } from '../run/calls/waits-for.ts'
 import type { PendingCall } from '../run/state/pending-call.ts'

@@ -14,7 +14,7 @@ import { type DeliveryOptions, openDelivery } from './queue/open-delivery.ts'
 import type { QueuePoller } from './queue/queue-poller.ts'
 import { RunWorker, type RunWorkerOptions } from './queue/run-worker.ts'
 import { ServedAgents } from './queue/served-agents.ts'
-import { isAdapterFacts } from './runs/run-facts.ts'
+import { isAdapterFacts } from './runs/adapter-facts.ts'
 import { RUN_PREFIX, RunIds } from './runs/run-ids.ts'
 import type { Translation } from './translation.ts'
 

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../run/calls/call-event.ts'
+import type { AgentEvent } from '../run/calls/agent-events.ts'
 import type { Prices } from '../trace/prices.ts'
 import { RunBuilder } from '../trace/run-summary.ts'
 

@@ -4,7 +4,20 @@ import { reachableModules } from '../wiring/reachable-modules.ts'
 import type { EntryPoint, WiredModule } from '../wiring/wiring.ts'
 import type { AgentRun } from './agent-run.ts'
 import { findSchemaFault } from './check-schema.ts'
-import type { Capabilities } from './turn.ts'
+
+/** Inputs that an agent takes at one of its entry points, beside text. */
+export interface Capabilities {
+  /** Media types of the attachments that it takes, such as `image/*`. */
+  readonly attachments: readonly string[]
+  /** True when it passes the tools of a client to its model. */
+  readonly takesClientTools: boolean
+  /** True if it may have tools of its own. */
+  readonly hasTools: boolean
+  /** True if one of its models accepts a reasoning effort, and may show its reasoning. */
+  readonly reasons: boolean
+  /** Tells whether attachments of a media type are among them. */
+  takes(mediaType: string): boolean
+}
 
 /** Checks requests against the capabilities of an agent's entry points. */
 export class AgentCapabilities implements Capabilities {

@@ -1,6 +1,3 @@
-import type { ToolMetadata } from '../definition/definition.ts'
-import type { Scope } from '../definition/scope.ts'
-import type { ModuleSource } from '../module/load-module.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { Question, Usage } from '../protocols/run.ts'
@@ -119,50 +116,4 @@ export interface RunEnd {
   readonly incompleteReason: string | undefined
   /** Calls that the run waits for; empty unless it is waiting. */
   readonly pending: readonly PendingCall[]
-}
-
-/** Public facts of an agent. Frozen. */
-export interface AgentInfo extends ToolMetadata {
-  readonly id: string
-  readonly description: string
-  /** Questions to try the agent with, from its file. */
-  readonly examples: readonly string[]
-  /** Beside the agent itself; empty when there is only one. */
-  readonly entryPoints: readonly string[]
-  /** Relative to the project; absent for an agent that was registered by a program. */
-  readonly file?: string
-  /** SHA-256 (hex) of the definition: equal for equal definitions. */
-  readonly version: string
-  /** Media types of the attachments that its messages may have, such as `image/*`; empty for text alone. */
-  readonly attachments: readonly string[]
-  /** True when it passes the tools of a client to its model. */
-  readonly takesClientTools: boolean
-  /** Seconds after which an undecided approval expires; absent: never. */
-  readonly approvalTtl?: number
-  /** True when a run that was cut off may begin again, even after it has said or done something. */
-  readonly isRestartSafe?: boolean
-  readonly modules: readonly ModuleInfo[]
-}
-
-/** Inputs that an agent takes at one of its entry points, beside text. */
-export interface Capabilities {
-  /** Media types of the attachments that it takes, such as `image/*`. */
-  readonly attachments: readonly string[]
-  /** True when it passes the tools of a client to its model. */
-  readonly takesClientTools: boolean
-  /** True if it may have tools of its own. */
-  readonly hasTools: boolean
-  /** True if one of its models accepts a reasoning effort, and may show its reasoning. */
-  readonly reasons: boolean
-  /** Tells whether attachments of a media type are among them. */
-  takes(mediaType: string): boolean
-}
-
-/** Public facts of a module of an agent. */
-export interface ModuleInfo {
-  readonly id: string
-  /** The module reference. */
-  readonly module: string
-  readonly source: ModuleSource
-  readonly scope: Scope
 }

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../run/calls/call-event.ts'
+import type { AgentEvent } from '../run/calls/agent-events.ts'
 
 /** An event as a trace file has it: those of calls, and the end of each run. */
 export interface TracedEvent extends Omit<AgentEvent, 'event_type' | 'model' | 'tool_call_id' | 'tenant' | 'origin'> {

@@ -6,7 +6,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node'
 import { expect } from 'chai'
-import type { AgentEvent } from '../../src/run/calls/call-event.ts'
+import type { AgentEvent } from '../../src/run/calls/agent-events.ts'
 import { parseException } from '../../src/telemetry/parse-exception.ts'
 import { reportFailures } from '../../src/telemetry/report-failures.ts'
 import { RunSpans } from '../../src/telemetry/run-spans.ts'

@@ -1,4 +1,4 @@
-import type { AgentInfo } from '../../run/turn.ts'
+import type { AgentInfo } from '../../run/agent-info.ts'
 import { adapterName } from '../../server/adapter-name.ts'
 import { readApiKeys } from '../../server/guards/api-keys.ts'
 import type { ServerOptions } from '../../server/options.ts'

@@ -14,7 +14,7 @@ import type { NewBytes } from '../conversations/turn-bytes.ts'
 import type { IdempotentRequest } from '../idempotency.ts'
 import { ADAPTER_VERSION, BYTES_VERSION, ROW_VERSION } from '../parse-row.ts'
 import type { Resumes } from '../resumption.ts'
-import { isAdapterFacts } from './run-facts.ts'
+import { isAdapterFacts } from './adapter-facts.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
 import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
 

@@ -1,6 +1,6 @@
 import { isPromise } from '../../async.ts'
 import { AgentRun } from '../agent-run.ts'
-import { type AgentEvent, type CalledModel, describeException, type EventSink } from './call-event.ts'
+import { type AgentEvent, type CalledModel, describeException, type EventSink } from './agent-events.ts'
 import { isAsyncIterable, type StreamTap, tapStream } from './stream-tap.ts'
 import { waitingResultOf } from './waits-for.ts'
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
-import { describeException } from '../../../src/run/calls/call-event.ts'
+import { describeException } from '../../../src/run/calls/agent-events.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
 import { connectsModels, failure, words } from '../../support/connect-model.ts'
 import { event, fails, sends, streams } from '../../support/fake-model-server.ts'

@@ -1,7 +1,7 @@
 import { HostError } from '../../../errors.ts'
 import { isObject } from '../../../is-object.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
-import type { Capabilities } from '../../../run/turn.ts'
+import type { Capabilities } from '../../../run/agent-capabilities.ts'
 import { invalidField } from '../../bodies/invalid-field.ts'
 import { markdownToAttachments } from '../../bodies/markdown-to-attachments.ts'
 import { readAttachment } from './read-attachment.ts'

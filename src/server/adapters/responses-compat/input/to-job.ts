@@ -1,5 +1,6 @@
 import { ANSWER_EVENTS, CALL_EVENTS, type Job } from '../../../../durable/queue/job.ts'
-import type { AgentInfo, Turn } from '../../../../run/turn.ts'
+import type { AgentInfo } from '../../../../run/agent-info.ts'
+import type { Turn } from '../../../../run/turn.ts'
 import type { CreateRequest } from '../routes/schema.ts'
 
 /** Describes a response so that any server can carry it out, or continue it. */
