@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { formatPath } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import type { EvalColumn } from '../wire/eval-result.ts'
@@ -29,6 +30,19 @@ export function makeVariants(changes: readonly VariantChange[]): VariantChange[]
 
 export function makeColumn(agent: string, changes: readonly VariantChange[]): EvalColumn {
   return { name: nameColumn(agent, changes), agent, version: null, changes: [...changes] }
+}
+
+/** True for the same agent with the same changes. */
+export function isSameColumn(one: EvalColumn, other: EvalColumn): boolean {
+  return one.agent === other.agent && isDeepStrictEqual(one.changes, other.changes)
+}
+
+/** Returns a column with a number after its name where another has it: long values are shortened, and may begin alike. */
+export function withOwnName(column: EvalColumn, others: readonly EvalColumn[]): EvalColumn {
+  const taken = new Set(others.map(({ name }) => name))
+  let name = column.name
+  for (let number = 2; taken.has(name); number++) name = `${column.name} ${number}`
+  return { ...column, name }
 }
 
 /** `support (orchestrator.system_prompt="Be brief.")` */

@@ -1,4 +1,5 @@
 import type { EvalResult } from '../wire/eval-result.ts'
+import { isSameColumn } from './columns.ts'
 import { type CaseOutcome, mean, outcomesOf } from './outcomes.ts'
 
 /** A case with its scores in two results. */
@@ -45,12 +46,13 @@ export function compareResults(before: EvalResult, after: EvalResult): ColumnCom
   })
 }
 
-/** The column of the same name, otherwise the agent as it was, otherwise the only one. */
+/** The column of the same agent and changes, otherwise the agent as it was, otherwise the only one. */
 function findColumn(before: EvalResult, { columns }: EvalResult, index: number): number | undefined {
   const column = columns[index]
+  if (!column) return undefined
   const candidates = [
-    before.columns.findIndex(({ name }) => name === column?.name),
-    before.columns.findIndex(({ agent, changes }) => agent === column?.agent && changes.length === 0),
+    before.columns.findIndex((other) => isSameColumn(other, column)),
+    before.columns.findIndex(({ agent, changes }) => agent === column.agent && changes.length === 0),
     before.columns.length === 1 ? 0 : -1,
   ]
   return candidates.find((each) => each !== -1)

@@ -1,7 +1,10 @@
 import type { EvalResult, EvalRun } from '../wire/eval-result.ts'
 import { type CaseOutcome, outcomesOf } from './outcomes.ts'
 
-/** Returns a result as JUnit XML: a suite for each agent and variant, and a test for each case. A row that was left out is an error. */
+/**
+ * Returns a result as JUnit XML: a suite for each agent and variant, and a test for each case. A row that was left out is an error.
+ * Readers know a test by its class and its name, and show the first of several alike: the class is the agent or the variant.
+ */
 export function toJunit(result: EvalResult): string {
   const suites = result.columns.map(({ name }, column) => toSuite(name, outcomesOf(result, column), result))
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${[...suites, ...toProblems(result)].join('\n')}\n</testsuites>\n`
@@ -9,7 +12,7 @@ export function toJunit(result: EvalResult): string {
 
 function toSuite(name: string, outcomes: readonly CaseOutcome[], { cases, created_at: createdAt }: EvalResult): string {
   const files = new Map(cases.map(({ id, file }) => [id, file]))
-  const tests = outcomes.map((outcome) => toTest(outcome, files.get(outcome.caseId) ?? ''))
+  const tests = outcomes.map((outcome) => toTest(outcome, name, files.get(outcome.caseId) ?? ''))
   const counts = {
     tests: tests.length,
     failures: outcomes.filter((outcome) => kindOf(outcome) === 'failure').length,
@@ -26,11 +29,13 @@ function toSuite(name: string, outcomes: readonly CaseOutcome[], { cases, create
 }
 
 function toProblems({ problems, created_at: createdAt }: EvalResult): string[] {
-  if (problems.length === 0) return []
-  const tests = problems.map(
-    ({ where, message }) =>
-      `    <testcase classname="eval" name="${escape(where)}" time="0"><error message="${escape(message)}"/></testcase>`,
-  )
+  const places = [...new Set(problems.map(({ where }) => where))]
+  if (places.length === 0) return []
+  const tests = places.map((place) => {
+    const messages = problems.filter(({ where }) => where === place).map(({ message }) => message)
+    const head = `classname="not run" name="${escape(place)}" time="0"`
+    return `    <testcase ${head}><error message="${escape(messages.join('\n'))}"/></testcase>`
+  })
   return [suite('not run', { tests: tests.length, failures: 0, errors: tests.length, skipped: 0 }, 0, createdAt, tests)]
 }
 
@@ -47,9 +52,9 @@ function suite(
   return [`  <testsuite ${head}>`, ...tests, '  </testsuite>'].join('\n')
 }
 
-function toTest(outcome: CaseOutcome, file: string): string {
+function toTest(outcome: CaseOutcome, column: string, file: string): string {
   const { caseId, runs } = outcome
-  const head = `classname="${escape(file)}" name="${escape(caseId)}" time="${secondsOf(runs).toFixed(3)}"`
+  const head = `classname="${escape(column)}" name="${escape(caseId)}" file="${escape(file)}" time="${secondsOf(runs).toFixed(3)}"`
   const kind = kindOf(outcome)
   if (kind === undefined) return `    <testcase ${head}/>`
   if (kind === 'skipped') return `    <testcase ${head}><skipped/></testcase>`

@@ -1,4 +1,4 @@
-import { type EvalResult, type EvalRun, PASS_SCORE } from '../wire/eval-result.ts'
+import { type EvalResult, type EvalRun, type EvalScore, PASS_SCORE } from '../wire/eval-result.ts'
 
 /** Outcome of one case with one agent or variant, over all its repeats. */
 export interface CaseOutcome {
@@ -17,14 +17,18 @@ export interface ColumnSummary {
   readonly failed: number
   /** Cases that nothing judges. */
   readonly unscored: number
+  readonly runs: number
   /** Runs that did not begin. */
   readonly notRun: number
   /** Mean over the cases; null where none is judged. */
   readonly score: number | null
+  /** Of all runs together. */
   readonly durationMs: number
   readonly tokens: number
   /** US dollars; null where a price is unknown. */
   readonly cost: number | null
+  /** Mean of each scorer over the runs that it judged, in their order. */
+  readonly scorers: readonly { readonly name: string; readonly score: number }[]
 }
 
 /** Returns the outcomes of a column by case, in the order of the cases. */
@@ -50,12 +54,21 @@ export function summarize(outcomes: readonly CaseOutcome[]): ColumnSummary {
     passed: outcomes.filter(({ passes }) => passes === true).length,
     failed: outcomes.filter(({ passes }) => passes === false).length,
     unscored: outcomes.filter(({ passes }) => passes === null).length,
+    runs: runs.length,
     notRun: runs.filter(({ status }) => status === 'not_run').length,
     score: mean(outcomes.flatMap(({ score }) => score ?? [])),
     durationMs: sum(runs.map(({ duration_ms: ms }) => ms)),
     tokens: sum(runs.map(({ input_tokens: input, output_tokens: output }) => input + output)),
     cost: costs.includes(null) ? null : sum(costs.map((cost) => cost ?? 0)),
+    scorers: meansOf(runs.flatMap(({ scores }) => scores)),
   }
+}
+
+function meansOf(scores: readonly EvalScore[]): ColumnSummary['scorers'] {
+  return [...new Set(scores.map(({ name }) => name))].flatMap((name) => {
+    const score = mean(scores.filter((each) => each.name === name).flatMap(valueOf))
+    return score === null ? [] : [{ name, score }]
+  })
 }
 
 /** Mean score of a run: a scorer that failed counts as 0, as does a run that failed. Null where nothing judges it. */
@@ -89,7 +102,7 @@ function hasFailed(status: EvalRun['status']): boolean {
   return status !== 'completed' && status !== 'waiting'
 }
 
-function valueOf({ score, error }: EvalRun['scores'][number]): number | [] {
+function valueOf({ score, error }: EvalScore): number | [] {
   return error === undefined ? (score ?? []) : 0
 }
 

@@ -80,16 +80,22 @@ export function findResult(word: string, projectDir: string, pathOf: (file: stri
   })
 }
 
-/** The newest result that was not run to its end. */
+/**
+ * The newest result that was not run to its end. Those that cannot be read are left out.
+ *
+ * @throws HostError `PROJECT_INVALID` naming the newest that cannot be read, when there is no other
+ */
 export function findUnfinished(projectDir: string): FoundResult | undefined {
+  let problem: unknown
   for (const path of listResults(projectDir)) {
     try {
       const result = readResult(path)
       if (result.status !== 'complete') return { result, path }
-    } catch {
-      // Reading it by its name tells what is wrong with it.
+    } catch (error) {
+      problem ??= error
     }
   }
+  if (problem !== undefined) throw problem
   return undefined
 }
 

@@ -14,7 +14,7 @@ import {
   type EvalRun,
 } from '../wire/eval-result.ts'
 import { type CaseRun, type CaseTraces, describeError } from './case-run.ts'
-import { makeColumn } from './columns.ts'
+import { isSameColumn, makeColumn, withOwnName } from './columns.ts'
 import { type LiveProject, LiveRuns } from './live-runs.ts'
 import { chooseScorers, type LoadedScorers, type NamedScorer } from './load-scorers.ts'
 import { scoreOf } from './outcomes.ts'
@@ -207,8 +207,8 @@ class Evals {
   }
 
   #columnOf(column: EvalColumn): number {
-    const known = this.#columns.findIndex(({ name }) => name === column.name)
-    return known === -1 ? this.#columns.push(column) - 1 : known
+    const known = this.#columns.findIndex((other) => isSameColumn(other, column))
+    return known === -1 ? this.#columns.push(withOwnName(column, this.#columns)) - 1 : known
   }
 
   /** Keeps the runs of a stopped eval. Those that did not begin are tried again. */

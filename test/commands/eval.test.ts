@@ -23,6 +23,8 @@ import { makeProject, type TempProject } from '../support/temp-project.ts'
 
 const TEMPLATE_NAMES = Object.keys(TEMPLATES) as TemplateName[]
 
+const withoutTime = (text: string) => text.replace(/, [\d.]+ m?s a run/, '')
+
 const BOTH = [
   { id: 'yes', input: 'yes', expected: 'You said: yes' },
   { id: 'no', input: 'no', expected: 'no', tags: ['short'] },
@@ -32,13 +34,13 @@ describe('eval', () => {
   it('scores every case, shows the failed ones with their reasons, and writes a result', async () => {
     const project = await makeEvals(BOTH)
     const { exitCode, stdout, stderr } = await runEval(project)
-    expect({ exitCode, stdout: stdout.replace(/[\d.]+ s$/m, '0 s') }).deep.equal({
+    expect({ exitCode, stdout: withoutTime(stdout) }).deep.equal({
       exitCode: 0,
       stdout: [
         '  failed  no  0.00',
         '    exact 0.00',
         '    Answer: You said: no',
-        'parrot: 1 of 2 cases passed, score 0.50, 0 s',
+        'parrot: 1 of 2 cases passed, score 0.50',
         '',
       ].join('\n'),
     })
@@ -116,7 +118,10 @@ describe('eval', () => {
     expect(gone.exitCode).equal(2)
     expect(gone.stderr).match(/^Error: There is no file .*evals\/gone\.jsonl\.\n$/)
     await project.write('evals/words.jsonl', '\n')
-    expect((await runEval(project)).exitCode).equal(2)
+    expect(await runEval(project)).include({
+      exitCode: 2,
+      stderr: 'Error: There are no cases in evals/words.jsonl: a case is a line of JSON.\n',
+    })
     await project.write('evals/words.jsonl', JSON.stringify(BOTH[0]))
     expect((await runEval(project, '--filter', 'zz')).stderr).equal("Error: No case has 'zz' in its id or as a tag.\n")
     await project.write('agents/parrot.yml', parrot().replace('parrot }', 'parot }'))
@@ -143,7 +148,7 @@ describe('eval', () => {
       stdout
         .split('\n')
         .filter((line) => line.includes('passed'))
-        .map((line) => line.replace(/, [\d.]+ s/, '')),
+        .map(withoutTime),
     ).deep.equal([
       'parrot: 1 of 1 case passed, score 1.00',
       'parrot (main.prefix="> "): 0 of 1 case passed, score 0.00',
@@ -151,6 +156,20 @@ describe('eval', () => {
       'other (main.prefix="> "): 0 of 1 case passed, score 0.00',
       'bad: 0 of 1 case passed, score 0.00, 1 run did not begin',
       'bad (main.prefix="> "): 0 of 1 case passed, score 0.00, 1 run did not begin',
+    ])
+    const long = 'Please say after me what I am about to say: '
+    const alike = await runEval(
+      project,
+      '--agent',
+      'parrot',
+      '--set',
+      `main.prefix=${long}1`,
+      '--set',
+      `main.prefix=${long}2`,
+    )
+    expect(alike.stdout.match(/^parrot \(.*\).*: 0 of 1/gm)).deep.equal([
+      'parrot (main.prefix="Please say after me what I am about to …): 0 of 1',
+      'parrot (main.prefix="Please say after me what I am about to …) 2: 0 of 1',
     ])
     const refused = await runEval(project, '--agent', 'parrot', '--set', 'main.prefx=x')
     expect(refused.exitCode).equal(1)
@@ -188,6 +207,9 @@ export const text = 'x'`,
       { name: 'throwing', score: null, error: 'no luck' },
     ])
     expect(readResult(project).runs[0]?.score).equal(2 / 6)
+    expect(stdout.trimEnd().split('\n').at(-1)).equal(
+      '  contains 1.00, high 0.00, nothing 0.00, seven 0.00, short 1.00, throwing 0.00',
+    )
   })
 
   it('a failed run counts as 0, and its error is the reason', async () => {
@@ -255,12 +277,12 @@ export const text = 'x'`,
       `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
   <testsuite name="parrot" tests="3" failures="1" errors="0" skipped="1" time="0" timestamp="">
-    <testcase classname="evals/words.jsonl" name="yes" time="0"/>
-    <testcase classname="evals/words.jsonl" name="no" time="0"><failure message="exact 0.00">exact 0.00&#10;Answer: You said: no</failure></testcase>
-    <testcase classname="evals/words.jsonl" name="free" time="0"><skipped/></testcase>
+    <testcase classname="parrot" name="yes" file="evals/words.jsonl" time="0"/>
+    <testcase classname="parrot" name="no" file="evals/words.jsonl" time="0"><failure message="exact 0.00">exact 0.00&#10;Answer: You said: no</failure></testcase>
+    <testcase classname="parrot" name="free" file="evals/words.jsonl" time="0"><skipped/></testcase>
   </testsuite>
   <testsuite name="not run" tests="1" failures="0" errors="1" skipped="0" time="0" timestamp="">
-    <testcase classname="eval" name="evals/words.jsonl:3" time="0"><error message="the row is no JSON: Unexpected token &apos;o&apos;, &quot;nope&quot; is not valid JSON."/></testcase>
+    <testcase classname="not run" name="evals/words.jsonl:3" time="0"><error message="the row is no JSON: Unexpected token &apos;o&apos;, &quot;nope&quot; is not valid JSON."/></testcase>
   </testsuite>
 </testsuites>
 `.replaceAll('&apos;', "'"),
@@ -291,9 +313,9 @@ describe('eval with tapes', () => {
       `${await project.read('modules/shop.ts')}\nif (globalThis.evalLoads) throw new Error('loaded')`,
     )
     const { exitCode, stdout } = await runEval(project, '--repeat', '3')
-    expect({ exitCode, stdout: stdout.replace(/, [\d.]+ s/, '') }).deep.equal({
+    expect({ exitCode, stdout: withoutTime(stdout) }).deep.equal({
       exitCode: 0,
-      stdout: 'shop: 1 of 1 case passed, score 1.00\n',
+      stdout: 'shop: 1 of 1 case passed, score 1.00\n  exact 1.00, tools 1.00\n',
     })
     expect(executedTools()).equal(executed)
     const { runs } = readResult(project)
@@ -348,6 +370,12 @@ describe('eval with tapes', () => {
     expect(gone.stdout).match(/^evals\/shop\.jsonl:1: The tape evals\/tapes\/gone\.jsonl\.gz cannot be read: ENOENT/)
     await project.write('evals/shop.jsonl', JSON.stringify({ ...row, tape: 'shop.jsonl' }))
     expect((await runEval(project, '--agent', 'shop')).stdout).include('The tape evals/shop.jsonl is')
+    const missing = { id: 'gone', tape: 'tapes/gone.jsonl.gz', agent: 'shop' }
+    await project.write('evals/shop.jsonl', `${JSON.stringify(missing)}\n${JSON.stringify(row)}`)
+    const mixed = await runEval(project)
+    expect(mixed.exitCode).equal(1)
+    expect(mixed.stdout.split('\n')[1]).match(/^ {4}The tape evals\/tapes\/gone\.jsonl\.gz cannot be read: ENOENT/)
+    expect(mixed.stdout).include('shop: 1 of 2 cases passed, score 0.50, 1 run did not begin')
   })
 })
 
@@ -401,6 +429,18 @@ export const slow = async ({ id, signal }) => {
   })
 })
 
+describe('eval --resume', () => {
+  it('names a result that cannot be read, when there is no other to go on with', async () => {
+    const file = 'evals/results/2026-11-23T10-15-00-000-words.json'
+    const project = await makeEvals(BOTH, { [file]: '{"eval_result": 2}' })
+    const { exitCode, stderr } = await runEval(project, '--resume')
+    expect(exitCode).equal(2)
+    expect(stderr.replace(/\S*\/evals/, 'evals')).equal(
+      `Error: The result ${file} has version 2; this agent-host reads version 1.\n  Run the eval again.\n`,
+    )
+  })
+})
+
 describe('eval compare', () => {
   it('tells what got better and worse between two results, named by file, by the beginning of a name, or latest', async () => {
     const project = await makeEvals(BOTH)
@@ -425,6 +465,10 @@ describe('eval compare', () => {
     const several = await runEval(project, 'compare', first.slice(0, 4), 'latest')
     expect(several.stderr).match(/^Error: Several results begin with '\d{4}'\./)
     expect((await runEval(project, 'compare', 'x', 'latest')).stderr).match(/^Error: There is no result 'x'/)
+    await project.write('old.json', '{"eval_result": 2}')
+    const old = await runEval(project, 'compare', 'old.json', 'latest')
+    expect(old.exitCode).equal(1)
+    expect(old.stderr).match(/^Error: The result \S*old\.json has version 2; this agent-host reads version 1\./)
   })
 })
 
@@ -434,9 +478,9 @@ describe('the evals of new projects', () => {
       const files = await planProject({ name: 'new', llm: 'offline', template })
       const project = await makeProject(Object.fromEntries(files.map(({ path, content }) => [path, String(content)])))
       const { exitCode, stdout } = await runEval(project)
-      expect({ exitCode, stdout: stdout.replace(/, [\d.]+ s/, '') }).deep.equal({
+      expect({ exitCode, summary: withoutTime(stdout.split('\n')[0] ?? '') }).deep.equal({
         exitCode: 0,
-        stdout: 'example: 3 of 3 cases passed, score 1.00\n',
+        summary: 'example: 3 of 3 cases passed, score 1.00',
       })
     })
   }

@@ -4,6 +4,7 @@ import { type CaseOutcome, outcomesOf, summarize } from '../../evals/outcomes.ts
 import type { EvalResult } from '../../wire/eval-result.ts'
 import { oneLine, shorten } from '../one-line.ts'
 import { plural } from '../plural.ts'
+import { formatMs } from '../runs/format-run.ts'
 
 /** Failed cases that are shown with their reasons. */
 const SHOWN_CASES = 20
@@ -20,7 +21,7 @@ export function formatResult(result: EvalResult): string[] {
 function formatColumn(result: EvalResult, index: number): string[] {
   const outcomes = outcomesOf(result, index)
   const failed = outcomes.filter(({ passes }) => passes === false)
-  const { passed, cases, unscored, notRun, score, durationMs, cost } = summarize(outcomes)
+  const { passed, cases, runs, unscored, notRun, score, durationMs, cost, scorers } = summarize(outcomes)
   const name = result.columns[index]?.name ?? ''
   const more = failed.length > SHOWN_CASES ? [`  and ${plural(failed.length - SHOWN_CASES, 'failed case')} more`] : []
   const notes = [
@@ -28,10 +29,16 @@ function formatColumn(result: EvalResult, index: number): string[] {
     `score ${formatScore(score)}`,
     ...(unscored > 0 ? [`${unscored} not judged`] : []),
     ...(notRun > 0 ? [`${plural(notRun, 'run')} did not begin`] : []),
-    `${(durationMs / 1000).toFixed(1)} s`,
+    `${formatMs(durationMs / runs)} a run`,
     ...(cost === null || cost > 0 ? [formatCost(cost)] : []),
   ]
-  return [...failed.slice(0, SHOWN_CASES).flatMap(formatFailed), ...more, `${name}: ${notes.join(', ')}`]
+  const means = scorers.map((scorer) => `${scorer.name} ${formatScore(scorer.score)}`)
+  return [
+    ...failed.slice(0, SHOWN_CASES).flatMap(formatFailed),
+    ...more,
+    `${name}: ${notes.join(', ')}`,
+    ...(means.length > 1 ? [`  ${means.join(', ')}`] : []),
+  ]
 }
 
 function formatFailed({ caseId, score, runs }: CaseOutcome): string[] {

@@ -46,6 +46,9 @@ export async function prepareEval({ request, paths, agentDir, concurrency }: Pre
   const wanted: EvalRequest | undefined = stopped?.result.request ?? (request && { ...request, files: names })
   if (!wanted) throw new HostError('OPTION_INVALID', 'There is nothing to run.')
   const { cases, problems } = readCases(files, projectDir)
+  if (cases.length === 0 && problems.length === 0) {
+    throw new HostError('OPTION_INVALID', `There are no cases in ${names.join(', ')}: a case is a line of JSON.`)
+  }
   const chosen = filterCases(cases, wanted.filter)
   if (cases.length > 0 && chosen.length === 0) {
     throw new HostError('OPTION_INVALID', `No case has '${wanted.filter.join("' or '")}' in its id or as a tag.`)
