@@ -25,8 +25,8 @@ interface ChosenTools {
  * a choice that cannot be met has no effect.
  *
  * @param findCapabilities returns those of the agent; called only where the choice demands a call
- * @throws HostError `REQUEST_INVALID` in an extended dialect, for a choice that names a tool that the client does not have, or allows
- *   none
+ * @throws HostError `REQUEST_INVALID` in an extended dialect, for a choice that names a tool that the client does not have, allows none,
+ *   or requires a call where there is no tool
  */
 export function chooseTools(
   tools: readonly ToolDefinition[],
@@ -39,6 +39,7 @@ export function chooseTools(
     const isOwn = typeof choice === 'object' && 'tool' in choice && !hasTool(tools, choice.tool)
     if (isOwn && findCapabilities().hasTools) return { ...chosen, toolChoice: choice }
     refuseUnmet(tools, choice, chosen)
+    if (choice === 'required' && tools.length === 0 && !findCapabilities().hasTools) throw invalid(NO_TOOLS)
   } else if (chosen.toolChoice && chosen.clientTools.length > 0 && !findCapabilities().takesClientTools) {
     return { ...chosen, toolChoice: undefined }
   }
@@ -63,6 +64,8 @@ function refuseUnmet(tools: readonly ToolDefinition[], choice: ClientChoice, { c
   if ('tool' in choice || choice.mode === 'auto' || clientTools.length > 0) return
   throw invalid('tool_choice requires a call, but allows no tool of the type function.')
 }
+
+const NO_TOOLS = 'tool_choice requires a call, but neither the request nor the agent has a tool.'
 
 function hasTool(tools: readonly ToolDefinition[], wanted: string): boolean {
   return tools.some(({ name }) => name === wanted)

@@ -76,4 +76,14 @@ describe("requests about an agent's own tools", () => {
     }
     expect((await ask({ tool_choice: named('z') }, '/compat')).statusCode).to.equal(200)
   })
+
+  it('that require a call where there is no tool get 400', async () => {
+    const ask = await makeAsk()
+    for (const tools of [[], [{ type: 'web_search' }]]) {
+      const body = { model: 'talk', tools, tool_choice: 'required' }
+      const reply = await ask(body)
+      expect([reply.statusCode, reply.json().error.param]).to.deep.equal([400, 'tool_choice'])
+      expect((await ask(body, '/compat')).statusCode).to.equal(200)
+    }
+  })
 })

@@ -171,7 +171,7 @@ describe('reasoning that a client keeps', () => {
     expect([refused.status, refused.json.error.param]).to.deep.equal([400, 'input[1].encrypted_content'])
   })
 
-  it('gets 400 where it was cut or changed, and from another agent', async () => {
+  it('gets 400 where it was cut or changed, and from another agent; /compat ignores it', async () => {
     const { ask } = await make()
     const { json: first } = await ask('go')
     const [thought, ...calls] = first.output
@@ -189,6 +189,8 @@ describe('reasoning that a client keeps', () => {
     }
     const { status, json } = await ask([user('go'), ...first.output, ...outputs], { model: 'other' })
     expect([status, json.error?.param]).to.deep.equal([400, 'input[1].encrypted_content'])
+    const ignored = await ask([user('a'), { ...thought, encrypted_content: 'AQ' }, user('tell')], {}, '/compat')
+    expect([ignored.status, textOf(ignored.json)]).to.deep.equal([200, '[]'])
   })
 
   it('gets 400 from another tenant', async () => {

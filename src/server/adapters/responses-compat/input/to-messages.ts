@@ -106,11 +106,11 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
   return { messages: said, outputs, approvals, calls, added }
 }
 
-/** @throws HostError `REQUEST_INVALID` for data that was not sealed here, for this tenant and agent */
+/** @throws HostError `REQUEST_INVALID` in an extended dialect, for data that was not sealed here, for this tenant and agent */
 function readReasoning(item: InputItem, at: string, unsealing: Unsealing | undefined): ReasoningData | undefined {
   if (!isSealed(item) || !unsealing?.reasoning) return undefined
   const data = unsealing.reasoning(item.encrypted_content)
-  if (data) return data
+  if (data || !unsealing.isStrict) return data
   throw invalidField(`${at}.encrypted_content`, 'cannot be opened: send what this server gave, to the same agent')
 }
 

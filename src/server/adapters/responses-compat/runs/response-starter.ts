@@ -155,7 +155,7 @@ export class ResponseStarter {
   }
 
   /** Reads the input of a request, and the conversation that it continues. */
-  async #read(body: CreateRequest, { unstored }: StartOptions) {
+  async #read(body: CreateRequest, { unstored, dialect }: StartOptions) {
     refuseContradictions(body)
     const { runs, ids, limits, host } = this.#options
     const createdAt = nowSeconds()
@@ -165,7 +165,8 @@ export class ResponseStarter {
     const resolved = items.some(isReference) ? await new ItemReferences(runs, budget).resolve(items) : items
     if (isTruncated(body)) budget.takeItems(resolved.length, 0)
     else budget.addItems(resolved.length, 0)
-    const opening = unsealingFor(resolved, runs, () => host.resolve(body.model).agent.id)
+    const rules = { isStrict: dialect.isExtended, findAgent: () => host.resolve(body.model).agent.id }
+    const opening = unsealingFor(resolved, runs, rules)
     const input = readInput(resolved, 'input', opening && (await opening))
     return { record, items, input, ...(await this.#options.earlier.read(body, { budget, unstored })) }
   }
