@@ -1,3 +1,5 @@
+const ALLOWED: readonly string[] = ['allows no tool calls', 'allows 1 tool call, and it was made']
+
 /** Number of calls of its own tools that a run may still make. */
 export class CallBudget {
   readonly #limit: number
@@ -13,6 +15,7 @@ export class CallBudget {
       this.#made++
       return undefined
     }
-    return `Not executed: the request allows ${this.#limit} tool calls, which are made. Answer without further calls.`
+    const allowed = ALLOWED[this.#limit] ?? `allows ${this.#limit} tool calls, and they were made`
+    return `Not executed: the request ${allowed}. Answer without further calls.`
   }
 }

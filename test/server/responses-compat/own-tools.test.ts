@@ -44,7 +44,8 @@ describe("requests about an agent's own tools", () => {
         const record = (await ask({ max_tool_calls, include }, prefix)).json()
         expect(callsOf(record).map(({ output }: Json) => output)).to.deep.equal(outputs)
         const failed = callsOf(record).filter(({ status }: Json) => status === 'failed')
-        for (const { error } of failed) expect(error).to.match(/^Not executed: the request allows [01] tool calls/)
+        for (const { error } of failed)
+          expect(error).to.match(/^Not executed: the request allows (no tool calls\.|1 tool call, and it was made\.)/)
       }
     })
   }
