@@ -89,6 +89,7 @@ export class TapeWriter {
       hide: this.#options.hide,
       hasRoom: () => !this.#thread.failure && this.#waitingChars + this.#chars <= MAX_WAITING_CHARS,
       noteAdded: (sink, chars) => this.#noteAdded(sink, chars),
+      noteLost: (problem) => this.#warn(runId, this.#thread.failure?.message ?? problem),
     })
   }
 
@@ -167,7 +168,11 @@ interface SinkOptions {
   readonly hide: Redact
   hasRoom(): boolean
   noteAdded(sink: TapeSink, chars: number): void
+  /** Called when a run whose lines were lost has ended. */
+  noteLost(problem: string): void
 }
+
+const TOO_FAST = 'calls came faster than they could be written'
 
 /** Lines of one run that were not handed over yet. */
 class TapeSink implements LineSink {
@@ -196,7 +201,8 @@ class TapeSink implements LineSink {
 
   end(line: EndLine): void {
     this.#isEnded = true
-    this.#write(this.#hasLost ? { ...line, incomplete: 'calls came faster than they could be written' } : line)
+    this.#write(this.#hasLost ? { ...line, incomplete: TOO_FAST } : line)
+    if (this.#hasLost) this.#options.noteLost(TOO_FAST)
   }
 
   /** Length of the lines that were not handed over. */

@@ -6,6 +6,7 @@ import { HostError, type LLMPart, messageOf } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
 import { readTape, readTapeFile } from '../../src/tape/read-tape.ts'
+import { eventually } from '../support/eventually.ts'
 import { fakeLLM } from '../support/fake-llm.ts'
 import { listTapes, openRecordingHost, pathOfTape, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
@@ -125,6 +126,17 @@ describe('recording tapes', () => {
     expect(result?.status).equal('completed')
     const error = await recording.tape(runId).catch((thrown: unknown) => thrown)
     expect(messageOf(error)).include('is incomplete, and cannot be replayed: it is larger than --debug-max-mb.')
+  })
+
+  it('warns of tapes that are lost because their thread has ended; runs go on', async () => {
+    const warnings: string[] = []
+    const recording = await record({ log: { ...silentLog, warn: (message: string) => void warnings.push(message) } })
+    await recording.writer.close()
+    const { runId, result } = await recording.run('echo', 'hello')
+    expect(result?.text).equal('hello')
+    await eventually(() =>
+      expect(warnings).deep.equal([`The tape of run ${runId} is incomplete (1 in all): it was closed.`]),
+    )
   })
 
   it('deletes a tape, also one whose run has not ended', async () => {
