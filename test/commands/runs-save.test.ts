@@ -127,6 +127,12 @@ describe('runs save', () => {
     })
     expect(await project.read('tests/refund.test.ts')).include("assert.equal(answer, 'Refunded.')")
     expect((await test(project)).exitCode).equal(0)
+    const edited = `${await project.read('tests/refund.test.ts')}// mine`
+    await project.write('tests/refund.test.ts', edited)
+    await project.write('agents/shop.yml', agent(7).replace("It's done.", 'Paid back.'))
+    const again = await callCli(update, { cwd: project.dir })
+    expect(again.stderr).include('refund.test.ts was edited: change what it expects yourself.')
+    expect(await project.read('tests/refund.test.ts')).equal(edited)
   })
 
   it('changes nothing where the test exists, or the name is none', async () => {
