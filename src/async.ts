@@ -19,7 +19,7 @@ export function deferred<T = void>(): Deferred<T> {
   return { promise, resolve, reject }
 }
 
-/** Rejects a promise that nobody has to await: it must not end the process as an unhandled rejection. */
+/** Rejects a promise that need not be awaited: it must not end the process as an unhandled rejection. */
 export function rejectQuietly<T>({ promise, reject }: Deferred<T>, error: unknown): void {
   promise.catch(() => {})
   reject(error)

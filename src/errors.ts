@@ -107,7 +107,7 @@ export function messageOf(thrown: unknown): string {
   return typeof thrown === 'string' ? thrown : `${JSON.stringify(thrown) ?? String(thrown)}`
 }
 
-/** Creates or throws errors that nobody reads: capturing their stacks would cost more than the rest of the work. */
+/** Creates or throws errors that are never read: capturing their stacks would cost more than the rest of the work. */
 export function withoutStack<T>(work: () => T): T {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

@@ -120,7 +120,7 @@ async function byModel(
   const { text } = await callModel(llm, { messages }, budget, { run: budget.run.with({ requestOptions: {} }) })
   const exact = routes.find(({ name }) => name.toLowerCase() === text.trim().toLowerCase())
   if (exact) return exact.name
-  // A model that says more than the name; with two of them in it nobody knows.
+  // A model that says more than the name; with two of them in it the choice is open.
   const named = routes.filter(({ name }) => holdsWord(text, name))
   return named.length === 1 ? named[0]?.name : undefined
 }

@@ -58,7 +58,7 @@ export interface ProjectOptions {
   readonly record: number
   readonly logLevel: LogLevel
   readonly maxConcurrentRuns: number
-  /** Runs that nobody waits for, beside those. */
+  /** Background runs, beside those. */
   readonly maxBackgroundRuns: number
   /** Background runs that may wait for a slot. */
   readonly maxQueuedRuns: number

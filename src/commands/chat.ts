@@ -55,7 +55,7 @@ export default class Chat extends BaseCommand {
     } finally {
       await backend.close()
     }
-    // A module may hold something open that nobody waits for.
+    // A module may hold something open that is not awaited.
     this.exit(0)
   }
 

@@ -46,7 +46,7 @@ export default class Eject extends BaseCommand {
     'dry-run': Flags.boolean({ description: 'Show what would be written, and write nothing' }),
   }
 
-  /** Nothing of this depends on the environment: a broken `.env` is in nobody's way. */
+  /** Nothing of this depends on the environment: a broken `.env` does no harm. */
   override async init(): Promise<void> {}
 
   override async run(): Promise<void> {

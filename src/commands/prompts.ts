@@ -1,4 +1,4 @@
-/** True where somebody can answer a prompt: on a terminal, outside continuous integration. */
+/** True where a person can answer a prompt: on a terminal, outside continuous integration. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true && !process.env.CI
 }

@@ -42,7 +42,7 @@ export default class Tool extends BaseCommand {
     } finally {
       await agents.close()
     }
-    // A module may hold something open that nobody waits for.
+    // A module may hold something open that is not awaited.
     this.exit(exitCode)
   }
 

@@ -26,7 +26,7 @@ export interface RunPolicy {
   readonly requestOptions: 'allow' | 'ignore' | 'refuse'
   /** Allows a run cut off by a crash to begin again even after it has said or done something. */
   readonly isRestartSafe: boolean
-  /** Seconds after which an approval that nobody decided expires; undefined: never. */
+  /** Seconds after which an undecided approval expires; undefined: never. */
   readonly approvalTtl: number | undefined
 }
 

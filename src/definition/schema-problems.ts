@@ -24,7 +24,7 @@ export interface SchemaNode {
   readonly maximum?: number
   readonly anyOf?: readonly SchemaNode[]
   readonly allOf?: readonly SchemaNode[]
-  /** Marks a value that nobody is shown, or arguments of a program among which secrets may be. */
+  /** Marks a value that is never shown, or arguments of a program among which secrets may be. */
   readonly secret?: boolean | 'arguments'
   /** Tells whether a variant of an agent may change the value. */
   readonly variant?: boolean

@@ -142,7 +142,7 @@ export class DurableRuns<Facts, Item> {
     return this.#shared.queue
   }
 
-  /** Runs that this process takes out of the queue at this moment: nobody else looks after them. */
+  /** Runs that this process takes out of the queue at this moment: maintenance leaves them alone. */
   get claiming(): Set<string> {
     return this.#shared.claiming
   }
@@ -189,7 +189,7 @@ export class DurableRuns<Facts, Item> {
       run.start(reservation.start, turn)
     } catch (error) {
       reservation.release()
-      // A claim that has failed may have arrived: it is ended as any run that nobody runs.
+      // A claim that has failed may have arrived: it is ended as any run without an owner.
       this.#runs.delete(run.id)
       throw error
     }

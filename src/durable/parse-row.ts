@@ -12,7 +12,7 @@ export const ADAPTER_VERSION = 4
 export type RowShape<Row> = { readonly [Name in keyof Row]?: 'string' | 'number' | 'object' | 'array' }
 
 /**
- * Parses a row of any version up to this one. Beyond its shape it is not checked: nobody else writes rows.
+ * Parses a row of any version up to this one. Beyond its shape it is not checked: rows are written here alone.
  *
  * @typeParam Row shape of the rows under this key
  * @param id of the run that the row belongs to

@@ -2,7 +2,7 @@ import type { RecordStore } from '../store/record-store.ts'
 import { tenantRecords } from '../store/tenant-records.ts'
 import { QUEUED, RUNNING } from './runs/run-keys.ts'
 
-/** Index of the approvals that expire, in the order in which they do: nobody reads the others to find them. */
+/** Index of the approvals that expire, in the order in which they do: the others need not be read to find them. */
 export const EXPIRING_APPROVALS = 'expiring-approval:'
 /** Index of the requests with an idempotency key, in the order in which they expire. */
 export const EXPIRING_REQUESTS = 'expires:'

@@ -30,7 +30,7 @@ export function scoreRun(
         return { name, score: null, error: messageOf(error) }
       } finally {
         signal.removeEventListener('abort', stop)
-        // One that goes on beyond its time has nobody to answer.
+        // One that goes on beyond its time is not heard any more.
         own.abort()
       }
     }),

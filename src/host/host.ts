@@ -362,7 +362,7 @@ export class AgentHost {
 
   /**
    * Opens a variant of an agent: the same with some values changed, under the same id and with a version of its own. It stays open
-   * until nobody has used it for an hour, 200 others were used since, or another version of the agent is in service.
+   * until it was unused for an hour, 200 others were used since, or another version of the agent is in service.
    *
    * @param name as {@link AgentHost.resolve} takes it
    * @throws AgentError `AGENT_INVALID` with everything that is wrong with the changes
@@ -535,7 +535,7 @@ export class AgentHost {
   }
 
   /**
-   * Continues a waiting run. Calls without an answer keep waiting, as a new run. The host remembers no run: whoever keeps
+   * Continues a waiting run. Calls without an answer keep waiting, as a new run. The host remembers no run: the program that keeps
    * them resumes each once.
    *
    * @param reservation slot to start it on; it takes a free one when left out
@@ -627,7 +627,7 @@ export class AgentHost {
     return this.#running.begin(kind, start)
   }
 
-  /** An agent that nobody waits for any more is closed once it is open. */
+  /** An agent that is no longer awaited is closed once it is open. */
   async #open(blueprint: AgentBlueprint, signal: AbortSignal | undefined): Promise<Agent> {
     const opening = Agent.open(blueprint, this.#surroundings)
     try {
@@ -695,7 +695,7 @@ export class AgentHost {
     return this.list().flatMap(({ id, entryPoints }) => [id, ...entryPoints.map((entryPoint) => `${id}/${entryPoint}`)])
   }
 
-  /** A host that is closed has no agents any more: nobody may take that for a wrong name. */
+  /** A host that is closed has no agents any more: that must not be taken for a wrong name. */
   #notFound(name: string): HostError {
     if (this.#closed) return shuttingDown()
     return new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`, {

@@ -13,7 +13,7 @@ interface Entry {
   readonly unpin: () => void
 }
 
-/** Variants of registered agents that are open: each once, whoever uses it. */
+/** Variants of registered agents that are open: each once, for all its users. */
 export class OpenVariants {
   readonly #entries: RecentlyUsed<Entry>
   readonly #plan: OpenVariants['open']

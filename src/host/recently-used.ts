@@ -9,7 +9,7 @@ export const VARIANT_LIMITS: RecentlyUsedLimits = { maxItems: 200, maxIdleMs: 60
 /** Interval at which idle items are looked for. */
 const LOOK_EVERY_MS = 60_000
 
-/** Items by key. Those that nobody used for a while are forgotten, and the least recently used when there are too many. */
+/** Items by key. Those unused for a while are forgotten, and the least recently used when there are too many. */
 export class RecentlyUsed<T> {
   readonly #limits: RecentlyUsedLimits
   readonly #onForget: (item: T) => void

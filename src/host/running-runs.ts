@@ -3,7 +3,7 @@ import { HostError } from '../errors.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { RunEnd, RunHandle } from '../run/turn.ts'
 
-/** Runs that somebody waits for, and background runs: each has a limit of its own, so that neither locks the other out. */
+/** Runs whose caller waits, and background runs: each has a limit of its own, so that neither locks the other out. */
 export type RunKind = 'runs' | 'background runs'
 
 export interface RunningRunsOptions {

@@ -1,13 +1,13 @@
 type Esbuild = typeof import('esbuild')
 
-/** Time after the last build for which esbuild's process stays: somebody who edits a project saves again soon. */
+/** Time after the last build for which esbuild's process stays: an editor saves again soon. */
 const IDLE_MS = 2000
 
 /** Of the one process that esbuild has for all who use it here. */
 let users = 0
 let stopping: NodeJS.Timeout | undefined
 
-/** Calls back with esbuild, whose process is stopped once nobody has used it for a while. */
+/** Calls back with esbuild, whose process is stopped once it was unused for a while. */
 export async function withEsbuild<T>(work: (esbuild: Esbuild) => Promise<T>): Promise<T> {
   clearTimeout(stopping)
   users++

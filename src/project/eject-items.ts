@@ -64,7 +64,7 @@ async function copyFiles(folder: string, texts: FileTexts, options: { readonly d
   const markers = await planMarkers([...texts.keys()])
   const marked = await writeFiles(folder, markers, options)
   const written = await writeFiles(folder, fresh.flatMap(planCopy), options)
-  // Somebody else may have been faster.
+  // Another process may have been faster.
   const late = written.filter(({ outcome }) => outcome === 'skipped').map(({ path }) => ({ path, by: path }))
   const created = [...marked, ...written].filter(({ outcome }) => outcome === 'created').map(({ path }) => path)
   return {

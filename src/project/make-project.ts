@@ -30,7 +30,7 @@ export async function makeProject(folder: string, choices: ProjectChoices): Prom
   try {
     await fsExtra.ensureDir(draft)
     await writeFiles(draft, await planProject(choices))
-    // A folder that is there stays the same one: somebody's shell may stand in it.
+    // A folder that is there stays the same one: a shell may stand in it.
     if (isThere) return await moveFiles(draft, folder)
     await fsExtra.move(draft, folder)
     return []

@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 /** A file of the project without the line that says where it was ejected from. */
 export interface Copy {
   readonly body: string
-  /** Absent when somebody has removed the line. */
+  /** Absent when the line was removed. */
   readonly origin?: Origin
 }
 
@@ -16,7 +16,7 @@ interface Origin {
 }
 
 const LINE = /^(\xef\xbb\xbf)?(?:\/\/|#) ejected from agent-host (\S+): \S+\s*$/
-/** Last line index searched for the origin: somebody may have put a licence above it. */
+/** Last line index searched for the origin: a licence may stand above it. */
 const MAX_INDEX = 40
 const COMMENTS: Readonly<Record<string, string>> = { '.py': '#', '.sh': '#', '.yml': '#', '.yaml': '#', '.toml': '#' }
 /** Endings of the files that get no origin line, since they have no comments. */

@@ -3,7 +3,7 @@ import { defineProtocol } from './protocol.ts'
 import type { Run } from './run.ts'
 
 /**
- * The conversation that a run is part of. It already holds the message that is being handled: nobody appends it. Hand the
+ * The conversation that a run is part of. It already holds the message that is being handled: do not append it. Hand the
  * run on: a provider that asks a model, or looks up whose conversation it is, cannot do without.
  */
 export interface ConversationHistory {

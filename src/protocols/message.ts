@@ -1,4 +1,4 @@
-/** Facts of a vendor that nobody else reads, by vendor: signed thinking, encrypted reasoning, ids. JSON values. */
+/** Facts that their vendor alone reads, by vendor: signed thinking, encrypted reasoning, ids. JSON values. */
 export type ProviderMetadata = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /** Call of a tool that a model asked for. */

@@ -36,7 +36,7 @@ export class AgentCapabilities implements Capabilities {
   /**
    * Checks a request against them.
    *
-   * @throws HostError `REQUEST_INVALID` for attachments that nobody would see, a tool choice that cannot be met, tools of one
+   * @throws HostError `REQUEST_INVALID` for attachments that no module would see, a tool choice that cannot be met, tools of one
    *   name, and a schema that cannot be used
    */
   check(run: AgentRun, messages: readonly Message[], isContinued: boolean): void {

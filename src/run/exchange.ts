@@ -46,7 +46,7 @@ export interface ExchangeOptions {
   readonly policies?: readonly string[]
   /** Run of a tenant: storage that a module uses without naming a run is the tenant's; absent for a run of no tenant. */
   readonly tenantRun?: Run | undefined
-  /** Records every call between modules; absent where nobody listens, and then nothing is wrapped. */
+  /** Records every call between modules; absent without listeners, and then nothing is wrapped. */
   readonly recorder?: Recorder | undefined
   /** Stands at the calls that leave the agent; absent unless a tape is recorded or played. */
   readonly boundaries?: Boundaries | undefined

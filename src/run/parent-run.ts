@@ -3,7 +3,7 @@ import type { RunHandle, Turn } from './turn.ts'
 /** Run that began another. */
 export interface ParentRun {
   readonly runId: string
-  /** Observed call that began it; undefined while nobody listens. */
+  /** Observed call that began it; undefined without listeners. */
   readonly callId: string | undefined
   /** 1 for the child of a run that a client began. */
   readonly depth: number

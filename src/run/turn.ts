@@ -33,11 +33,11 @@ export interface Turn {
   readonly tenant?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /**
-   * W3C `traceparent` of whoever asks for the run: its spans become part of that trace. A background run has a trace of its own, with a
+   * W3C `traceparent` of the caller: its spans become part of that trace. A background run has a trace of its own, with a
    * link to it.
    */
   readonly traceparent?: string | undefined
-  /** Nobody waits for it: it takes a slot of those for background runs. */
+  /** Its caller does not wait for it: it takes a slot of those for background runs. */
   readonly background?: boolean | undefined
   /** Arguments of an agent that is called by its own `input` schema. */
   readonly input?: Readonly<Record<string, unknown>> | undefined
@@ -48,7 +48,7 @@ export interface Turn {
   /** Tools that the client runs itself. */
   readonly clientTools?: readonly ToolDefinition[] | undefined
   /**
-   * Says that nobody keeps the trail: of a step that calls own and client tools at once only the client's calls go out, and the
+   * Says that the trail is not kept: of a step that calls own and client tools at once only the client's calls go out, and the
    * model asks for the others again. Default: false.
    */
   readonly isTrailLost?: boolean | undefined

@@ -127,7 +127,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
 }
 
 /**
- * Adds a project to an app of somebody else: its routes, with their hooks and the shape of their errors, in a scope of their own.
+ * Adds a project to another app: its routes, with their hooks and the shape of their errors, in a scope of their own.
  *
  * @param app encapsulated by Fastify's `register`
  */

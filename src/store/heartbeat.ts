@@ -54,7 +54,7 @@ export class Heartbeat {
     }
   }
 
-  /** While the store is down nobody can give a sign of life: after that, all have the time of a lease to do so. */
+  /** While the store is down no server can give a sign of life: after that, all have the time of a lease to do so. */
   isAlive(sighting: Sighting | undefined): boolean {
     if (!sighting || hasEnded(sighting.process)) return false
     const seenMs = Math.max(this.#note(sighting), this.#steadySince)

@@ -62,7 +62,7 @@ export interface RecordStore {
   entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]>
   /**
    * Applies all changes or none, durably: a commit survives the death of the process at any instant. A backend
-   * without transactions makes them in their order: whoever writes puts what makes the rest visible last, and removes it
+   * without transactions makes them in their order: the writer puts what makes the rest visible last, and removes it
    * first.
    *
    * @param notify topics whose watchers are woken when the commit has happened

@@ -83,7 +83,7 @@ function mergeChanges(changes: readonly VariantChange[]): readonly VariantChange
   return [...byPlace.values()]
 }
 
-/** The turn as a new one: nobody waits for it, and it continues no other run. */
+/** The turn as a new one: it is not awaited, and it continues no other run. */
 function toRerunTurn(run: TapedRun, version: string, changes: readonly VariantChange[]): Turn {
   const { runId: _id, traceparent: _trace, background: _background, ...turn } = toTurn(run, version)
   const pending = turn.pending?.map(({ runId: _run, ...call }) => call)

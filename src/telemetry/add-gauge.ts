@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 
-/** Metric that is read when somebody looks. */
+/** Metric that is read when it is scraped. */
 export interface GaugeSpec {
   /** In snake_case, `agent_host_...` for those of the library. */
   readonly name: string

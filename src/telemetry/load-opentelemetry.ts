@@ -73,7 +73,7 @@ function findPackages(base: string, exporterName: string): readonly string[] | u
   }
 }
 
-/** It comes with the SDK, and a strict installer shows it to nobody else. */
+/** It comes with the SDK, and a strict installer shows it to the SDK alone. */
 function findResources(sdk = ''): string {
   const sdkBase = createRequire(sdk).resolve('@opentelemetry/sdk-trace-base')
   return createRequire(sdkBase).resolve('@opentelemetry/resources')

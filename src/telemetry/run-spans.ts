@@ -111,7 +111,7 @@ export class RunSpans {
     return run
   }
 
-  /** Whoever asked for a run in the background does not wait for it: its span is not within theirs. */
+  /** The caller of a background run does not wait for it: its span is not within the caller's. */
   #startRun(event: AgentEvent) {
     const { ROOT_CONTEXT, SpanKind, trace } = this.#maker.api
     const caller = event.origin ? parseTraceparent(event.origin.traceparent) : undefined

@@ -131,7 +131,7 @@ export class TraceFiles {
 
   #openForWriting(name: string): OpenFile {
     const known = this.#open.get(name)
-    // Another process may have moved it aside, or somebody removed it.
+    // It may have been moved aside by another process, or removed.
     if (known && this.stat(name)?.inode === known.inode) return known
     if (known) this.forget(name)
     for (const [oldest] of this.#open) if (this.#open.size >= MAX_OPEN) this.forget(oldest)

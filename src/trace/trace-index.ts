@@ -47,12 +47,12 @@ export class TraceIndex {
     if (this.#lock) this.runs.interruptRunning()
   }
 
-  /** False when somebody has removed its file. */
+  /** False when its file was removed. */
   get isThere(): boolean {
     return this.#files.stat(INDEX_FILE)?.inode === this.#inode
   }
 
-  /** True when this process keeps the index up to date. Takes the lock when nobody holds it. */
+  /** True when this process keeps the index up to date. Takes the lock when it is free. */
   get isWriter(): boolean {
     if (this.#lock) return true
     this.#lock = tryLock(this.#files.path(LOCK_FILE))

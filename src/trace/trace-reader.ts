@@ -30,7 +30,7 @@ export class TraceReader {
     this.index = new TraceIndex(this.files, maxBytes)
   }
 
-  /** False when somebody has removed the folder, or the index in it. */
+  /** False when the folder, or the index in it, was removed. */
   get isThere(): boolean {
     return this.index.isThere
   }

@@ -87,7 +87,7 @@ class TraceService {
     }
   }
 
-  /** Starts over when somebody has removed the folder: the open index would go on in a file that nobody sees. */
+  /** Starts over when the folder was removed: the open index would go on in a file without a name. */
   #renewIfRemoved(): void {
     if (this.#reader.isThere) return
     const removed = this.#reader
@@ -115,7 +115,7 @@ class TraceService {
   }
 
   /**
-   * While somebody watches, the index follows at once. Otherwise it waits for a quiet moment, so that its cost is not taken
+   * While there are watchers, the index follows at once. Otherwise it waits for a quiet moment, so that its cost is not taken
    * from the agents. Questions are answered from the files as they are in any case.
    */
   #indexLater(): void {

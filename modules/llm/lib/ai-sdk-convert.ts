@@ -131,7 +131,7 @@ function systemFirst(messages: readonly Message[]): Message[] {
   return [...messages.filter(isSystem), ...messages.filter((message) => !isSystem(message))]
 }
 
-interface Conversation {
+interface Conversion {
   readonly abilities: Abilities
   readonly toolNames: ReadonlyMap<string, string>
   readonly textTools: ReadonlySet<string>
@@ -139,8 +139,8 @@ interface Conversation {
   readonly isOfTurn: boolean
 }
 
-function toMessage(message: Message, conversation: Conversation): LanguageModelV3Message {
-  const { abilities, toolNames } = conversation
+function toMessage(message: Message, conversion: Conversion): LanguageModelV3Message {
+  const { abilities, toolNames } = conversion
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.content }
@@ -149,7 +149,7 @@ function toMessage(message: Message, conversation: Conversation): LanguageModelV
       return { role: 'user', content: [...toTextParts(message), ...files] }
     }
     case 'assistant':
-      return { role: 'assistant', content: toAnswer(message, conversation) }
+      return { role: 'assistant', content: toAssistantContent(message, conversion) }
     case 'tool': {
       const { toolCallId } = message
       const toolName = toolNames.get(toolCallId) ?? ''
@@ -164,9 +164,9 @@ function toMessage(message: Message, conversation: Conversation): LanguageModelV
 type AssistantMessage = Extract<Message, { role: 'assistant' }>
 
 /** Reasoning comes first, then the text, then the calls, each with its vendor metadata. */
-function toAnswer(
+function toAssistantContent(
   message: AssistantMessage,
-  { abilities, isOfTurn, textTools }: Conversation,
+  { abilities, isOfTurn, textTools }: Conversion,
 ): Extract<LanguageModelV3Message, { role: 'assistant' }>['content'] {
   const { toolCalls = [] } = message
   const calls = toolCalls.map(({ id, name, arguments: args, providerMetadata: ofCall }) => ({

@@ -47,7 +47,7 @@ export class VectorTable implements VectorRecords {
     this.#version = database.prepare('PRAGMA data_version')
   }
 
-  /** Updates the vectors in memory from the file. Nearly free if nobody else has written. */
+  /** Updates the vectors in memory from the file. Nearly free if no other process has written. */
   refresh(vectors: FlatVectors): void {
     const { data_version } = this.#version.get() as { data_version: number }
     if (data_version === this.#seen) return

@@ -4,10 +4,10 @@ import { type ApprovalNeed, ApprovalPolicy, type ModuleContext, type ToolDefinit
 export const Rule = Type.Union([Type.Literal('always'), Type.Literal('never'), Type.String({ minLength: 1 })])
 
 /** Rules by globs of tool names, or one rule for all tools. */
-export type Approval = string | Readonly<Record<string, string>>
+export type ApprovalRules = string | Readonly<Record<string, string>>
 
 /** The rule of a tool: the first whose glob fits its name; undefined when none does. */
-export function ruleOf(approval: Approval | undefined, tool: string): string | undefined {
+export function ruleOf(approval: ApprovalRules | undefined, tool: string): string | undefined {
   if (approval === undefined || typeof approval === 'string') return approval
   return Object.entries(approval).find(([glob]) => fits(tool, glob))?.[1]
 }
@@ -27,7 +27,11 @@ export function withApproval(definition: ToolDefinition, need: ApprovalNeed | 'b
  *
  * @throws Error naming the rule
  */
-export function checkRules(approval: Approval | undefined, words: readonly string[], context: ModuleContext): void {
+export function checkRules(
+  approval: ApprovalRules | undefined,
+  words: readonly string[],
+  context: ModuleContext,
+): void {
   const rules = typeof approval === 'object' ? Object.values(approval) : [approval]
   const policies = context.providersOf(ApprovalPolicy)
   const unknown = rules.find((rule) => rule !== undefined && !words.includes(rule) && !policies.includes(rule))

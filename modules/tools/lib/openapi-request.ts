@@ -1,5 +1,5 @@
 import type { Operation, Parameter, RequestBody } from './openapi-operations.ts'
-import { isRecord, textOf, toHeader, toPairs, toPathPart } from './openapi-style.ts'
+import { isRecord, serialize, toHeader, toPairs, toPathPart } from './openapi-style.ts'
 
 /** A request that is ready to be sent. */
 export interface OperationRequest {
@@ -65,7 +65,7 @@ function addBody(
   headers.set('content-type', mediaType)
   if (/[/+]json\b/i.test(mediaType)) init.body = JSON.stringify(value)
   else if (/^application\/x-www-form-urlencoded\b/i.test(mediaType)) init.body = toForm(value, encoding)
-  else init.body = textOf(value)
+  else init.body = serialize(value)
 }
 
 function toForm(value: unknown, encoding: RequestBody['encoding']): string {
@@ -89,9 +89,9 @@ function toFormData(value: unknown, encoding: RequestBody['encoding'], files: Re
       const { contentType } = encoding[name] ?? {}
       const type = typeof contentType === 'string' && !contentType.includes('*') ? contentType.split(',')[0] : undefined
       if (files.has(name))
-        form.append(name, new Blob([textOf(item)], { type: type ?? 'application/octet-stream' }), name)
-      else if (isRecord(item)) form.append(name, new Blob([textOf(item)], { type: type ?? 'application/json' }))
-      else form.append(name, textOf(item))
+        form.append(name, new Blob([serialize(item)], { type: type ?? 'application/octet-stream' }), name)
+      else if (isRecord(item)) form.append(name, new Blob([serialize(item)], { type: type ?? 'application/json' }))
+      else form.append(name, serialize(item))
     }
   }
   return form

@@ -18,14 +18,14 @@ export function toPairs(value: unknown, { name, style, explode, allowReserved = 
   }
   const key = encode(name)
   if (Array.isArray(value)) {
-    const items = value.map((item) => encode(textOf(item)))
+    const items = value.map((item) => encode(serialize(item)))
     if (explode && style === 'form') return items.map((item) => `${key}=${item}`)
     return [`${key}=${items.join(DELIMITERS[style] ?? ',')}`]
   }
-  if (!isRecord(value)) return [`${key}=${encode(textOf(value))}`]
+  if (!isRecord(value)) return [`${key}=${encode(serialize(value))}`]
   const entries = Object.entries(value).filter(([, item]) => item !== undefined)
   if (style === 'deepObject') return entries.flatMap(([field, item]) => deepPairs(`${name}[${field}]`, item, encode))
-  const encoded = entries.map(([field, item]) => [encode(field), encode(textOf(item))] as const)
+  const encoded = entries.map(([field, item]) => [encode(field), encode(serialize(item))] as const)
   if (explode) return encoded.map((pair) => pair.join('='))
   return [`${key}=${encoded.flat().join(DELIMITERS[style] ?? ',')}`]
 }
@@ -35,14 +35,14 @@ const DELIMITERS: Readonly<Record<string, string>> = { form: ',', spaceDelimited
 function deepPairs(name: string, value: unknown, encode: Encode): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => deepPairs(name, item, encode))
   if (isRecord(value)) return Object.entries(value).flatMap(([key, item]) => deepPairs(`${name}[${key}]`, item, encode))
-  return [`${encode(name)}=${encode(textOf(value))}`]
+  return [`${encode(name)}=${encode(serialize(value))}`]
 }
 
 /** Part of a path: styles simple, label and matrix. */
 export function toPathPart(value: unknown, { name, style, explode }: ParameterStyle): string {
   const encode: Encode = encodeURIComponent
   if (style === 'matrix') {
-    if (Array.isArray(value) && explode) return value.map((item) => `;${name}=${encode(textOf(item))}`).join('')
+    if (Array.isArray(value) && explode) return value.map((item) => `;${name}=${encode(serialize(item))}`).join('')
     if (isRecord(value) && explode)
       return pairsOf(value, encode, '=')
         .map((pair) => `;${pair}`)
@@ -60,17 +60,17 @@ export function toHeader(value: unknown, { explode }: ParameterStyle): string {
 }
 
 function joined(value: unknown, explode: boolean, delimiter: string, encode: Encode): string {
-  if (Array.isArray(value)) return value.map((item) => encode(textOf(item))).join(delimiter)
+  if (Array.isArray(value)) return value.map((item) => encode(serialize(item))).join(delimiter)
   if (isRecord(value)) return pairsOf(value, encode, explode ? '=' : ',').join(delimiter)
-  return encode(textOf(value))
+  return encode(serialize(value))
 }
 
 function pairsOf(value: Readonly<Record<string, unknown>>, encode: Encode, sign: string): string[] {
-  return Object.entries(value).map(([key, item]) => `${encode(key)}${sign}${encode(textOf(item))}`)
+  return Object.entries(value).map(([key, item]) => `${encode(key)}${sign}${encode(serialize(item))}`)
 }
 
 /** A plain value as text, anything else as JSON. */
-export function textOf(value: unknown): string {
+export function serialize(value: unknown): string {
   if (value === null || value === undefined) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

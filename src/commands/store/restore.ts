@@ -51,7 +51,7 @@ export default class StoreRestore extends BaseCommand {
   }
 }
 
-/** A damaged file is in nobody's use. What a whole one has in its log is in the file afterwards. */
+/** A damaged file is not in use. What a whole one has in its log is in the file afterwards. */
 async function isInUse(file: string): Promise<boolean> {
   const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
   const store = await SqliteStore.open(file).catch(() => undefined)

@@ -12,7 +12,7 @@ interface Expiring {
 /** Time between two looks at an approval that cannot be read. */
 const LOOK_AGAIN_MS = 60_000
 
-/** Closes the approvals of all tenants that nobody decided in time, and goes on with the runs that wait for nothing else. */
+/** Closes the approvals of all tenants that were not decided in time, and goes on with the runs that wait for nothing else. */
 export class ApprovalExpiry {
   readonly #records: RecordStore
   readonly #decidingOf: (tenant: string) => Expiring
@@ -46,7 +46,7 @@ export class ApprovalExpiry {
       await this.#decidingOf(tenant).expire(id)
     } catch (error) {
       if (!(error instanceof HostError) || error.code === 'STORE_UNAVAILABLE') throw error
-      // Deleted while it could not be read: nobody knew this key then.
+      // Deleted while it could not be read: this key was not known then.
       if (error.code === 'APPROVAL_NOT_FOUND') await this.#records.commit([[key, undefined]])
       if (error.code === 'RECORD_UNREADABLE') this.#passedOverUntilMs.set(key, performance.now() + LOOK_AGAIN_MS)
     }

@@ -57,7 +57,7 @@ export class Deciding<Facts, Item> {
   }
 
   /**
-   * Closes the approvals that nobody decided in time of the run of this one, and goes on with it if it waits for nothing else.
+   * Closes the approvals of the run of this one that were not decided in time, and goes on with it if it waits for nothing else.
    *
    * @throws HostError as {@link Deciding.decide}
    */

@@ -271,7 +271,7 @@ export async function removeForgottenTurns(
     const removal: Change[] = [[turnKey(id), undefined]]
     if (previous !== null) removal.push([branchKey(previous, id), undefined])
     removal.push(...(await removeBytes(store, id)))
-    // Somebody may continue it at this moment: then it stays.
+    // It may be continued at this moment: then it stays.
     if (!(await store.commit(removal, { absent: [branchPrefix(id)] }))) return
     id = previous
   }

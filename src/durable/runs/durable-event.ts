@@ -82,7 +82,7 @@ export class EventReader {
       const id = approvalId(this.#runId, this.#pending++)
       return [{ type: 'pending', id, pending: step.pending } as const]
     }
-    // Calls that nobody is shown are no event.
+    // Calls that are not shown are no event.
     return 'restart' in step ? [{ type: 'restart', attempt: step.restart } as const] : []
   }
 

@@ -82,11 +82,11 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #persisted: OwnedRun<Facts, Item> | undefined
   #batches = 0
   #saving = false
-  /** Set while somebody waits for the next steps. */
+  /** Set while a reader waits for the next steps. */
   #change: Deferred<void> | undefined
   #produced = 0
   #saved = 0
-  /** Length of the text that the client has taken; undefined when nobody has to. */
+  /** Length of the text that the client has taken; undefined when none has to. */
   #taken: number | undefined
   #room: Deferred<void> | undefined
 
@@ -261,7 +261,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   /**
-   * Ends it without an outcome: nobody waits for one.
+   * Ends it without an outcome: none is awaited.
    *
    * @returns false when it has ended already
    */
@@ -294,7 +294,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.#settle()
   }
 
-  /** The run continues elsewhere: nobody reads its further steps here. */
+  /** The run continues elsewhere: its further steps are not read here. */
   #release(): void {
     this.#isReleased = true
     this.#steps = this.#steps.slice(0, this.#visible)

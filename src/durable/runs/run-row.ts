@@ -44,7 +44,7 @@ export interface Draft<Facts, Item> {
   /** Messages before this turn. */
   readonly earlier: readonly Message[]
   readonly idempotency: IdempotentRequest | undefined
-  /** Decisions with which the run goes on, or the conversation that it is added to: it is created only where nobody else was quicker. */
+  /** Decisions with which the run goes on, or the conversation that it is added to: it is created only where no other was quicker. */
   readonly claim?: Claim | undefined
   /** Decisions that are part of the claim. */
   readonly resumes?: Resumes | undefined

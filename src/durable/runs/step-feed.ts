@@ -142,7 +142,7 @@ class FollowedRun {
   /** Nothing more comes: it has ended, or is gone. */
   isOver = false
   unwatch = () => {}
-  /** Set while somebody waits. */
+  /** Set while a reader waits. */
   #change: Deferred<void> | undefined
 
   constructor({ id, steps, batches }: StoredRun<unknown, unknown>) {

@@ -45,7 +45,7 @@ export interface PendingStep {
   readonly pending: PendingCall
 }
 
-/** Says that tools were called, where nobody is shown the calls: the run must not begin again by itself. */
+/** Says that tools were called, where the calls are not shown: the run must not begin again by itself. */
 export interface ActedStep {
   readonly acted: true
 }
@@ -78,7 +78,7 @@ export function isEnd(step: Step | undefined): step is EndStep {
   return typeof step === 'object' && 'end' in step
 }
 
-/** Returns the step that an event is; undefined for an event that nobody replays. */
+/** Returns the step that an event is; undefined for an event that is not replayed. */
 export function stepOf(event: RunEvent): Exclude<Step, EndStep> | undefined {
   switch (event.type) {
     case 'text':

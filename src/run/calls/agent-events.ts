@@ -60,7 +60,7 @@ export interface AgentEvent {
 export interface RunOrigin {
   /** https://www.w3.org/TR/trace-context/#traceparent-header */
   readonly traceparent: string
-  /** True for a run in the background: whoever asked does not wait for it. */
+  /** True for a run in the background: its caller does not wait for it. */
   readonly background: boolean
 }
 

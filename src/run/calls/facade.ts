@@ -31,7 +31,7 @@ type Method = (...args: unknown[]) => unknown
 
 /**
  * One protocol of one module for one caller: a plain object with exactly the protocol's methods, each of which emits
- * `call`, and then `result` or `exception`. While nobody listens it only hands the call on.
+ * `call`, and then `result` or `exception`. Without listeners it only hands the call on.
  *
  * @param openCalls the callee's own, kept in step with the calls that are under way
  */

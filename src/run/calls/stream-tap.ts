@@ -11,7 +11,7 @@ export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown>
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** Recognizes a generator without reading its properties: each run creates generator functions anew, and V8 is slow to read a new one. */
+/** Recognizes a generator without reading its properties: each run creates new generator functions, and V8 is slow to read a new one. */
 export function isGenerator(value: unknown): value is AsyncGenerator<unknown> {
   return types.isGeneratorObject(value)
 }
@@ -121,7 +121,7 @@ function tapReadable(stream: ReadableStream<unknown>, tap: StreamTap): ReadableS
         return reader.cancel(reason)
       },
     },
-    // Nothing is read before somebody asks for it.
+    // Nothing is read before it is asked for.
     { highWaterMark: 0 },
   )
 }

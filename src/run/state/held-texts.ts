@@ -30,7 +30,7 @@ export function makeHeldCall(name: HeldName, text: string, held: NonNullable<Too
   return { id: `call_${randomUUID()}`, name, arguments: { text }, held }
 }
 
-/** Pending call of a held text, until somebody has decided about it. */
+/** Pending call of a held text, until it is decided. */
 export function toHeldPending({ id, name, arguments: args, held }: ToolCall, agentVersion: string): PendingCall {
   const digest = digestOf(name, args, agentVersion)
   const message = held?.reason ?? ''

@@ -36,7 +36,7 @@ export class Base64Run {
   /**
    * Adds characters of base64.
    *
-   * @param expected number of characters that may follow; undefined when nobody knows
+   * @param expected number of characters that may follow; undefined when it is not known
    */
   add(chunk: Buffer, start: number, end: number, expected: number | undefined): void {
     const fill = this.#rest === '' ? start : Math.min(end, start + 4 - this.#rest.length)

@@ -22,7 +22,7 @@ export interface DoorsOptions {
 export class Doors {
   readonly #adapters: readonly KeyedAdapter[]
   readonly #options: DoorsOptions
-  /** True when a key names scopes: then nobody decides without one. */
+  /** True when a key names scopes: then a decision needs one. */
   readonly #areScoped: boolean
 
   /** @throws HostError `OPTION_INVALID` for a key that stands in the file and in an option */

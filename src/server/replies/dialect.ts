@@ -44,7 +44,7 @@ export const V1: Dialect = Object.freeze({ prefix: '/v1', isExtended: true, toEr
 /** Dialect of a path, also of one that no route is for. */
 export function dialectOf(path: string, { noV1 }: ServerOptions): Dialect {
   if (noV1) return COMPAT
-  // Within an app of somebody else another prefix comes first.
+  // Within another app a prefix comes first.
   const isV1 =
     path.startsWith(`${V1.prefix}/`) || (path.includes(`${V1.prefix}/`) && !path.includes(`${COMPAT.prefix}/`))
   return isV1 ? V1 : COMPAT

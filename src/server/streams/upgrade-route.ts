@@ -42,7 +42,7 @@ export function routeUpgrades({ server, routing }: FastifyInstance): void {
 
 /**
  * Returns a response on a connection that Node has given away. Where an earlier request is not answered yet, the connection is
- * closed: nobody could write its answer any more.
+ * closed: its answer could no longer be written.
  */
 function takeOver(request: IncomingMessage, socket: Socket): ServerResponse | undefined {
   const response = new ServerResponse(request)

@@ -64,7 +64,7 @@ export class PostgresStore implements RecordStore {
       // PgBouncer rejects connections that name it at their start.
       ...(this.#hasSessions && { onConnect: (client) => client.query(`SET ${STATEMENT_TIMEOUT}`) }),
     })
-    // Of connections that nobody uses: the next call opens another.
+    // Of idle connections: the next call opens another.
     this.#pool.on('error', () => {})
     // Of connections in use: the query under way fails with the same error.
     this.#pool.on('connect', (client) => client.on('error', () => {}))
@@ -252,7 +252,7 @@ function settingsOf(connectionString: string) {
   }
 }
 
-/** Errors of the statement itself have left nothing behind; after others nobody knows. */
+/** Errors of the statement itself have left nothing behind; after others it is not known. */
 function isOfStatement(error: unknown): boolean {
   const code = systemCodeOf(error)
   // https://www.postgresql.org/docs/current/errcodes-appendix.html: connections (08), operators (57), the system (53, 58).

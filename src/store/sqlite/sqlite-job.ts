@@ -1,6 +1,6 @@
 import type { KeyBounds } from '../key-bounds.ts'
 
-/** Job that somebody waits for no longer than until then: it is not run later. */
+/** Job whose caller waits until then: it is not run later. */
 interface Due {
   /** By `monotonicMs()`. */
   readonly dueMs: number

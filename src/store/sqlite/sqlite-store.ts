@@ -68,10 +68,10 @@ export class SqliteStore implements RecordStore {
   }
 
   /**
-   * Opens the file, or creates it, readable by nobody else.
+   * Opens the file, or creates it, readable by its owner alone.
    *
    * @param file absolute path
-   * @param deadlineMs time after which nobody waits for a read or a commit any more
+   * @param deadlineMs time after which a read or a commit is no longer awaited
    * @throws Error of SQLite or the file system
    */
   static async open(file: string, deadlineMs = DEADLINE_MS): Promise<SqliteStore> {

@@ -26,7 +26,7 @@ export interface TurnOptions {
 }
 
 /**
- * The turn that a request asks for. Nobody keeps its trail: the client sends the whole conversation each time.
+ * The turn that a request asks for. Its trail is not kept: the client sends the whole conversation each time.
  *
  * @throws HostError `REQUEST_INVALID` naming the field
  */

@@ -323,7 +323,7 @@ export class AgentTools {
     }
   }
 
-  /** The error for a client whose user cannot be asked: where somebody else decides, and how the run goes on then. */
+  /** The error for a client whose user cannot be asked: where another person decides, and how the run goes on then. */
   async #tellOpen(
     agent: string,
     { messages, variant }: GivenTurn,

@@ -13,7 +13,7 @@ export interface WaitingCall {
   readonly variant?: Turn['variant']
 }
 
-/** Waiting call, as it was found: nobody goes on with it yet. */
+/** Waiting call, as it was found: it has not been continued yet. */
 export interface FoundCall extends WaitingCall {
   /** Takes it: of several callers one does, the others get undefined. */
   take(): Promise<Taken | undefined>
@@ -51,7 +51,7 @@ export function titleOf({ messages }: KeptConversation): string {
   return messages[0]?.content.slice(0, MAX_TITLE) ?? ''
 }
 
-/** Conversations and waiting calls, which later calls go on with. Nobody can guess their ids. */
+/** Conversations and waiting calls, which later calls go on with. Their ids cannot be guessed. */
 export interface CallMemory {
   /** Returns the part of a tenant: nothing in it exists for another, and it needs no closing. */
   of(tenant: string): CallMemory

@@ -30,7 +30,7 @@ export interface TaskClient {
   readonly version: string
   /** Address of the server as it knows it; undefined over stdio. */
   readonly baseUrl: string | undefined
-  /** Name of the person who answers questions; undefined where nobody may be asked. */
+  /** Name of the person who answers questions; undefined where no one may be asked. */
   readonly decider: string | undefined
 }
 
@@ -92,7 +92,7 @@ export class CallTasks {
     const { last } = await this.#read(params, client)
     const { decider } = client
     if (decider === undefined) return
-    const answers = new Map(last.open.flatMap((open) => toAnswer(open, responses[open.id], decider)))
+    const answers = new Map(last.open.flatMap((open) => toDecision(open, responses[open.id], decider)))
     if (answers.size === 0) return
     try {
       await this.#runsOf(client).answer(answers, decider)
@@ -205,7 +205,7 @@ function toInputRequests(open: readonly OpenCall[]): NonNullable<CallTask['input
   )
 }
 
-function toAnswer(
+function toDecision(
   { id, call }: OpenCall,
   response: ElicitationResponse | undefined,
   by: string,

@@ -6,7 +6,7 @@ import type { ElicitationResponse } from './elicitation.ts'
 
 /** Client that is asked. */
 interface Client {
-  /** Its session, which nobody else knows. */
+  /** Its session, a secret between both sides. */
   readonly key: string | undefined
   readonly tenant: string
 }
@@ -35,7 +35,7 @@ export class Elicitations {
     this.#memory = memory
   }
 
-  /** @param client nobody else answers */
+  /** @param client the only one that may answer */
   async open(params: object, client: Client, leaving: AbortSignal | undefined): Promise<Elicitation> {
     const id = randomUUID()
     const { promise, resolve } = deferred<ElicitationResponse>()

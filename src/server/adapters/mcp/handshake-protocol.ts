@@ -31,7 +31,7 @@ import { negotiate } from './versions.ts'
 export interface Peer {
   /** Version of MCP that it speaks. */
   readonly version: string
-  /** Name of its session, which nobody else knows; undefined when it has none, and so cannot cancel. */
+  /** Name of its session, a secret between both sides; undefined when it has none, and so cannot cancel. */
   readonly key: string | undefined
   readonly tenant: string
   /** Of its HTTP request. */

@@ -37,7 +37,7 @@ const ADDRESS = 'http://localhost/mcp'
 /** Client of a server of the SDK. */
 interface SdkClient {
   readonly tenant: string
-  /** Name of the person who answers questions; undefined where nobody may be asked. */
+  /** Name of the person who answers questions; undefined where no one may be asked. */
   readonly decider: string | undefined
   /** Address of the server as it knows it; undefined over stdio. */
   readonly baseUrl: string | undefined
@@ -261,7 +261,7 @@ function readResponses(responses: Readonly<Record<string, unknown>> = {}): Recor
   return Object.fromEntries(read)
 }
 
-/** The types of the SDK want lists that can be changed; nobody changes them. */
+/** The types of the SDK want lists that can be changed; they are never changed. */
 async function inSdkTerms<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()

@@ -46,7 +46,7 @@ export class UiApiAdapter implements Adapter {
   }
 }
 
-/** Loaded by the first query: a server whose page nobody opens does without. */
+/** Loaded by the first query: a server whose page is never opened does without. */
 async function openGraphql(sources: QuerySources & MutationSources) {
   const [{ makeGraphqlRoute }, { makeQueries }, { makeMutations }] = await Promise.all([
     import('./graphql.ts'),

@@ -22,7 +22,7 @@ export interface Continuation {
 /**
  * Joins the input of a request with the conversation that it continues.
  *
- * @throws HostError `REQUEST_INVALID` for an output that nobody waits for, calls without an output, and an input that says nothing
+ * @throws HostError `REQUEST_INVALID` for an output of no waiting call, calls without an output, and an input that says nothing
  */
 export function continueConversation(
   { messages, outputs, approvals, added }: ReadInput,
@@ -48,7 +48,7 @@ export function continueConversation(
 /**
  * Appends items that a client adds without a run to the earlier ones. A call may stay open only at the end.
  *
- * @throws HostError `REQUEST_INVALID` for an output that nobody waits for, and for messages over open calls
+ * @throws HostError `REQUEST_INVALID` for an output of no waiting call, and for messages over open calls
  */
 export function addToConversation(
   { messages, outputs, approvals, calls }: ReadInput,

@@ -9,7 +9,7 @@ import { readItems } from './read-items.ts'
 import { unsealingFor } from './sealed-items.ts'
 import { readInput, toToolMessage } from './to-messages.ts'
 
-/** Reads the turns of a conversation that items were removed from anew, from the items that are left. */
+/** Reads the turns of a conversation again from the items that are left after some were removed. */
 export async function leaveOut(
   runs: ResponseRuns,
   id: string,

@@ -41,7 +41,7 @@ export function readOptions(
     presencePenalty: body.presence_penalty,
     frequencyPenalty: body.frequency_penalty,
     reasoningEffort: body.reasoning?.effort,
-    verbosity: textOf(body.text?.verbosity),
+    verbosity: stringOf(body.text?.verbosity),
     serviceTier: body.service_tier,
     promptCacheKey: body.prompt_cache_key,
     safetyIdentifier: body.safety_identifier,
@@ -91,7 +91,7 @@ function toChoice(choice: CreateRequest['tool_choice'], tools: readonly ToolDefi
   }
 }
 
-function textOf(value: unknown): string | undefined {
+function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 

@@ -244,7 +244,7 @@ export class ResponseStarter {
     }
   }
 
-  /** A decision continues the variant that waits, whoever sends it. */
+  /** A decision continues the variant that waits, from any client. */
   async #variantOfWaiting(id = '', name: string): Promise<Turn['variant']> {
     const { runs, host } = this.#options
     const variant = (await runs.store.readJob(id))?.options.variant
