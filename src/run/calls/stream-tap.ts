@@ -121,7 +121,7 @@ function tapReadable(stream: ReadableStream<unknown>, tap: StreamTap): ReadableS
         return reader.cancel(reason)
       },
     },
-    // Nothing is read before it is asked for.
+    // Reading begins with the first request for a part.
     { highWaterMark: 0 },
   )
 }
