@@ -12,6 +12,7 @@ import { formatResult } from './eval/format-result.ts'
 import { checkGates, describeVerdict, type Gates, readGates, type Verdict } from './eval/gates.ts'
 import type { PreparedEval } from './eval/prepare-eval.ts'
 import { ProgressLine } from './eval/progress-line.ts'
+import { stderrLog } from './open-agents.ts'
 import { plural } from './plural.ts'
 import { readChange } from './replay/read-change.ts'
 
@@ -84,6 +85,7 @@ export default class Eval extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(Eval)
+    const progress = new ProgressLine(process.stderr)
     const paths = (args.files ?? []).map((path) => this.pathOf(path))
     const [prepared, gates] = await this.#prepare(async () => {
       this.requireProject()
@@ -95,10 +97,11 @@ export default class Eval extends BaseCommand {
         paths,
         agentDir: flags['agent-dir'] ?? DEFAULT_AGENT_DIR,
         concurrency: flags.concurrency,
+        log: progress.above(stderrLog),
       })
       return [own, readGates(flags, (path) => this.pathOf(path))] as const
     })
-    const { result, isStopped } = await runUntilStopped(prepared)
+    const { result, isStopped } = await runUntilStopped(prepared, progress)
     const { file } = prepared
     if (result.runs.some(hasBegun)) file.save(result)
     const verdict = checkGates(result, gates)
@@ -169,15 +172,17 @@ export default class Eval extends BaseCommand {
 }
 
 /** Ctrl-C stops it, and keeps what is done; a second one ends the process. */
-async function runUntilStopped({ run, file }: PreparedEval): Promise<{ result: EvalResult; isStopped: boolean }> {
+async function runUntilStopped(
+  { run, file }: PreparedEval,
+  progress: ProgressLine,
+): Promise<{ result: EvalResult; isStopped: boolean }> {
   const stopping = new AbortController()
   const stop = () => (stopping.signal.aborted ? process.exit(130) : stopping.abort())
   process.on('SIGINT', stop)
-  const progress = new ProgressLine(process.stderr)
   try {
     const result = await run(stopping.signal, (news) => {
       progress.show(news)
-      if (hasBegun(news.run)) file.saveSoon(news.result)
+      if (news.run && hasBegun(news.run)) file.saveSoon(news.result)
     })
     return { result, isStopped: stopping.signal.aborted }
   } finally {

@@ -50,8 +50,8 @@ export interface EvalOptions {
   readonly openProject: () => Promise<LiveProject>
   /** Stops: what was done is kept. */
   readonly signal: AbortSignal
-  /** Called after each run. */
-  readonly onRun: (progress: EvalProgress) => void
+  /** Called at the beginning, and after each run. */
+  readonly onProgress: (progress: EvalProgress) => void
   /** Default: 30 seconds. */
   readonly scorerTimeoutMs?: number
 }
@@ -60,7 +60,10 @@ export interface EvalOptions {
 export interface EvalProgress {
   readonly done: number
   readonly total: number
-  readonly run: EvalRun
+  /** The run that has just ended; undefined at the beginning. */
+  readonly run: EvalRun | undefined
+  /** Mean over the runs so far; null where none is judged. */
+  readonly score: number | null
   /** US dollars, as far as prices are known. */
   readonly spent: number
   /** The result so far. */
@@ -96,6 +99,9 @@ class Evals {
   readonly #problems: EvalProblem[]
   readonly #tasks: Task[] = []
   readonly #runs = new Map<string, EvalRun>()
+  /** Of the runs that are judged. */
+  #scoreSum = 0
+  #scored = 0
   readonly #live: LiveRuns
   readonly #taped: TapedRuns
   /** Of the scorers. */
@@ -137,13 +143,17 @@ class Evals {
   }
 
   async run(): Promise<void> {
+    this.#tell(undefined)
     const open = this.#tasks.filter((task) => !this.#runs.has(keyOf(task.given.id, task.column, task.repeat)))
     const rest = open.values()
     const lane = async () => {
       for (const task of rest) {
         if (this.#options.signal.aborted) return
         const run = await this.#runTask(task)
-        if (run) this.#note(run)
+        if (run) {
+          this.#note(run)
+          this.#tell(run)
+        }
       }
     }
     await Promise.all(Array.from({ length: this.#options.concurrency }, lane))
@@ -217,8 +227,7 @@ class Evals {
     const digests = new Map(previous.cases.map(({ id, digest }) => [id, digest]))
     const unchanged = new Set(this.#cases.filter(({ id, digest }) => digests.get(id) === digest).map(({ id }) => id))
     for (const run of previous.runs) {
-      if (unchanged.has(run.case) && run.status !== 'not_run')
-        this.#runs.set(keyOf(run.case, run.column, run.repeat), run)
+      if (unchanged.has(run.case) && run.status !== 'not_run') this.#note(run)
     }
   }
 
@@ -249,10 +258,17 @@ class Evals {
 
   #note(run: EvalRun): void {
     this.#runs.set(keyOf(run.case, run.column, run.repeat), run)
-    this.#options.onRun({
+    if (run.score === null) return
+    this.#scoreSum += run.score
+    this.#scored++
+  }
+
+  #tell(run: EvalRun | undefined): void {
+    this.#options.onProgress({
       done: this.#runs.size,
       total: this.#tasks.length,
       run,
+      score: this.#scored === 0 ? null : this.#scoreSum / this.#scored,
       spent: this.#spent,
       result: () => this.toResult('running'),
     })

@@ -10,6 +10,7 @@ import {
   listResults,
   makeEvals,
   makeTapedEvals,
+  PARROT,
   parrot,
   readResult,
   refundAgent,
@@ -20,6 +21,7 @@ import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/graphql.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
+import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
 
 const TEMPLATE_NAMES = Object.keys(TEMPLATES) as TemplateName[]
 
@@ -426,6 +428,33 @@ export const slow = async ({ id, signal }) => {
     expect(whole.runs.map((run) => run.run_id).slice(0, 2)).deep.equal(stopped.runs.map((run) => run.run_id))
     expect(whole.runs.length).equal(6)
     expect((await runEval(project, '--resume')).stderr).match(/^Error: There is no result to go on with/)
+  })
+})
+
+describe('eval on a terminal', () => {
+  afterEach(closeTerminals)
+
+  it('shows how far it is, with the score and the cost so far, below what is logged', async function () {
+    needsTerminal(this)
+    const rows = [...BOTH, { id: 'stuck', input: 'stuck', expected: 'x' }]
+    const project = await makeEvals(rows, {
+      'modules/parrot.ts': PARROT.replace('{ prefix }) =>', '{ prefix }, { log }) =>').replace(
+        'if (text',
+        "if (text === 'no') log.warn('Nothing to say.')\n    if (text",
+      ),
+      'evals/scorers.ts': `import { scorers } from 'agent-host'
+export const { exact } = scorers
+export const stuck = ({ id, signal }) => id !== 'stuck' ? null : new Promise((_, fail) => signal.addEventListener('abort', () => fail(new Error('stopped'))))`,
+    })
+    const terminal = openTerminal(['eval', '--concurrency', '1'], { cwd: project.dir })
+    await terminal.shows(/0 of 3, score -, \$0\.00/)
+    await terminal.shows(/^Warning: .*Nothing to say\.$/m)
+    await terminal.shows(/2 of 3, score 0\.50, \$0\.00$/)
+    terminal.type(KEYS.ctrlC)
+    await terminal.shows(/Stopped: 2 runs kept in evals/)
+    expect(await terminal.ended).equal(130)
+    const again = openTerminal(['eval', '--resume'], { cwd: project.dir })
+    await again.shows(/2 of 3, score 0\.50, \$0\.00/)
   })
 })
 

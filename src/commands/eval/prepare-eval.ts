@@ -7,13 +7,14 @@ import { filterCases, findCaseFiles, readCases } from '../../evals/read-cases.ts
 import { findUnfinished, ResultFile } from '../../evals/result-file.ts'
 import { type EvalOptions, type EvalProgress, nameOf, runEvals } from '../../evals/run-evals.ts'
 import { ProjectCode } from '../../module/project-code.ts'
+import type { Log } from '../../protocols/log.ts'
 import { resolveServerOptions } from '../../server/options.ts'
 import { memoryStorage } from '../../store/memory-storage.ts'
 import { Prices } from '../../trace/prices.ts'
 import { makeRedact, type Redact } from '../../trace/redact.ts'
 import { Traces } from '../../trace/traces.ts'
 import type { EvalRequest, EvalResult } from '../../wire/eval-result.ts'
-import { openAgents, stderrLog } from '../open-agents.ts'
+import { openAgents } from '../open-agents.ts'
 
 export interface PrepareOptions {
   /** Undefined goes on with the newest result that was stopped. */
@@ -22,16 +23,23 @@ export interface PrepareOptions {
   readonly paths: readonly string[]
   readonly agentDir: string
   readonly concurrency: number
+  readonly log: Log
 }
 
 /** An eval that can begin. */
 export interface PreparedEval {
   readonly file: ResultFile
-  run(signal: AbortSignal, onRun: (progress: EvalProgress) => void): Promise<EvalResult>
+  run(signal: AbortSignal, onProgress: (progress: EvalProgress) => void): Promise<EvalResult>
 }
 
 /** @throws HostError for cases, agents or a result that cannot be read */
-export async function prepareEval({ request, paths, agentDir, concurrency }: PrepareOptions): Promise<PreparedEval> {
+export async function prepareEval({
+  request,
+  paths,
+  agentDir,
+  concurrency,
+  log,
+}: PrepareOptions): Promise<PreparedEval> {
   const projectDir = process.cwd()
   const redact = makeRedact(process.env)
   const stopped = request ? undefined : findUnfinished(projectDir)
@@ -60,24 +68,24 @@ export async function prepareEval({ request, paths, agentDir, concurrency }: Pre
     scorers: await loadScorers(new ProjectCode(projectDir), projectDir),
     previous: stopped?.result,
   }
-  const options: Omit<EvalOptions, 'signal' | 'onRun' | 'traces'> = {
+  const options: Omit<EvalOptions, 'signal' | 'onProgress' | 'traces'> = {
     projectDir,
     agents: await ProjectAgents.read(projectDir, agentDir),
     environment: process.env,
     concurrency,
-    prices: new Prices(projectDir, stderrLog),
+    prices: new Prices(projectDir, log),
     storage: memoryStorage(),
     openProject: async () => {
-      const { host, folder, close } = await openAgents(agentDir, { log: stderrLog })
+      const { host, folder, close } = await openAgents(agentDir, { log })
       return { host, problems: () => folder.problems(), close }
     },
   }
   return {
     file: stopped ? ResultFile.continue(stopped.path, redact) : ResultFile.create(projectDir, nameOf(wanted), redact),
-    async run(signal, onRun) {
-      const traces = await openTraces(projectDir, redact)
+    async run(signal, onProgress) {
+      const traces = await openTraces(projectDir, redact, log)
       try {
-        return await runEvals(plan, { ...options, traces, signal, onRun })
+        return await runEvals(plan, { ...options, traces, signal, onProgress })
       } finally {
         await traces?.close()
       }
@@ -86,13 +94,13 @@ export async function prepareEval({ request, paths, agentDir, concurrency }: Pre
 }
 
 /** Traces in ./debug, where a development server of the project sees them too. An eval goes on without them. */
-async function openTraces(projectDir: string, redact: Redact): Promise<Traces | undefined> {
+async function openTraces(projectDir: string, redact: Redact, log: Log): Promise<Traces | undefined> {
   const { debugMaxMb, serverName: server } = resolveServerOptions({})
-  const options = { dir: join(projectDir, TRACE_FOLDER), maxBytes: debugMaxMb * 1024 * 1024, redact, log: stderrLog }
+  const options = { dir: join(projectDir, TRACE_FOLDER), maxBytes: debugMaxMb * 1024 * 1024, redact, log }
   try {
     return await Traces.open({ ...options, server })
   } catch (error) {
-    stderrLog.warn(messageOf(error))
+    log.warn(messageOf(error))
     return undefined
   }
 }
