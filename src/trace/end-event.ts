@@ -1,3 +1,4 @@
+import { fieldsOf } from '../is-object.ts'
 import { toWaitsFor, type WaitingResult } from '../run/calls/waits-for.ts'
 import { endingOf, type RunEnding } from '../run/run-ending.ts'
 import type { RunEnd } from '../run/turn.ts'
@@ -69,6 +70,6 @@ function toOutcome(end: RunEnd): RunOutcome {
 
 /** The outcome in the last event of a run; undefined for any other event. */
 export function outcomeOf({ event_type, result }: TracedEvent): RunOutcome | undefined {
-  const isOutcome = event_type === 'end' && typeof (result as Partial<RunOutcome> | null)?.status === 'string'
+  const isOutcome = event_type === 'end' && typeof fieldsOf(result).status === 'string'
   return isOutcome ? (result as RunOutcome) : undefined
 }

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../is-object.ts'
 import { writePayload } from './payload.ts'
 import type { Redact } from './redact.ts'
 import { isBeginning } from './run-summary.ts'
@@ -119,10 +120,15 @@ function quote(text: string | null): string {
 /** The event of a line; undefined for a truncated or foreign line. */
 export function readTraceLine(line: string): TracedEvent | undefined {
   try {
-    const event = JSON.parse(line) as Partial<TracedEvent> | null
-    const isEvent = typeof event?.agent_id === 'string' && typeof event.call_id === 'string'
-    return isEvent && typeof event.time === 'number' ? (event as TracedEvent) : undefined
+    const event: unknown = JSON.parse(line)
+    return isEvent(event) ? event : undefined
   } catch {
     return undefined
   }
+}
+
+/** Tells a line of this host from another: what else an event has is as it was written. */
+function isEvent(value: unknown): value is TracedEvent {
+  const { agent_id, call_id, time } = fieldsOf(value)
+  return typeof agent_id === 'string' && typeof call_id === 'string' && typeof time === 'number'
 }

@@ -14,8 +14,7 @@ export function truncate(messages: readonly Message[], budget: HistoryBudget, op
   for (const [index, message] of messages.entries()) {
     if (index >= question || message.role === 'system') budget.addItems(1, lengthOf(message))
   }
-  let from = Math.max(question, 0)
-  while (from > 0 && fits(messages[from - 1] as Message, budget)) from--
+  const from = messages.slice(0, Math.max(question, 0)).findLastIndex((message) => !fits(message, budget)) + 1
   if (from === 0) return [...messages]
   const kept = messages.filter(({ role }, index) => index >= from || role === 'system')
   return withWholeCalls(kept, open)

@@ -7,7 +7,8 @@ import {
   isTimeout,
   levelOfFailure,
 } from '../../assembly/failures.ts'
-import { type ErrorCode, HostError, systemCodeOf } from '../../errors.ts'
+import { type ErrorCode, HostError, messageOf, systemCodeOf } from '../../errors.ts'
+import { fieldsOf } from '../../is-object.ts'
 import { STORE_REMOVED } from '../../store/record-store.ts'
 import { noteFailure } from '../request-log.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
@@ -62,7 +63,7 @@ export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Pick
   }
 }
 
-export function replyFor(error: Error, describeFailure: DescribeFailure): ErrorReply {
+export function replyFor(error: unknown, describeFailure: DescribeFailure): ErrorReply {
   if (error instanceof HostError) {
     const reply = {
       statusCode: error.statusCode,
@@ -71,9 +72,9 @@ export function replyFor(error: Error, describeFailure: DescribeFailure): ErrorR
     }
     return reply.statusCode === 500 && !SHOWN.has(error.code) ? { ...reply, detail: INTERNAL } : reply
   }
-  const { statusCode = 500 } = error as Partial<FastifyError>
-  if (statusCode < 500) return { statusCode, detail: DETAILS[statusCode] ?? error.message }
-  return { statusCode, detail: INTERNAL }
+  const { statusCode: given } = fieldsOf(error)
+  const statusCode = typeof given === 'number' ? given : 500
+  return { statusCode, detail: statusCode < 500 ? (DETAILS[statusCode] ?? messageOf(error)) : INTERNAL }
 }
 
 /** Codes of status 500 whose message is meant for the client. */

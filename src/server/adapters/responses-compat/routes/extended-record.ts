@@ -1,5 +1,5 @@
 import { fieldsOf } from '../../../../is-object.ts'
-import type { OutputItem, Page, ResponseRecord } from './schema.ts'
+import type { OutputItem, ResponseRecord } from './schema.ts'
 
 /** Record in the dialect that has a status of its own for an answer that was cut off. */
 export type ExtendedRecord = Omit<ResponseRecord, 'status'> & {
@@ -19,9 +19,14 @@ function withPhase(item: OutputItem, index: number, { length }: readonly OutputI
 
 /** The same for any answer of a route: a record, a page of records, or something else. */
 export function toExtendedPayload(payload: unknown): unknown {
-  const { object } = fieldsOf(payload)
-  if (object === 'response' && 'status' in (payload as object)) return toExtendedRecord(payload as ResponseRecord)
-  if (object !== 'list') return payload
-  const page = payload as Page<unknown>
-  return { ...page, data: page.data.map(toExtendedPayload) }
+  const { object, data } = fieldsOf(payload)
+  if (isRecord(payload)) return toExtendedRecord(payload)
+  return object === 'list' && Array.isArray(data)
+    ? { ...fieldsOf(payload), data: data.map(toExtendedPayload) }
+    : payload
+}
+
+function isRecord(payload: unknown): payload is ResponseRecord {
+  const { object, status } = fieldsOf(payload)
+  return object === 'response' && status !== undefined
 }

@@ -49,7 +49,7 @@ export class ResponseReplies {
       keepAlive: () => ': keep-alive\n\n',
       keepAliveMs: options.streamingTimeout * 1000,
       send: (stream) => sendSteps(log, writer, stream),
-      failure: (error) => writer.failure(replyFor(error as Error, describeFailure).detail),
+      failure: (error) => writer.failure(replyFor(error, describeFailure).detail),
     })
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { readEnded } from '../../../../durable/runs/read-run.ts'
-import { HostError } from '../../../../errors.ts'
+import { HostError, messageOf } from '../../../../errors.ts'
 import { isObject } from '../../../../is-object.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import { invalidJson, parseJson } from '../../../bodies/json-body.ts'
@@ -129,7 +129,7 @@ export class ResponseSocket {
       logFailure(run.failure, this.#request)
     } catch (error) {
       logFailure(error, this.#request)
-      this.#fail(error as Error)
+      this.#fail(error instanceof Error ? error : new Error(messageOf(error)))
     }
     if (previous !== undefined) this.#unstored.forget(previous)
   }
