@@ -7,8 +7,15 @@ export function hideSecretsInLines(text: string, hide: Redact): string {
   return text.replace(/[^\n]+/g, (line) => hideSecrets(line, hide))
 }
 
+/** Whole lines of calls without secrets, those that models sent in pieces included. */
+export function hideSecretsInCalls(lines: readonly string[], hide: Redact): string[] {
+  const whole = hideSecretsInPieces(lines.join('\n'), hide)
+  return whole.split('\n').map((line) => hideSecrets(line, hide))
+}
+
 /** A piece of a text that a model streams. */
-const PIECE = /^(\{"type":"part","call":(\d+),"value":\{"type":"(text|reasoning)","text":)("(?:[^"\\]|\\.)*")/gm
+const PIECE =
+  /^(\{"type":"part","call":(\d+),(?:"ms":[\d.]+,)?"value":\{"type":"(text|reasoning)","text":)("(?:[^"\\]|\\.)*")/gm
 
 /** Lines whose models sent no secret in several pieces: where one did, the first piece has the whole text, without it. */
 export function hideSecretsInPieces(text: string, hide: Redact): string {

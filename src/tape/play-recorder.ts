@@ -2,9 +2,8 @@ import type { AgentRun } from '../run/agent-run.ts'
 import type { Boundaries, BoundedAgent, Place } from '../run/calls/boundaries.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 import type { Redact } from '../trace/redact.ts'
-import { hideSecrets } from './hide-secrets.ts'
+import { hideSecrets, hideSecretsInCalls } from './hide-secrets.ts'
 import { RunRecorder, wrapMethods } from './run-recorder.ts'
-import type { TapeLine } from './tape-lines.ts'
 import type { TapePlayer } from './tape-player.ts'
 import { isBoundary, makeHead } from './tape-recorder.ts'
 
@@ -41,8 +40,14 @@ export class PlayRecorder implements Boundaries {
       ),
       files,
     )
-    const write = (line: TapeLine) => add(hideSecrets(JSON.stringify(line), hide))
-    const recorder = new RunRecorder(run, turn, { add: write, end: write })
+    const lines: string[] = []
+    const recorder = new RunRecorder(run, turn, {
+      add: (line) => void lines.push(JSON.stringify(line)),
+      end(line) {
+        lines.push(JSON.stringify(line))
+        for (const hidden of hideSecretsInCalls(lines, hide)) add(hidden)
+      },
+    })
     this.#recorder = recorder
     result.then(
       (ended) => recorder.succeed(ended),

@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.ts'
 import type { Redact } from '../trace/redact.ts'
-import { hideSecrets } from './hide-secrets.ts'
+import { hideSecrets, hideSecretsInCalls } from './hide-secrets.ts'
 import type { BytesLine, CallLine, OutcomeLine, PartLine, TapeLine } from './tape-lines.ts'
 import { decodeValue, encodeValue, type JsonValue } from './tape-values.ts'
 
@@ -48,7 +48,8 @@ export function writeTapeCall(
   }
   const told = parts.map(({ ms, value }): PartLine => ({ type: 'part', call, ms, value: encodeValue(value, () => {}) }))
   const end: OutcomeLine = { type: 'result', call, ms: parts.at(-1)?.ms ?? 0, shape: 'stream', value: null }
-  return [begin, ...told, end].map((line) => hideSecrets(JSON.stringify(line), hide))
+  const lines = [begin, ...told, end].map((line) => JSON.stringify(line))
+  return hideSecretsInCalls(lines, hide)
 }
 
 /**

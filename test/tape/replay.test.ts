@@ -1,7 +1,7 @@
 import { type LLM, messageOf } from 'agent-host'
 import { expect } from 'chai'
 import { describeDivergence } from '../../src/tape/divergence.ts'
-import type { Tape } from '../../src/tape/read-tape.ts'
+import { readTape, type Tape } from '../../src/tape/read-tape.ts'
 import { fakeLLM, saying } from '../support/fake-llm.ts'
 import { globalList } from '../support/global-list.ts'
 import { openRecordingHost, type RecordingHost, replay } from '../support/tapes.ts'
@@ -157,6 +157,17 @@ describe('a replay', () => {
     } finally {
       await project.write('modules/shop.ts', SHOP)
     }
+  })
+
+  it('records again without a secret that a live model streams word by word', async () => {
+    const environment = { SHOP_PASSPHRASE: 'correct horse battery' }
+    const agent = shop(refund(7), { text: 'It is correct horse battery, of course.' })
+    const lines: string[] = []
+    const options = { projectDir, agent: asFile(agent), live: ['llm'], environment }
+    const { runs } = await replay(tape, { ...options, record: { add: (line) => void lines.push(line) } })
+    expect(runs[0]?.text).include('correct horse battery')
+    expect(lines.join('\n')).include(`It is \${SHOP_PASSPHRASE}, of course.`).and.not.include('horse')
+    expect(readTape(Buffer.from(`${lines.join('\n')}\n`), 'new').runs).lengthOf(1)
   })
 
   it('needs no variable that only played modules use, and none that names a secret', async () => {

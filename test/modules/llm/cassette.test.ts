@@ -204,6 +204,18 @@ describe('llm/cassette', () => {
     expect(textOf(await collect(insert(undefined, 'replay', environment), request))).to.contain('${WEATHER_API_KEY}')
   })
 
+  it('records no secret that comes in pieces', async () => {
+    const { file, insert } = await makeCassette()
+    const environment = { WEATHER_API_KEY: 'wk-12345678' }
+    await collect(insert(fakeLLM(saying('it is wk-', '123456', '78, I think')), 'auto', environment), asks)
+    expect(await readFile(file, 'utf8'))
+      .to.contain('it is ${WEATHER_API_KEY}, I think')
+      .and.not.contain('123456')
+    expect(textOf(await collect(insert(undefined, 'replay', environment), asks))).to.equal(
+      'it is ${WEATHER_API_KEY}, I think',
+    )
+  })
+
   it('records no failed answers, and all parallel ones', async () => {
     const { dir, file, insert } = await makeCassette()
     const broken = insert(fakeLLM([{ type: 'text', text: 'a' }, new Error('broke off')]))
