@@ -240,6 +240,11 @@ export const text = 'x'`,
       '  yes  1.00 → 0.00',
       '  well  1.00 → 0.00',
     ])
+    expect(await runEval(project, '--baseline', 'latest')).include({ exitCode: 0 })
+    await project.write('agents/parrot.yml', parrot())
+    await runEval(project)
+    await project.write('agents/parrot.yml', parrot().replace(' }', ', config: { prefix: "> " } }'))
+    expect(await runEval(project, '--baseline', 'latest')).include({ exitCode: 1 })
   })
 
   it('refuses a baseline of another version, that is damaged or not there, before anything runs', async () => {
