@@ -194,9 +194,12 @@ class TapeSink implements LineSink {
   }
 
   add(line: TapeLine): void {
+    if (this.#hasLost || !this.#options.hasRoom()) {
+      this.#hasLost = true
+      return
+    }
     if (line.type === 'part') this.#notePiece(line)
-    if (this.#options.hasRoom() && !this.#hasLost) this.#write(line)
-    else this.#hasLost = true
+    this.#write(line)
   }
 
   end(line: EndLine): void {
