@@ -16,6 +16,8 @@ import { stderrLog } from './open-agents.ts'
 import { plural } from './plural.ts'
 import { readChange } from './replay/read-change.ts'
 
+/** Runs at once, unless `--concurrency` says otherwise. */
+const CONCURRENCY = 4
 /** They say what is run: `--resume` has that from the result. */
 const WHAT = ['agent', 'set', 'live', 'filter', 'repeat']
 
@@ -66,7 +68,12 @@ export default class Eval extends BaseCommand {
       min: 1,
       max: 100,
     }),
-    concurrency: Flags.integer({ description: 'Runs at once', helpValue: '<number>', default: 4, min: 1, max: 100 }),
+    concurrency: Flags.integer({
+      description: 'Runs at once [default: 4]',
+      helpValue: '<number>',
+      min: 1,
+      max: 100,
+    }),
     resume: Flags.boolean({ description: 'Go on with the newest result that was stopped' }),
     min: Flags.string({
       description: 'Exit with 1 if the score of an agent or a variant is below this, from 0 to 1',
@@ -74,7 +81,7 @@ export default class Eval extends BaseCommand {
       helpGroup: 'result',
     }),
     baseline: Flags.string({
-      description: 'Exit with 1 if a case fails that passed in this result, and name it',
+      description: 'Exit with 1 if a case fails that passed in this result, and name it; latest is the eval before',
       helpValue: '<result>',
       helpGroup: 'result',
     }),
@@ -96,7 +103,7 @@ export default class Eval extends BaseCommand {
         request,
         paths,
         agentDir: flags['agent-dir'] ?? DEFAULT_AGENT_DIR,
-        concurrency: flags.concurrency,
+        concurrency: flags.concurrency ?? CONCURRENCY,
         log: progress.above(stderrLog),
       })
       return [own, readGates(flags, (path) => this.pathOf(path))] as const

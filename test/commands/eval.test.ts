@@ -159,6 +159,7 @@ describe('eval', () => {
       'bad: 0 of 1 case passed, score 0.00, 1 run did not begin',
       'bad (main.prefix="> "): 0 of 1 case passed, score 0.00, 1 run did not begin',
     ])
+    expect(stdout).match(/^bad: .*, 1 run did not begin$/m)
     const long = 'Please say after me what I am about to say: '
     const alike = await runEval(
       project,

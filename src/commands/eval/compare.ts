@@ -14,10 +14,10 @@ export default class EvalCompare extends BaseCommand {
   ]
   static override args = {
     before: Args.string({
-      description: 'File of a result, or the beginning of its name in evals/results',
+      description: 'File of a result, the beginning of its name in evals/results, or latest',
       required: true,
     }),
-    after: Args.string({ description: 'The other one; latest is the newest', required: true }),
+    after: Args.string({ description: 'The result to compare with it', required: true }),
   }
   static override flags = {
     json: Flags.boolean({ description: 'Print the comparison as JSON' }),

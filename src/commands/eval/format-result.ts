@@ -29,7 +29,7 @@ function formatColumn(result: EvalResult, index: number): string[] {
     `score ${formatScore(score)}`,
     ...(unscored > 0 ? [`${unscored} not judged`] : []),
     ...(notRun > 0 ? [`${plural(notRun, 'run')} did not begin`] : []),
-    `${formatMs(durationMs / runs)} a run`,
+    ...(runs > notRun ? [`${formatMs(durationMs / (runs - notRun))} a run`] : []),
     ...(cost === null || cost > 0 ? [formatCost(cost)] : []),
   ]
   const means = scorers.map((scorer) => `${scorer.name} ${formatScore(scorer.score)}`)
