@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { messageOf } from 'agent-host'
 import { expect } from 'chai'
 import { buildServer } from '../../src/server/server.ts'
 import { readTapeFile } from '../../src/tape/read-tape.ts'
@@ -171,6 +172,21 @@ describe('replays', function () {
     expect(gunzipSync(readFileSync(pathOfTape(projectDir, runId))).length).to.be.greaterThan(PARTS * PART_CHARS)
     const { divergence, runs } = await replay(tape, { projectDir, agent: { source: agent, file: undefined } })
     expect([divergence, runs[0]?.text]).to.deep.equal([undefined, result?.text])
+  })
+
+  it('refuse the tape of a run that was faster than its recording, which the run did not wait for', async () => {
+    const agent = {
+      id: 'flood',
+      modules: [
+        { id: 'llm', module: 'torrent', config: { parts: 2 * PARTS, chars: PART_CHARS } },
+        { id: 'reader', module: 'reader' },
+      ],
+    }
+    await recording.host.register(agent)
+    const { runId, result } = await recording.run('flood', 'go')
+    expect(result?.text).to.equal(`${2 * PARTS} parts, ${2 * PARTS * PART_CHARS} characters`)
+    const error = await recording.tape(runId).catch((thrown: unknown) => thrown)
+    expect(messageOf(error)).to.include('cannot be replayed: calls came faster than they could be written.')
   })
 
   it('a key that is planted in each kind of run is on no tape, which replays without it', async () => {
