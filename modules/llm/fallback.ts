@@ -62,7 +62,7 @@ async function* answerOf(llm: LLM, request: LLMRequest, run: Run, timeout: numbe
     if (next.done) throw new Error('It said nothing at all.')
     for (; !next.done; next = await parts.next()) yield next.value
   } catch (error) {
-    throw silence.isTooLong ? new Error(`It said nothing for ${timeout} seconds.`, { cause: error }) : error
+    throw silence.isTooLong ? new Error(`It said nothing for ${timeout} s.`, { cause: error }) : error
   } finally {
     silence.end()
     const closed = parts.return?.()

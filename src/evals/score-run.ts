@@ -24,7 +24,7 @@ export function scoreRun(
       signal.addEventListener('abort', stop, { once: true })
       try {
         const judging = Promise.resolve({ ...given, signal: own.signal }).then(scorer)
-        const late = () => new Error(`It did not answer within ${timeoutMs / 1000} seconds.`)
+        const late = () => new Error(`It did not answer within ${timeoutMs / 1000} s.`)
         return { name, ...readScore(await withDeadline(raceAbort(judging, own.signal), timeoutMs, late)) }
       } catch (error) {
         return { name, score: null, error: messageOf(error) }

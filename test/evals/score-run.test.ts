@@ -25,7 +25,7 @@ describe('scoreRun', () => {
       20,
     )
     expect(scores).deep.equal([
-      { name: 'never', score: null, error: 'It did not answer within 0.02 seconds.' },
+      { name: 'never', score: null, error: 'It did not answer within 0.02 s.' },
       { name: 'good', score: 0.5 },
     ])
     expect(signal?.aborted).equal(true)

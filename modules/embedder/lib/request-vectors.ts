@@ -66,7 +66,7 @@ async function attemptOnce(endpoint: Endpoint, texts: readonly string[], run: Ru
     retryAfter = response.headers.get('retry-after')
     reply = await response.text()
   } catch (cause) {
-    if (timeout.aborted) throw new Error(`said nothing for ${timeoutSeconds} seconds.`, { cause })
+    if (timeout.aborted) throw new Error(`said nothing for ${timeoutSeconds} s.`, { cause })
     throw new PassingError(`cannot be reached: ${reasonOf(cause)}`, 0, cause)
   }
   if (status === 200) return readVectors(reply, texts.length, run)

@@ -116,7 +116,7 @@ export function makeLLM(asked: AskedModel): LLM {
       } catch (error) {
         run.signal.throwIfAborted()
         const origin = originOf(error)
-        const tooLong = `${capital(subject)} said nothing for ${timeout} seconds.`
+        const tooLong = `${capital(subject)} said nothing for ${timeout} s.`
         throw fail(silence.isTooLong ? tooLong : describeFailure(origin, subject), origin)
       } finally {
         silence.end()

@@ -366,7 +366,7 @@ export class McpConnection {
     if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
       const { timeout, total_timeout } = this.#config
       const limit = isTotal(error) ? `took longer than ${total_timeout}` : `said nothing for ${timeout}`
-      return new Error(`The tool '${tool}' ${limit} seconds.`, { cause: error })
+      return new Error(`The tool '${tool}' ${limit} s.`, { cause: error })
     }
     return new Error(`The tool '${tool}' of the MCP server '${this.name}' failed: ${messageOf(error)}`, {
       cause: error,

@@ -29,6 +29,6 @@ function isAttachments(value: unknown): value is readonly Attachment[] | undefin
  * @throws Error that names the tool and the limit; the run's reason when that was aborted
  */
 export function withinTimeout<T>(tool: string, call: PromiseLike<T>, seconds: number, signal: AbortSignal): Promise<T> {
-  const createError = () => new Error(`The tool '${tool}' took longer than ${seconds} seconds.`)
+  const createError = () => new Error(`The tool '${tool}' took longer than ${seconds} s.`)
   return withDeadline(raceAbort(call, signal), seconds * 1000, createError)
 }

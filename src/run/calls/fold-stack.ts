@@ -6,6 +6,8 @@ import { installation } from '../../module/installation.ts'
 const FRAME = /^(\s+at (?:async )?(?:.*? \()?)(.+?):(\d+):(\d+)\)?$/
 const IS_FRAME = /^\s+at /
 const NAME = /^\w*Error: /
+/** Error that a limit leaves behind when it ends a request: the error above it names the limit. */
+const ABORT = /^\w+Error: (This|The) operation was aborted/
 /** Keys that a vendor has shortened, and what stands in their place elsewhere. */
 const SHORTENED = /\[redacted\]|[\w-]+\*{3,}\w*/g
 /** Folders of agent-host itself. */
@@ -35,7 +37,7 @@ export function foldStack(exception: string, options: FoldOptions = {}): string 
       .replace(NAME, '')
       .replace(SHORTENED, '')
       .replace(/[.\s]+$/, '')
-    const isNew = !said.some((before) => before.includes(core))
+    const isNew = !said.some((before) => before.includes(core)) && !(said.length > 0 && ABORT.test(message))
     said.push(core)
     return isNew ? [[message, ...own].join('\n')] : own
   })

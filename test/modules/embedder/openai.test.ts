@@ -159,7 +159,7 @@ describe('embedder/openai', () => {
     const run = makeRun()
     setTimeout(() => run.abort(new Error('enough')), 50)
     expect(await failureOf([silent], {}, run)).to.equal('enough')
-    expect(await failureOf([silent], { timeout: 0.1 })).to.match(/said nothing for 0\.1 seconds\.$/)
+    expect(await failureOf([silent], { timeout: 0.1 })).to.match(/said nothing for 0\.1 s\.$/)
     const waiting = makeRun()
     setTimeout(() => waiting.abort(new Error('enough')), 50)
     expect(await failureOf([fails(429, 'later', { 'retry-after': '20' })], {}, waiting)).to.equal('enough')

@@ -43,7 +43,7 @@ describe('llm/fallback', () => {
     expect(silent.runs[0]?.signal.aborted).to.equal(true)
     expect(silent.runs[0]).to.include({ id: run.id, agentId: run.agentId })
     expect(run.signal.aborted).to.equal(false)
-    expect(lines).to.deep.equal(['warn model 1 of 2 failed: It said nothing for 0.05 seconds.'])
+    expect(lines).to.deep.equal(['warn model 1 of 2 failed: It said nothing for 0.05 s.'])
   })
 
   it('lets a model that has started take its time', async () => {
@@ -62,7 +62,7 @@ describe('llm/fallback', () => {
   it('lists every failure if all fail', async () => {
     const { llm } = chain([fakeLLM([new Error('out of credit')]), fakeLLM([]), fakeLLM([never])], 0.05)
     expect(await failure(collect(llm, asks))).to.equal(
-      'No model answered; 3 were asked:\n1. out of credit\n2. It said nothing at all.\n3. It said nothing for 0.05 seconds.',
+      'No model answered; 3 were asked:\n1. out of credit\n2. It said nothing at all.\n3. It said nothing for 0.05 s.',
     )
   })
 

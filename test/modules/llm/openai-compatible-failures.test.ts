@@ -108,7 +108,7 @@ describe('llm/openai-compatible, when something fails', () => {
   it('times out on a silent model, and stops at once when the run ends', async () => {
     const silent = () => {}
     const { llm } = await connect([silent], { timeout: 1 })
-    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 seconds\.$/)
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s\.$/)
     const patient = await connect([silent])
     const run = makeRun()
     const asked = failure(collect(patient.llm, { messages: [says('hi')] }, run))
@@ -174,6 +174,6 @@ describe('llm/openai-compatible, when something fails', () => {
 
   it('times out on a model that falls silent mid-answer', async () => {
     const { llm } = await connect([sendsAndWaits], { timeout: 1 })
-    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 seconds\.$/)
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s\.$/)
   })
 })

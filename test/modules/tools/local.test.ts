@@ -188,10 +188,8 @@ describe('tools/local', () => {
 
     it('aborts a call that takes too long, through its signal', async () => {
       const { call } = await typescript({ timeout: 0.05 })
-      expect(await call('wait')).to.equal("! The tool 'wait' took longer than 0.05 seconds.")
-      expect((globalThis as { toolSignal?: string }).toolSignal).to.equal(
-        "The tool 'wait' took longer than 0.05 seconds.",
-      )
+      expect(await call('wait')).to.equal("! The tool 'wait' took longer than 0.05 s.")
+      expect((globalThis as { toolSignal?: string }).toolSignal).to.equal("The tool 'wait' took longer than 0.05 s.")
     })
 
     it('selects tools by name, and rejects two with the same name', async () => {
@@ -323,7 +321,7 @@ def garble() -> str:
     it('ends a call that takes too long, lets others finish, and restarts', async () => {
       const { call } = await python({ timeout: 0.5 })
       const others = call('slow', { seconds: 0.4 })
-      expect(await call('block', { seconds: 30 })).to.equal("! The tool 'block' took longer than 0.5 seconds.")
+      expect(await call('block', { seconds: 30 })).to.equal("! The tool 'block' took longer than 0.5 s.")
       expect(await others).to.equal('slept 0.4')
       expect(await call('add', { a: 2, b: 2 })).to.equal('4')
     })

@@ -187,7 +187,7 @@ describe('tools/mcp that wants a sign-in', function () {
     await signIn(person)
     issues.expire()
     issues.tokenDelayMs = 60_000
-    expect(textOf(await ask(person, 'count_issues'))).to.match(/said nothing for 0.5 seconds|could not be asked/)
+    expect(textOf(await ask(person, 'count_issues'))).to.match(/said nothing for 0.5 s|could not be asked/)
     expect(issues.refreshes).to.equal(0)
     issues.tokenDelayMs = 0
     expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues')

@@ -231,12 +231,12 @@ describe('tools/mcp', () => {
     const run = makeRun()
     expect(await call('work', { ms: 200 }, run)).to.equal('worked')
     expect(run.progress).to.deep.equal(['1 of 3', 'half', '3 of 3'])
-    expect(await call('hang')).to.equal("! The tool 'hang' said nothing for 0.3 seconds.")
+    expect(await call('hang')).to.equal("! The tool 'hang' said nothing for 0.3 s.")
   })
 
   it('times out a call that reports progress forever', async () => {
     const { call } = await make({ good: { ...GOOD, timeout: 0.5, total_timeout: 0.6 } })
-    expect(await call('work', { ms: 400 })).to.equal("! The tool 'work' took longer than 0.6 seconds.")
+    expect(await call('work', { ms: 400 })).to.equal("! The tool 'work' took longer than 0.6 s.")
   })
 
   it('tells the server when the run is aborted', async () => {

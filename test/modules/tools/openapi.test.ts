@@ -284,7 +284,7 @@ describe('tools/openapi', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
     const { call } = await open({ base_url: `http://127.0.0.1:${port}`, timeout: 0.05 })
-    expect((await call('getPet', { id: '1' })).text).to.match(/failed: The tool 'getPet' took longer than 0.05 seconds/)
+    expect((await call('getPet', { id: '1' })).text).to.match(/failed: The tool 'getPet' took longer than 0.05 s/)
     const run = makeRun()
     const { call: slow } = await open({ base_url: `http://127.0.0.1:${port}` })
     const ended = slow('getPet', { id: '1' }, run).catch((error: Error) => error.message)

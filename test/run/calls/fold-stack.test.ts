@@ -39,6 +39,14 @@ Caused by: TypeError: socket closed
     expect(foldStack('plain')).equal('plain')
   })
 
+  it('leaves out that a request was aborted where the error above names the limit', () => {
+    const aborted = 'AbortError: This operation was aborted\n    at node:internal/a:1:1'
+    expect(foldStack(`Error: Silent for 2 s.\nCaused by: ${aborted}`)).equal(
+      'Error: Silent for 2 s. (+1 internal frame)',
+    )
+    expect(foldStack(aborted)).equal('AbortError: This operation was aborted (+1 internal frame)')
+  })
+
   it('understands Windows paths', () => {
     const stack =
       'Error: x\n    at execute (C:\\p\\tools\\orders.ts:24:23)\n    at file:///C:/p/lib/x.ts:1:2\n    at D:\\p\\node_modules\\a.js:1:1'
