@@ -1,12 +1,17 @@
-// A child run waits, its server is killed, and another server decides: on PostgreSQL and Redis, 20 of 20 go on, and nothing is done twice.
+// A child run waits, its server is killed, and another server decides: on PostgreSQL and Redis, 20 of 20 go on, and nothing is done twice. Skills over MCP pass the official conformance suite under Node 24.
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { askApprovals } from '../support/ask-approvals.ts'
+import { runConformance } from '../support/conformance.ts'
 import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
+import { makeMcp } from '../support/mcp.ts'
 import type { Json } from '../support/responses.ts'
 import { type ResponsesProcess, startResponses } from '../support/responses-process.ts'
 import { killRunning } from '../support/run-cli.ts'
+import { closeServers } from '../support/server.ts'
 import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
@@ -46,6 +51,19 @@ export const pay = defineTool({ description: 'Pays.', parameters: Type.Object({ 
   execute: () => note('pay') })`,
 }
 
+const SKILLS = {
+  'agents/clerk.yml': `id: clerk
+expose: [skills]
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [hello] } }
+  - { id: know, module: tools/skills }
+  - { id: main, module: orchestrator/tool-loop }`,
+  'skills/refunds/SKILL.md':
+    '---\nname: refunds\ndescription: How to refund.\nlicense: MIT\n---\nSee [the form](forms/form.md).\n',
+  'skills/refunds/forms/form.md': 'Name: ____',
+  'skills/greeting/SKILL.md': '---\nname: greeting\ndescription: How to greet.\n---\nSay hello.\n',
+}
+
 describe('child runs that wait', () => {
   afterEach(killRunning)
 
@@ -72,6 +90,37 @@ describe('child runs that wait', () => {
       }).timeout(300_000)
     })
   }
+})
+
+/** What each scenario checks, and the server has to pass. */
+const SKILL_CHECKS = {
+  enumeration: [
+    ...['skills-list-implemented', 'skills-list-entry-atomic', 'skills-list-pagination', 'skills-get-implemented'],
+    ...['skills-get-unknown-uri-invalid-params', 'skills-get-no-cursor', 'capability-commits-to-methods'],
+    ...['entry-frontmatter-identical', 'resources-complete', 'resources-digest-format', 'resources-uri-within-skill'],
+  ],
+  manifest: ['skillmd-mimetype', 'skillmd-metadata-name', 'skillmd-metadata-description', 'final-segment-equals-name'],
+  // Folders are not listed: the capability for it is not declared.
+  directory: [],
+}
+
+describe('skills over MCP', () => {
+  afterEach(closeServers)
+
+  it('pass sep-2640-* of the conformance suite under Node 24 from npm', async () => {
+    const { dir } = await makeProject({ 'package.json': '{ "private": true }' })
+    await promisify(execFile)('npm', ['install', '--no-fund', '--no-audit', 'node@24'], { cwd: dir })
+    const node = `${dir}/node_modules/node/bin/node`
+    expect((await promisify(execFile)(node, ['--version'])).stdout).to.match(/^v24\./)
+    const { listen } = await makeMcp({}, SKILLS)
+    const url = `${await listen()}/mcp`
+    for (const [scenario, checks] of Object.entries(SKILL_CHECKS)) {
+      const { dir: output } = await makeProject()
+      const { passed, failed } = await runConformance(url, '2026-07-28', output, `sep-2640-skills-${scenario}`, node)
+      expect([...failed]).to.deep.equal([])
+      expect([...passed]).to.include.members(['wire-schema-valid', ...checks.map((check) => `sep-2640-${check}`)])
+    }
+  }).timeout(300_000)
 })
 
 async function killAndDecide(
