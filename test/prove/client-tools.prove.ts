@@ -195,6 +195,12 @@ describe('tools of clients', () => {
       expect(await codex.made()).to.equal('done\n')
     }).timeout(120_000)
 
+    it('runs tools that it sends as an item, before the messages', async function () {
+      const codex = hasPackages ? await makeCodex({ model: { use_responses_lite: true } }) : this.skip()
+      await codex.exec({ ...shell, name: 'functions__exec_command' })
+      expect(await codex.made()).to.equal('done\n')
+    }).timeout(120_000)
+
     for (const [provider, how] of [
       ['OpenAI', 'by a compaction item'],
       ['agent-host', 'by a summary of its own'],
