@@ -1,7 +1,7 @@
 // Takes pictures of the debug UI, with the agents of scripts/showcase and some forty runs. After `npm run build`; needs Chromium.
 // `node scripts/take-screenshots.js` writes those of docs/images; `node scripts/take-screenshots.js <folder> [screen ...]` every
 // screen, or the named ones: light and dark, wide and narrow.
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { buildServer } from '../dist/index.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const [folder, ...wanted] = process.argv.slice(2)
-const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } }
+const SIZES = { wide: { width: 1440, height: 900 }, narrow: { width: 390, height: 844 } }
 const QUESTIONS = {
   support: ['What is order A1 doing?', 'Is the rain jacket in stock?', 'Where is my parcel?', 'May I send it back?'],
   'support-small': ['What is order A1 doing?', 'Hello'],
@@ -21,6 +21,7 @@ const QUESTIONS = {
   report: ['Write about the sea'],
   eye: ['What is this?'],
   crawler: ['12 pages', '300 pages'],
+  front: ['Where is A1, and will it rain on it?'],
 }
 const ROUNDS = 2
 
@@ -38,7 +39,9 @@ const server = await buildServer({
 })
 const url = await server.listen()
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+  executablePath: [process.env.CHROMIUM_PATH, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(
+    (path) => path && existsSync(path),
+  ),
   args: process.getuid?.() === 0 ? ['--no-sandbox', '--disable-gpu'] : ['--disable-gpu'],
 })
 try {
@@ -62,6 +65,7 @@ async function fill() {
   }
   runs.waiting = await ask('careful-shop', 'Pay Ann 40 for the rain jacket')
   await ask('careful-shop', 'Pay Ann once more')
+  runs.signIn = await ask('secretary', 'Am I free on Thursday?')
   cpSync(join(project, 'broken.yml'), join(project, 'agents/planner.yml'))
   await server.agents.scan()
   runs.failed = await failedRun()
@@ -114,6 +118,14 @@ function screensOf(runs) {
     'play-compare': ['#/play/support?beside=support-small', converse],
     'play-approval': ['#/play/careful-shop', converse],
     runs: ['#/runs'],
+    'runs-children': [
+      '#/runs',
+      (page) =>
+        page
+          .getByRole('button', { name: /below it/ })
+          .first()
+          .click(),
+    ],
     'runs-filtered': ['#/runs?agent=support&status=completed&range=24h'],
     'runs-none': ['#/runs?agent=support&status=interrupted'],
     'run-graph': [`#/runs/${runs.support}?view=graph`],
@@ -134,8 +146,21 @@ function screensOf(runs) {
           .first()
           .click(),
     ],
+    'run-context': [
+      `#/runs/${runs.support}`,
+      async (page) => {
+        await page
+          .getByRole('treeitem', { name: /gpt-4.1/ })
+          .last()
+          .click()
+        await page.getByRole('tab', { name: 'Context' }).click()
+      },
+    ],
+    'run-children': [`#/runs/${runs.front}`],
+    'run-children-graph': [`#/runs/${runs.front}?view=graph`],
     'run-failed': [`#/runs/${runs.failed}`],
     'run-waiting': [`#/runs/${runs.waiting}`],
+    'run-sign-in': [`#/runs/${runs.signIn}`],
     'run-long': [`#/runs/${runs.crawler}`],
     'run-sequence': [`#/runs/${runs.support}?view=sequence`],
     'run-conversation': [`#/runs/${runs.support}?view=conversation`],
@@ -174,7 +199,7 @@ async function takeForDocs(runs) {
     await take(join(images, `approvals-${theme}.png`), size, theme, approvals)
     await take(join(images, `compare-runs-${theme}.png`), size, theme, compareRuns)
   }
-  await take(join(images, 'debug-ui-compare.png'), SIZES.wide, 'light', compare)
+  await take(join(images, 'debug-ui-compare.png'), size, 'light', compare)
 }
 
 async function take(path, viewport, theme, [hash, act]) {
