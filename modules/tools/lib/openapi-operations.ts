@@ -39,7 +39,8 @@ export interface Operation {
   readonly security: readonly SecurityRequirement[]
 }
 
-const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+/** All of OpenAPI but TRACE, which `fetch` refuses to send (Fetch Standard, "forbidden method"). */
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 const DEFAULT_STYLES = { path: 'simple', query: 'form', header: 'simple', cookie: 'form' } as const
 /** Set by the client, whatever a document says (OpenAPI 3.1, section 4.8.12.1). */
 const IGNORED_HEADERS = ['accept', 'content-type', 'authorization']

@@ -27,10 +27,11 @@ export function buildRequest(
 ): OperationRequest {
   const given = parameters.filter(({ argument }) => args[argument] !== undefined)
   const of = (place: Parameter['in']) => given.filter((parameter) => parameter.in === place)
-  const filled = of('path').reduce(
-    (text, parameter) => text.replaceAll(`{${parameter.name}}`, () => toPathPart(valueOf(parameter, args), parameter)),
-    path,
-  )
+  const filled = of('path').reduce((text, parameter) => {
+    const part = toPathPart(valueOf(parameter, args), parameter)
+    if (part === '') throw new Error(`Wrong arguments for the path ${path}: '${parameter.argument}' is empty.`)
+    return text.replaceAll(`{${parameter.name}}`, () => part)
+  }, path)
   // An address with such a segment, encoded or not, is another one.
   if (/(^|\/)\.{1,2}(\/|$)/.test(filled))
     throw new Error(`Wrong arguments for the path ${path}: a part of it would be '..'.`)
@@ -48,7 +49,8 @@ export function buildRequest(
 }
 
 function valueOf({ argument, mediaType }: Parameter, args: Readonly<Record<string, unknown>>): unknown {
-  return mediaType === undefined ? args[argument] : JSON.stringify(args[argument])
+  const value = args[argument]
+  return mediaType !== undefined && /[/+]json\b/i.test(mediaType) ? JSON.stringify(value) : value
 }
 
 function addBody(

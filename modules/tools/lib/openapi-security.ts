@@ -64,7 +64,9 @@ export class Security {
     return sent
   }
 
+  /** Without any secret only if there is no other way. */
   #chosenOf(security: Operation['security']): readonly string[] | undefined {
-    return security.find((names) => names.every((name) => this.#secrets[name] !== undefined))
+    const possible = security.filter((names) => names.every((name) => this.#secrets[name] !== undefined))
+    return possible.find(({ length }) => length > 0) ?? possible[0]
   }
 }

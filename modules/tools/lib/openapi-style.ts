@@ -8,7 +8,8 @@ export interface ParameterStyle {
 
 type Encode = (text: string) => string
 
-const RESERVED = /%(3A|2F|3F|23|5B|5D|40|21|24|26|27|28|29|2A|2B|2C|3B|3D)/g
+/** Reserved characters that a query may hold as they are, but for those that begin or end a pair, or stand for a space. */
+const RESERVED = /%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B|3D)/g
 
 /** Pieces of a query or a form: `a=1`, encoded. */
 export function toPairs(value: unknown, { name, style, explode, allowReserved = false }: ParameterStyle): string[] {
@@ -42,12 +43,14 @@ function deepPairs(name: string, value: unknown, encode: Encode): string[] {
 export function toPathPart(value: unknown, { name, style, explode }: ParameterStyle): string {
   const encode: Encode = encodeURIComponent
   if (style === 'matrix') {
-    if (Array.isArray(value) && explode) return value.map((item) => `;${name}=${encode(serialize(item))}`).join('')
-    if (isRecord(value) && explode)
-      return pairsOf(value, encode, '=')
-        .map((pair) => `;${pair}`)
+    const named = (key: string, text: string) => (text === '' ? `;${key}` : `;${key}=${text}`)
+    if (explode && Array.isArray(value)) return value.map((item) => named(name, encode(serialize(item)))).join('')
+    if (explode && isRecord(value)) {
+      return Object.entries(value)
+        .map(([key, item]) => named(encode(key), encode(serialize(item))))
         .join('')
-    return `;${name}=${joined(value, explode, ',', encode)}`
+    }
+    return named(name, joined(value, explode, ',', encode))
   }
   return style === 'label'
     ? `.${joined(value, explode, explode ? '.' : ',', encode)}`

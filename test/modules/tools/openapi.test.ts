@@ -184,6 +184,8 @@ describe('tools/openapi', () => {
     expect(requests[0]?.headers).to.include({ 'x-trace': 't1', cookie: 'session=s1', 'x-app': 'canary' })
     const failure = await call('delete_pets_id', { id: '..' }).catch((error: Error) => error.message)
     expect(failure).to.equal("Wrong arguments for the path /pets/{id}: a part of it would be '..'.")
+    const empty = await call('delete_pets_id', { id: '' }).catch((error: Error) => error.message)
+    expect(empty).to.equal("Wrong arguments for the path /pets/{id}: 'id' is empty.")
     expect(requests.length).to.equal(1)
   })
 
@@ -362,6 +364,10 @@ describe('tools/openapi', () => {
   it('refuses a document of 20 MB, and secrets of unknown schemes', async () => {
     const large = { 'api.yaml': `{"openapi":"3.1.0","x":"${'x'.repeat(20_000_000)}"}` }
     expect(await problemOf(large)).to.match(/^api\.yaml: the file has 200000\d\d bytes; a document may have 8388608\.$/)
+    const { url } = await record({ body: large['api.yaml'] })
+    expect(await problemOf({}, { document: url, base_url: url })).to.equal(
+      `${url}: the document cannot be fetched: the server answered more than 10 MiB.`,
+    )
     expect(await problemOf(FILES, { security: { nothing: 'x' } })).to.match(
       /^api\.yaml:\d+: there is no security scheme 'nothing'\. Schemes: key, login\.$/,
     )
