@@ -31,6 +31,8 @@ export class OAuthServer {
   readonly registered: string[][] = []
   /** Tokens of all kinds that clients were given, in their order. */
   readonly issued: string[] = []
+  /** Code verifiers (PKCE) that came with a code, in their order. */
+  readonly verifiers: string[] = []
   refreshes = 0
   /** Time until a request for tokens is answered. */
   tokenDelayMs = 0
@@ -164,9 +166,9 @@ export class OAuthServer {
     const grant = this.#grants.get(code)
     // A code is good once (RFC 6749, section 4.1.2).
     this.#grants.delete(code)
-    const challenge = createHash('sha256')
-      .update(given.get('code_verifier') ?? '')
-      .digest('base64url')
+    const verifier = given.get('code_verifier') ?? ''
+    this.verifiers.push(verifier)
+    const challenge = createHash('sha256').update(verifier).digest('base64url')
     const fits =
       grant?.challenge === challenge &&
       grant.client === given.get('client_id') &&

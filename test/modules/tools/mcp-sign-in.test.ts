@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { describeWith } from '../../support/describe-with.ts'
 import { eventually } from '../../support/eventually.ts'
+import { filesWith } from '../../support/files-with.ts'
 import { OAuthServer, signInAgent } from '../../support/oauth-server.ts'
 import type { Json } from '../../support/responses.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
@@ -190,7 +189,8 @@ describe('tools/mcp that wants a sign-in', function () {
     expect(textOf(await ask(person, 'count_issues'))).to.match(/said nothing for 0.5 s|could not be asked/)
     expect(issues.refreshes).to.equal(0)
     issues.tokenDelayMs = 0
-    expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues')
+    // The first call may have ended before the request for a token does.
+    await eventually(async () => expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues'))
   })
 
   it('never uses the token of a tenant for another, whatever user a client names', async () => {
@@ -230,7 +230,10 @@ describe('tools/mcp that wants a sign-in', function () {
     await close()
     expect(filesWith(project.dir, 'count_issues').some((path) => path.includes('debug'))).to.equal(true)
     expect(issues.issued).to.have.length(4)
-    for (const token of issues.issued) expect(filesWith(project.dir, token)).to.deep.equal([])
+    expect(issues.verifiers).to.have.length(1)
+    for (const secret of [...issues.issued, ...issues.verifiers]) {
+      expect(filesWith(project.dir, secret)).to.deep.equal([])
+    }
   })
 
   it('takes no answer from a page of another origin', async () => {
@@ -324,9 +327,3 @@ describeWith('Redis', hasRedis(), 'tools/mcp that wants a sign-in, on two server
     await Promise.all([issues.close(), store.remove()])
   })
 })
-
-function filesWith(dir: string, text: string): string[] {
-  const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  const paths = files.map(({ parentPath, name }) => join(parentPath, name))
-  return paths.filter((path) => readFileSync(path).includes(text))
-}
