@@ -35,6 +35,7 @@ import { principalOf } from './guards/principal.ts'
 import { limitWrongKeys } from './guards/wrong-keys.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
 import { loadTranslation } from './load-translation.ts'
+import { onStart } from './on-start.ts'
 import { serveApiDocs } from './openapi/serve-api-docs.ts'
 import { serveOpenapi } from './openapi/serve-openapi.ts'
 import { KEY_VARIABLES, resolveServerOptions, type ServerOptions } from './options.ts'
@@ -146,7 +147,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
     // Without a prefix unknown routes are the app's own.
     if (app.prefix !== '') answerUnknownRoutes(app, options)
     await assemble(app, options, project, { adapters, fileKeys, describeFailure })
-    app.addHook('onReady', () => project.watch())
+    onStart(app, 'The watch on the agents', () => project.watch())
   } catch (error) {
     await project.close()
     throw error
@@ -233,7 +234,7 @@ function resumeRuns(runs: RunService, log: FastifyBaseLogger): void {
 function openWorker(app: FastifyInstance, runs: RunService): ServedPart {
   const opening = runs.open()
   opening.catch(() => {})
-  app.addHook('onReady', async () => void (await opening))
+  onStart(app, 'The store', () => opening)
   return { name: 'worker', part: { gauges: queueGauges(runs), checkReady: () => runs.checkReady() } }
 }
 

@@ -3,6 +3,7 @@ import { Opening } from '../../../async.ts'
 import type { GaugeSpec } from '../../../telemetry/add-gauge.ts'
 import type { Adapter, StoreAdapterOptions } from '../../adapter.ts'
 import { principalOf } from '../../guards/principal.ts'
+import { onStart } from '../../on-start.ts'
 import { queueGauges } from '../../queue-gauges.ts'
 import type { Dialect } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
@@ -33,7 +34,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     // The thread of the store starts while routes are added.
     const opening = this.#parts.open()
     opening.catch(() => {})
-    app.addHook('onReady', async () => void (await opening))
+    onStart(app, 'The store', () => opening)
     serveCallbackPage(app)
     await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))
   }
