@@ -20,6 +20,11 @@ modules:
 exchange:
   - { module: main, protocol: ConversationHistory, provider: kept }`,
   'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
+  'agents/clerk.yml': `id: clerk
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [{ tool_calls: [{ name: shop, arguments: { message: buy } }] }, Done.] } }
+  - { id: team, module: tools/agents, config: { agents: [shop] } }
+  - { id: main, module: orchestrator/tool-loop }`,
   ...SHOP_MODULES,
   'modules/tell-all.ts': `import { ConversationHistory, defineModule, Memory, Response, Storage, TextMessageHandler } from 'agent-host'
 export default defineModule({ name: 'TellAll', provides: [TextMessageHandler],
@@ -416,9 +421,12 @@ async function useOnce(stored: Stored, round: number): Promise<void> {
   expectOwn(stored, (await create({ input: secret, stream: true })).body)
   const items = await visitor.ask('GET', `/${api}/responses/${stored.responses.at(-4)}/input_items`)
   stored.items.push(items.json.data[0].id)
-  const waiting = (await create({ model: 'shop', input: secret })).json
-  stored.waiting.push(waiting.id)
-  stored.approvals.push(waiting.output.find(({ type }: Json) => type === 'mcp_approval_request').id)
+  // The second waits for the call of an agent that it called.
+  for (const model of ['shop', 'clerk']) {
+    const waiting = (await create({ model, input: secret })).json
+    stored.waiting.push(waiting.id)
+    stored.approvals.push(waiting.output.find(({ type }: Json) => type === 'mcp_approval_request').id)
+  }
   for (const isNew of [false, true]) {
     const said = (await askMcp(visitor, 'tools/call', { name: 'teller', arguments: { message: secret } }, isNew)).json
     stored.mcpConversations.push(said.result.content.at(-1).text.replace('conversation_id: ', ''))

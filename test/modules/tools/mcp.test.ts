@@ -266,6 +266,10 @@ describe('tools/mcp', () => {
     }
     expect(await failure({})).to.equal("The server 'x' needs either a command or a url.")
     expect(await failure({ command: 'a', url: 'http://b' })).to.equal("The server 'x' needs either a command or a url.")
+    // Names are parts of the keys that sign-ins are kept under.
+    const takes = (name: string) =>
+      Value.Check(mcp.config, Value.Default(mcp.config, { servers: [{ name, url: 'http://b' }] }))
+    expect(['x', 'a/b', '../x', 'x\n', 'é', ''].filter(takes)).to.deep.equal(['x'])
   })
 
   describe('with a server that', () => {
