@@ -98,6 +98,10 @@ describe('the page of a run', function () {
     expect(await panel.getByText('Where is my pen?').count()).equal(0)
     await panel.getByRole('tab', { name: 'Context' }).click()
     await panel.getByText('1,000,000 of 1,047,576 tokens · 95 % full').waitFor()
+    // Each part has a colour of its own.
+    const colours = await page.evaluate<string[]>(BAR_COLOURS)
+    expect(colours.length).greaterThan(1)
+    expect(new Set(colours).size).to.equal(colours.length)
     expect(await panel.getByRole('rowheader').allInnerTexts()).deep.equal(['System', 'User', 'Tools offered'])
     // Of the client: the agent itself names none.
     await panel.getByRole('tab', { name: 'Parameters' }).click()
@@ -220,3 +224,6 @@ describe('the page of a run', function () {
     await answered
   })
 })
+
+const BAR_COLOURS =
+  "[...document.querySelectorAll('.context-bar > span')].map((part) => getComputedStyle(part).backgroundColor)"

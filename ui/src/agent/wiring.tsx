@@ -64,12 +64,14 @@ function LatestRun({ id, ...graph }: LatestRunProps) {
   const { run } = loaded
   return (
     <>
-      <p class="facts dotted graph-run">
-        <Status status={run.status} incomplete={run.incomplete} />
-        <span class="graph-question">{run.input || 'Called without a text'}</span>
-        <span class="muted">{formatTime(run.started_at)}</span>
-        <a href={href(['runs', id], { view: 'graph' })}>View the run</a>
-      </p>
+      <div class="graph-run">
+        <p class="facts dotted">
+          <Status status={run.status} incomplete={run.incomplete} />
+          <span class="graph-question">{run.input || 'Called without a text'}</span>
+          <span class="muted">{formatTime(run.started_at)}</span>
+          <a href={href(['runs', id], { view: 'graph' })}>View the run</a>
+        </p>
+      </div>
       <RunFlow loaded={loaded} {...graph} />
     </>
   )

@@ -5,8 +5,10 @@ import type { RunSummary } from '../types.ts'
 export function ReplayMark({ run: { replays, replays_from: from } }: { run: RunSummary }) {
   if (replays === null) return null
   return (
-    <a class="badge" href={href(['runs', replays])} title="What comes before this call is taken from the tape">
-      replay from call {from}
-    </a>
+    <span>
+      <a class="badge" href={href(['runs', replays])} title="What comes before this call is taken from the tape">
+        replay from call {from}
+      </a>
+    </span>
   )
 }

@@ -6,6 +6,7 @@ import type { FlowState } from './flow.ts'
 import { type ExchangeRow, type GraphGroup, type GraphLayout, layoutGraph, type ModuleSummary } from './graph-layout.ts'
 import { Node } from './node.tsx'
 import { NodeCard } from './node-card.tsx'
+import '../styles/graph.css'
 
 interface GraphViewProps {
   readonly modules: readonly ModuleSummary[]

@@ -20,7 +20,7 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
   const hasCost = rows.some(({ numbers }) => numbers.cost !== null)
   const hasTokens = rows.some(({ numbers }) => numbers.input_tokens + numbers.output_tokens > 0)
   const optional = [...(hasTokens ? ['Tokens in', 'Tokens out'] : []), ...(hasCost ? ['Cost'] : [])]
-  const columns = [what, 'Errors', 'p50', 'p95', ...optional]
+  const columns = [what, what === 'Runs' ? 'Failed' : 'Errors', 'p50', 'p95', ...optional]
   return (
     <section class="panel">
       <h2>{title}</h2>

@@ -16,7 +16,7 @@ interface Measure {
 }
 
 const MEASURES: readonly Measure[] = [
-  { name: 'Errors', read: ({ errors, count }) => errors / count, format: formatPercent },
+  { name: 'Failed', read: ({ errors, count }) => errors / count, format: formatPercent },
   { name: 'p50', read: ({ p50_ms }) => p50_ms, format: formatDuration },
   { name: 'p95', read: ({ p95_ms }) => p95_ms, format: formatDuration },
   { name: 'First token', read: ({ first_text_p50_ms }) => first_text_p50_ms, format: formatDuration },

@@ -7,11 +7,11 @@ import { Notice } from '../components/notice.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { type Column, isVaried } from '../responses/column.ts'
 import type { ServerInfo } from '../types.ts'
-import { changeOf, variablesOf, withChanges, withValue } from './changes.ts'
+import { variablesOf, withChanges } from './changes.ts'
 import { DefinitionEditor } from './definition-editor.tsx'
 import type { AgentChoice } from './play-query.ts'
 import { useVariant } from './use-variant.ts'
-import { listFields, VariableField } from './variable-field.tsx'
+import { VariableFields } from './variable-fields.tsx'
 
 const VIEWS = { values: 'Values', definition: 'YAML' } as const
 
@@ -29,8 +29,16 @@ interface ChangePanelProps {
 }
 
 /** Values of the agent behind a column, to change and try again. */
-export function ChangePanel(props: ChangePanelProps) {
-  const { agent, server, column, title, canCompare, onColumn, onCompare, onClose } = props
+export function ChangePanel({
+  agent,
+  server,
+  column,
+  title,
+  canCompare,
+  onColumn,
+  onCompare,
+  onClose,
+}: ChangePanelProps) {
   const [view, setView] = useState<keyof typeof VIEWS>('values')
   /** The whole text, while it is what was edited last. */
   const [text, setText] = useState<string>()
@@ -66,8 +74,10 @@ export function ChangePanel(props: ChangePanelProps) {
         <Tabs label="Ways to change" titles={VIEWS} selected={view} onSelect={setView} />
       )}
       {view === 'values' ? (
-        <Values
-          {...props}
+        <VariableFields
+          variables={variablesOf(agent)}
+          column={column}
+          version={agent.version}
           problems={checked.problems}
           onColumn={change}
           onSubmit={() => canCompare && isVaried(column) && onCompare()}
@@ -90,43 +100,5 @@ export function ChangePanel(props: ChangePanelProps) {
         )}
       </div>
     </aside>
-  )
-}
-
-interface ValuesProps extends ChangePanelProps {
-  readonly problems: ReturnType<typeof useVariant>['problems']
-  readonly onSubmit: () => void
-}
-
-function Values({ agent, column, problems, onColumn, onSubmit }: ValuesProps) {
-  const sorted = listFields(variablesOf(agent))
-  const others = problems.filter(
-    ({ module, path }) => !sorted.some((each) => each.module === module && each.path.join() === path?.join()),
-  )
-  if (sorted.length === 0) return <p class="muted">The modules of this agent have no values to change here.</p>
-  return (
-    <div class="variables">
-      {others.map(({ message }) => (
-        <Notice key={message} kind="bad" title={message} />
-      ))}
-      {sorted.map((variable, index) => {
-        const change = changeOf(column, variable)
-        const key = `${variable.module} ${variable.path.join('.')}`
-        return (
-          <VariableField
-            key={key}
-            variable={variable}
-            value={change ? change.value : (variable.value ?? undefined)}
-            isChanged={change !== undefined}
-            problem={problems.find(
-              ({ module, path }) => module === variable.module && path?.join() === variable.path.join(),
-            )}
-            hasFocus={index === 0}
-            onValue={(value) => onColumn(withValue(column, variable, value, agent.version))}
-            onSubmit={onSubmit}
-          />
-        )
-      })}
-    </div>
   )
 }

@@ -107,14 +107,3 @@ function Control({ id, variable, value, problem, hasFocus, onValue, onSubmit }: 
     />
   )
 }
-
-/** Values that have a field. What developers change most stands first. */
-export function listFields(variables: readonly AgentVariable[]): AgentVariable[] {
-  const rank = (name: unknown) => ['system_prompt', 'model', 'temperature'].indexOf(String(name)) + 1 || 4
-  return variables.filter(hasField).toSorted((one, other) => rank(one.path.at(-1)) - rank(other.path.at(-1)))
-}
-
-/** Tells whether a value has a field: lists and mappings are changed as text. */
-function hasField({ schema }: AgentVariable): boolean {
-  return schema.enum !== undefined || ['string', 'number', 'integer', 'boolean'].includes(String(schema.type))
-}

@@ -12,7 +12,7 @@ import { type CallPayload, useCallPayload } from './call-payload.ts'
 import { ExceptionView } from './exception-view.tsx'
 import { AnyCall } from './kinds/any-call.tsx'
 import { MemoryCall } from './kinds/memory-call.tsx'
-import { ModelCall } from './kinds/model-call.tsx'
+import { ModelCall, ModelCallActions } from './kinds/model-call.tsx'
 import { readExchange } from './kinds/model-exchange.ts'
 import { ToolCall } from './kinds/tool-call.tsx'
 import { RerunPanel } from './rerun-panel.tsx'
@@ -56,13 +56,16 @@ export function CallPanel({ run, call, mayRerun, onClose }: CallPanelProps) {
       </div>
       <Facts run={run} call={call} payload={payload ?? undefined} />
       {error && <Notice kind="bad" title={error} />}
-      {isOffered && payload && !isRerunning && (
-        <p class="actions">
-          <button type="button" class="button" onClick={() => setRerunning(true)}>
-            <Icon name="go" />
-            <span>Rerun from here</span>
-          </button>
-        </p>
+      {payload && (
+        <div class="actions">
+          {isOffered && !isRerunning && (
+            <button type="button" class="button" onClick={() => setRerunning(true)}>
+              <Icon name="go" />
+              <span>Rerun from here</span>
+            </button>
+          )}
+          {call.kind === 'model' && <ModelCallActions run={runOf(call, run)} call={call} payload={payload} />}
+        </div>
       )}
       {isOffered && payload && isRerunning && (
         <RerunPanel key={call.id} run={run} call={call} payload={payload} onClose={() => setRerunning(false)} />

@@ -7,9 +7,9 @@ import { Icon } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
 import { parseJson } from '../components/parse-json.ts'
 import { Tabs } from '../components/tabs.tsx'
-import { type AgentVariable, changeOf, variablesOf, withValue } from '../play/changes.ts'
+import { type AgentVariable, changeOf, variablesOf } from '../play/changes.ts'
 import { useAgentChoice } from '../play/play-query.ts'
-import { listFields, VariableField } from '../play/variable-field.tsx'
+import { VariableFields } from '../play/variable-fields.tsx'
 import type { Column } from '../responses/column.ts'
 import { RefusedVariant } from '../responses/variants-client.ts'
 import { go, href } from '../router.ts'
@@ -165,30 +165,11 @@ function Values({ run, column, refusal, onColumn, onSubmit }: ValuesProps) {
   const { data } = useQuery<VariantData>(VARIANT_QUERY, { id: run.run_id })
   if (!agent || !data) return null
   const changed = { model: run.agent_id, changes: data.run?.events.events[0]?.variant ?? [] }
-  const fields = listFields(variablesOf(agent)).map((variable): AgentVariable => {
+  const variables = variablesOf(agent).map((variable): AgentVariable => {
     const change = changeOf(changed, variable)
     return change ? { ...variable, value: change.value ?? null } : variable
   })
   const problems = refusal instanceof RefusedVariant ? refusal.problems : []
-  if (fields.length === 0) return <p class="muted">The modules of this agent have no values to change here.</p>
-  return (
-    <div class="variables">
-      {fields.map((variable, index) => {
-        const change = changeOf(column, variable)
-        const { module, path } = variable
-        return (
-          <VariableField
-            key={`${module} ${path.join('.')}`}
-            variable={variable}
-            value={change ? change.value : (variable.value ?? undefined)}
-            isChanged={change !== undefined}
-            problem={problems.find((each) => each.module === module && each.path?.join() === path.join())}
-            hasFocus={index === 0}
-            onValue={(value) => onColumn(withValue(column, variable, value, agent.version))}
-            onSubmit={onSubmit}
-          />
-        )
-      })}
-    </div>
-  )
+  const { version } = agent
+  return <VariableFields {...{ variables, column, version, problems, onColumn, onSubmit }} />
 }

@@ -135,7 +135,7 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
         </span>
       ))}
       {tools > 0 && <span>{plural(tools, 'tool call')}</span>}
-      {run.first_text_ms !== null && <span>first text {formatDuration(run.first_text_ms)}</span>}
+      {run.first_text_ms !== null && <span>first token {formatDuration(run.first_text_ms)}</span>}
       <time dateTime={new Date(run.started_at * 1000).toISOString()}>{formatTime(run.started_at)}</time>
       {hasServer && <a href={href(['runs'], { server: run.server })}>{run.server}</a>}
       {run.agent_version && (

@@ -97,8 +97,10 @@ export function RunRow({
           {failures > 0 && <span class="warn-text">{plural(failures, 'call')} failed</span>}
         </span>
         <span class="run-agent">
-          {run.agent_id}
-          {run.entry_point !== '__entry__' && <span class="muted">/{run.entry_point}</span>}
+          <span class="run-name">
+            {run.agent_id}
+            {run.entry_point !== '__entry__' && <span class="muted">/{run.entry_point}</span>}
+          </span>
           {run.variant && (
             <span class="badge" title={run.variant}>
               variant
@@ -166,7 +168,7 @@ function Said({ run: { input, output, error, status, continues }, waitsFor }: Sa
     <span class="run-text">
       <span class="run-input">
         {continues !== null && <span class="muted">↳ continues: </span>}
-        {input || <span class="muted">–</span>}
+        {input || <span class="muted">Called without a text</span>}
       </span>
       <span class={`run-output ${isFailed ? 'bad-text' : 'muted'}`}>
         {code && <span class={`badge ${code.startsWith('4') ? 'bad' : 'warn'}`}>{code}</span>}

@@ -23,23 +23,33 @@ interface ModelCallProps {
 }
 
 /** A model call: its conversation, answer, parameters, and how it fills the model's context. */
-export function ModelCall({ run, call, payload }: ModelCallProps) {
+export function ModelCall({ call, payload }: ModelCallProps) {
   const [view, setView] = useState<keyof typeof VIEWS>('prompt')
   const exchange = readExchange(payload.args[0], payload.result)
   if (!exchange) return <AnyCall payload={payload} />
-  const { usage } = call
   return (
     <>
-      <p class="actions">
-        <CopyButton text={() => vendorCurl(exchange, payload.reference, usage?.model ?? null)} label="Copy as curl" />
-        <PlaygroundLink run={run} exchange={exchange} />
-      </p>
       <Tabs label="Views of the model call" titles={VIEWS} selected={view} onSelect={setView} />
       {view === 'prompt' && <Prompt exchange={exchange} />}
       {view === 'answer' && <Answer exchange={exchange} />}
       {view === 'parameters' && <Parameters parameters={exchange.parameters} />}
-      {view === 'context' && <ContextView exchange={exchange} usage={usage} />}
+      {view === 'context' && <ContextView exchange={exchange} usage={call.usage} />}
       {view === 'raw' && <AnyCall payload={payload} />}
+    </>
+  )
+}
+
+/** Buttons that take a model call elsewhere: a command for its vendor, and the playground. */
+export function ModelCallActions({ run, call, payload }: ModelCallProps) {
+  const exchange = readExchange(payload.args[0], payload.result)
+  if (!exchange) return null
+  return (
+    <>
+      <CopyButton
+        text={() => vendorCurl(exchange, payload.reference, call.usage?.model ?? null)}
+        label="Copy as curl"
+      />
+      <PlaygroundLink run={run} exchange={exchange} />
     </>
   )
 }
