@@ -92,6 +92,39 @@ describe('child runs that wait', () => {
   }
 })
 
+const PARENTS = {
+  'agents/desk.yml': `id: desk
+modules:
+  - id: llm
+    module: llm/mock
+    config:
+      replies:
+        - tool_calls: [{ name: billing, arguments: { message: a } }, { name: billing, arguments: { message: b } }, { name: billing, arguments: { message: c } }]
+        - all done
+  - { id: team, module: tools/agents, config: { agents: [billing] } }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'agents/billing.yml': `id: billing
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [{ text: five, delay_ms: 500 }] } }
+  - { id: loop, module: orchestrator/tool-loop }`,
+}
+
+describe('child runs of a server that is full', () => {
+  afterEach(killRunning)
+
+  it('end, three of each of two parents; a third parent is refused', async () => {
+    const { dir } = await makeProject(PARENTS)
+    const server = await startResponses(dir, ['--max-concurrent-runs', '2'])
+    const replies = await Promise.all(['one', 'two', 'three'].map((input) => server.ask('', { model: 'desk', input })))
+    expect(replies.map(({ status }) => status).sort()).to.deep.equal([200, 200, 503])
+    for (const { json } of replies.filter(({ status }) => status === 200)) {
+      expect(json.status).to.equal('completed')
+      expect(JSON.stringify(json.output)).to.contain('all done')
+    }
+    await server.stop('SIGTERM')
+  }).timeout(60_000)
+})
+
 /** What each scenario checks, and the server has to pass. */
 const SKILL_CHECKS = {
   enumeration: [

@@ -21,10 +21,12 @@ exchange:
   - { module: main, protocol: ConversationHistory, provider: kept }`,
   'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
   'agents/clerk.yml': `id: clerk
-modules:
-  - { id: llm, module: llm/mock, config: { replies: [{ tool_calls: [{ name: shop, arguments: { message: buy } }] }, Done.] } }
-  - { id: team, module: tools/agents, config: { agents: [shop] } }
-  - { id: main, module: orchestrator/tool-loop }`,
+modules: [{ id: team, module: tools/agents, config: { agents: [shop] } }, { id: main, module: ask-shop }]`,
+  'modules/ask-shop.ts': `import { defineModule, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'AskShop', provides: [TextMessageHandler], uses: { tools: ToolProvider },
+  create: ({ tools }) => ({ async handleText(message, run) {
+    await tools.executeTool('shop', { message }, run.with({ toolCallId: 'call_shop' }))
+  } }) })`,
   ...SHOP_MODULES,
   'modules/tell-all.ts': `import { ConversationHistory, defineModule, Memory, Response, Storage, TextMessageHandler } from 'agent-host'
 export default defineModule({ name: 'TellAll', provides: [TextMessageHandler],
