@@ -171,6 +171,9 @@ function screensOf(runs) {
     'compare-runs': [`#/compare?left=${runs.support}&right=${runs.rerun}`],
     approvals: ['#/approvals'],
     'approvals-edit': ['#/approvals', click('button', /^Edit/)],
+    evals: ['#/evals'],
+    'evals-case': ['#/evals?case=jacket'],
+    'play-case': ['#/play/support', badAnswer],
     metrics: ['#/metrics'],
     'metrics-days': ['#/metrics?range=7d'],
     'not-found': ['#/nowhere'],
@@ -190,13 +193,20 @@ async function takeAll(runs) {
 }
 
 async function takeForDocs(runs) {
-  const { agent, approvals, 'play-compare': compare, 'compare-runs': compareRuns } = screensOf(runs)
+  const {
+    agent,
+    approvals,
+    'evals-case': evals,
+    'play-compare': compare,
+    'compare-runs': compareRuns,
+  } = screensOf(runs)
   const size = { width: 1280, height: 720 }
   const images = join(root, 'docs/images')
   for (const theme of ['light', 'dark']) {
     await take(join(images, `run-${theme}.png`), size, theme, [`#/runs/${runs.support}?view=sequence`])
     await take(join(images, `agent-${theme}.png`), size, theme, agent)
     await take(join(images, `approvals-${theme}.png`), size, theme, approvals)
+    await take(join(images, `evals-${theme}.png`), size, theme, evals)
     await take(join(images, `compare-runs-${theme}.png`), size, theme, compareRuns)
   }
   await take(join(images, 'debug-ui-compare.png'), size, 'light', compare)
@@ -252,6 +262,11 @@ async function change(page) {
   await page.getByRole('button', { name: 'Change', exact: true }).click()
   await page.getByLabel('system prompt').fill('You are a terse assistant. Answer in one sentence.')
   await page.getByText('edited').waitFor()
+}
+
+async function badAnswer(page) {
+  await converse(page)
+  await page.getByRole('button', { name: 'Bad answer: save as a case' }).click()
 }
 
 async function attach(page) {

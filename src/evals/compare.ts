@@ -36,7 +36,7 @@ const RESAMPLES = 2000
 /** Two-sided, 95 %. */
 const TAIL = 0.025
 /** Scores that are nearer to each other are the same. */
-const SAME = 1e-6
+export const SAME_SCORE = 1e-6
 
 /** Compares every column of a result with the one of an earlier result that it belongs to. One without such a column is left out. */
 export function compareResults(before: EvalResult, after: EvalResult): ColumnComparison[] {
@@ -46,8 +46,8 @@ export function compareResults(before: EvalResult, after: EvalResult): ColumnCom
   })
 }
 
-/** The column of the same agent and changes, otherwise the agent as it was, otherwise the only one. */
-function findColumn(before: EvalResult, { columns }: EvalResult, index: number): number | undefined {
+/** Returns the index of the column of the same agent and changes, otherwise of the agent as it was, otherwise of the only column. */
+export function findColumn(before: EvalResult, { columns }: EvalResult, index: number): number | undefined {
   const column = columns[index]
   if (!column) return undefined
   const candidates = [
@@ -74,15 +74,15 @@ function compareColumns(before: EvalResult, earlier: number, after: EvalResult, 
   return {
     before: before.columns[earlier]?.name ?? '',
     after: after.columns[index]?.name ?? '',
-    wins: compared.filter((each) => each.after - each.before > SAME),
-    losses: compared.filter((each) => each.before - each.after > SAME),
-    ties: differences.filter((difference) => Math.abs(difference) <= SAME).length,
+    wins: compared.filter((each) => each.after - each.before > SAME_SCORE),
+    losses: compared.filter((each) => each.before - each.after > SAME_SCORE),
+    ties: differences.filter((difference) => Math.abs(difference) <= SAME_SCORE).length,
     regressions: both.filter(({ isRegression }) => isRegression).map((each) => each.case),
     scoreBefore: mean(compared.map((each) => each.before)),
     scoreAfter: mean(compared.map((each) => each.after)),
     difference: mean(differences),
     interval,
-    mayBeNoise: interval === null || (interval[0] <= SAME && interval[1] >= -SAME),
+    mayBeNoise: interval === null || (interval[0] <= SAME_SCORE && interval[1] >= -SAME_SCORE),
     added: [...now.keys()].filter((id) => !old.has(id)),
     removed: [...old.keys()].filter((id) => !now.has(id)),
     changed: after.cases

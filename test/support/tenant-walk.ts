@@ -27,6 +27,7 @@ export default defineModule({ name: 'AskShop', provides: [TextMessageHandler], u
   create: ({ tools }) => ({ async handleText(message, run) {
     await tools.executeTool('shop', { message }, run.with({ toolCallId: 'call_shop' }))
   } }) })`,
+  'evals/words.jsonl': '{"id": "of-the-project", "input": "hi"}',
   ...SHOP_MODULES,
   'modules/tell-all.ts': `import { ConversationHistory, defineModule, Memory, Response, Storage, TextMessageHandler } from 'agent-host'
 export default defineModule({ name: 'TellAll', provides: [TextMessageHandler],
@@ -272,7 +273,9 @@ const LINES: Readonly<Record<string, Line>> = {
       debug_log(agent_id: "teller", limit: 10000) { has_more events { run_id arguments result } }
       metrics(since: 0) { total { count } agents { numbers { count } } }
       server { tracing { is_on written dropped problem missing_bytes } }
+      evals { case_files }
     }`)
+    expect(data.evals.case_files).to.deep.equal(visitor.tenant === '' ? ['evals/words.jsonl'] : [])
     expect(data.runs.total).to.equal(before.length)
     expect(data.metrics.total.count).to.equal(before.length)
     expect(new Set(before.map(({ tenant }) => tenant))).to.deep.equal(new Set([visitor.tenant]))

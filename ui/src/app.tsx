@@ -11,7 +11,6 @@ import { useShortcuts } from './keyboard.ts'
 import { LiveProvider, useLive } from './live.ts'
 import { readKey, saveKey } from './responses/responses-client.ts'
 import { href, type Route, useRoute } from './router.ts'
-import { RunsScreen } from './runs/runs-screen.tsx'
 import type { ScreenProps } from './screen.ts'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -31,13 +30,14 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   agents: { title: 'Agents', component: AgentsScreen },
   agent: { title: 'Agent', load: async () => (await import('./agent/agent-screen.tsx')).AgentScreen },
   play: { title: 'Playground', load: async () => (await import('./play/play-screen.tsx')).PlayScreen },
-  runs: { title: 'Runs', component: RunsScreen },
+  runs: { title: 'Runs', load: async () => (await import('./runs/runs-screen.tsx')).RunsScreen },
   run: { title: 'Run', load: async () => (await import('./run/run-screen.tsx')).RunScreen },
   compare: { title: 'Compare', load: async () => (await import('./compare/compare-screen.tsx')).CompareScreen },
   approvals: {
     title: 'Approvals',
     load: async () => (await import('./approvals/approvals-screen.tsx')).ApprovalsScreen,
   },
+  evals: { title: 'Evals', load: async () => (await import('./evals/evals-screen.tsx')).EvalsScreen },
   metrics: { title: 'Metrics', load: async () => (await import('./metrics/metrics-screen.tsx')).MetricsScreen },
 }
 

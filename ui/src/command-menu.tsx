@@ -19,6 +19,7 @@ const SCREENS: readonly Command[] = [
   { title: 'Failed runs', kind: 'screen', target: href(['runs'], { status: 'failed' }) },
   { title: 'Approvals', kind: 'screen', target: href(['approvals']) },
   { title: 'Metrics', kind: 'screen', target: href(['metrics']) },
+  { title: 'Evals', kind: 'screen', target: href(['evals']) },
 ]
 const ACTIONS: readonly Command[] = THEMES.map((theme) => ({
   title: `Theme: ${theme === 'auto' ? 'system' : theme}`,

@@ -9,7 +9,6 @@ import './styles/screens.css'
 import './styles/play.css'
 import './styles/run.css'
 import './styles/runs.css'
-import './styles/compare.css'
 import './styles/approvals.css'
 import './styles/token.css'
 

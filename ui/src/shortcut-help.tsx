@@ -4,7 +4,7 @@ import { go, href } from './router.ts'
 
 const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [['Ctrl K'], 'Go to an agent, a run, a thread or a screen'],
-  [['g a', 'g r', 'g p', 'g m'], 'Agents, runs, playground, metrics'],
+  [['g a', 'g r', 'g p', 'g m', 'g e'], 'Agents, runs, playground, metrics, evals'],
   [['/'], 'Search or filter'],
   [['↑', '↓', 'j', 'k'], 'Move in a list, a tree or a diagram'],
   [['←', '→'], 'Close and open a row of the tree'],
@@ -27,6 +27,7 @@ export function ShortcutHelp() {
     'g r': () => go(href(['runs'])),
     'g p': () => go(href(['play'])),
     'g m': () => go(href(['metrics'])),
+    'g e': () => go(href(['evals'])),
   })
   useEffect(() => {
     if (isOpen) dialog.current?.showModal()

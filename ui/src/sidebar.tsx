@@ -10,6 +10,7 @@ const NAVIGATION: readonly { name: string; title: string; icon: IconName }[] = [
   { name: 'play', title: 'Playground', icon: 'play' },
   { name: 'runs', title: 'Runs', icon: 'runs' },
   { name: 'metrics', title: 'Metrics', icon: 'metrics' },
+  { name: 'evals', title: 'Evals', icon: 'evals' },
 ]
 
 interface SidebarProps {

@@ -1,14 +1,13 @@
-import { useEffect, useRef } from 'preact/hooks'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { useShortcuts } from '../keyboard.ts'
-import { markDifferences } from '../play/mark-differences.ts'
 import { href } from '../router.ts'
 import { useCallPayload } from '../run/call-payload.ts'
 import { nameCall } from '../run/trace-rows.ts'
 import type { RunSummary } from '../types.ts'
 import { type CallTexts, textsOf } from './call-texts.ts'
 import type { ComparedCalls } from './compare-runs.ts'
+import { MarkedTexts } from './marked-texts.tsx'
 
 interface ComparePanelProps {
   readonly runs: readonly [RunSummary, RunSummary]
@@ -78,39 +77,7 @@ function Texts({ title, texts, part, isSame }: TextsProps) {
   return (
     <>
       <h3>{title}</h3>
-      <Marked one={one} other={other} />
+      <MarkedTexts labels={['First', 'Second']} one={one} other={other} />
     </>
-  )
-}
-
-/** Two texts, one below the other, with the words that differ. */
-function Marked({ one, other }: { one: string | undefined; other: string | undefined }) {
-  const first = useRef<HTMLPreElement>(null)
-  const second = useRef<HTMLPreElement>(null)
-  useEffect(() => {
-    if (first.current && second.current) return markDifferences([first.current, second.current])
-  }, [one, other])
-  return (
-    <>
-      {one !== undefined && <Labelled label="First" text={one} place={first} />}
-      {other !== undefined && <Labelled label="Second" text={other} place={second} />}
-    </>
-  )
-}
-
-interface LabelledProps {
-  readonly label: string
-  readonly text: string
-  readonly place: { current: HTMLPreElement | null }
-}
-
-function Labelled({ label, text, place }: LabelledProps) {
-  return (
-    <figure class="compare-side">
-      <figcaption class="muted">{label}</figcaption>
-      <pre class="compare-text" ref={place} tabIndex={0}>
-        {text || '–'}
-      </pre>
-    </figure>
   )
 }

@@ -4,6 +4,8 @@ const PATHS = {
   play: 'M5 5h14a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-6l-5 4v-4H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2Z',
   runs: 'M4 6h16M4 12h16M4 18h10',
   metrics: 'M4 20V10m5 10V4m6 16v-8m5 8V7',
+  evals: 'M9 4h6v3H9zM9 5H6v15h12V5h-3M9 13l2 2 4-4',
+  'thumb-down': 'M8 5h9l3 7v2h-6l1 5-2 1-5-7Zm0 0H4v8h4',
   approvals: 'M4 13h4l2 3h4l2-3h4M4 13l3-8h10l3 8v6H4Z',
   sun: 'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8Zm0-5v2m0 14v2m9-9h-2M5 12H3m15.4-6.4L17 7M7 17l-1.4 1.4m12.8 0L17 17M7 7 5.6 5.6',
   moon: 'M20 14.5A8 8 0 0 1 9.5 4 8 8 0 1 0 20 14.5Z',

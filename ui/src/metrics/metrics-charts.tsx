@@ -1,7 +1,7 @@
+import { Chart, type Series } from '../components/chart.tsx'
 import { formatCost, formatCount, formatDuration } from '../format.ts'
 import { go, href } from '../router.ts'
 import type { Numbers } from '../types.ts'
-import { Chart, type Series } from './chart.tsx'
 import type { Metrics, MetricsSelection } from './metrics-query.ts'
 
 type Line = readonly [name: string, read: (numbers: Numbers) => number | null, color: Series['color']]

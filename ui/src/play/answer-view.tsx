@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { CaseButton } from '../cases/case-button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Markdown } from '../components/markdown.tsx'
@@ -47,6 +48,7 @@ export function AnswerView({ responseId, isLatest, onChange, onContinue, onRetry
         <Facts facts={facts} />
         <a href={href(['runs', runIdOf(responseId)])}>View the run</a>
         {text !== '' && <CopyButton isQuiet text={text} label="Copy the answer" />}
+        {status !== 'running' && <CaseButton runId={runIdOf(responseId)} />}
         {isLatest && status !== 'running' && <IconButton icon="loop" label="Retry" onClick={onRetry} />}
       </p>
     </>

@@ -1,6 +1,6 @@
 import { ask } from '../api.ts'
 import { saveFile } from '../save-file.ts'
-import { authorization } from '../token.ts'
+import { saveTape } from '../save-tape.ts'
 import type { RunSummary } from '../types.ts'
 
 const QUERY = `query($id: String!, $after: String) { run(run_id: $id) { events(first: 1000, after: $after) { cursor has_more events {
@@ -18,16 +18,6 @@ interface Page {
 export async function exportRun(run: RunSummary, hasTape: boolean): Promise<void> {
   if (hasTape) await saveTape(run.run_id, `${run.agent_id}-${run.run_id}.jsonl.gz`)
   else await exportTrace(run)
-}
-
-/** @throws Error with the server's reason */
-export async function saveTape(runId: string, fileName: string): Promise<void> {
-  const response = await fetch(`api/ui/runs/${encodeURIComponent(runId)}/tape`, { headers: authorization() })
-  if (!response.ok) {
-    const { detail } = (await response.json().catch(() => ({}))) as { detail?: string }
-    throw new Error(detail ?? `The server answered ${response.status}.`)
-  }
-  saveFile(fileName, await response.arrayBuffer(), 'application/gzip')
 }
 
 /** Saves a run as JSON lines, as they stand in the trace file. */

@@ -146,6 +146,11 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
       {run.user && <span>user {run.user}</span>}
       {run.variant && <span title={run.variant}>variant: {run.variant}</span>}
       <ReplayMark run={run} />
+      {run.eval_case !== null && (
+        <a class="badge" href={href(['evals'], { case: run.eval_case })}>
+          case {run.eval_case}
+        </a>
+      )}
       <span class="run-id">
         run {shortId(run.run_id)}
         <CopyButton isQuiet text={run.run_id} label="Copy run id" />

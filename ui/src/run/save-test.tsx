@@ -1,12 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
-import { CopyButton } from '../components/copy-button.tsx'
+import { SaveCase } from '../cases/save-case.tsx'
+import { Command } from '../components/command.tsx'
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { saveFile } from '../save-file.ts'
+import { saveTape } from '../save-tape.ts'
 import type { RunSummary } from '../types.ts'
-import { saveTape } from './run-export.ts'
 
 const QUERY = `query($id: String!, $name: String) { run(run_id: $id) {
   saved_test(name: $name) { name test_file tape_file test advice }
@@ -85,6 +86,8 @@ function SaveDialog({ runId, onClose }: { runId: string; onClose: () => void }) 
             </button>
           </p>
           {saved.advice !== null && <p>{saved.advice}</p>}
+          <h3>Or as a case of an eval</h3>
+          <SaveCase runId={runId} />
           <p class="muted">
             The tape holds the whole run: questions, answers, arguments, results and attachments, uncut. Secrets are
             written as <code>{'${NAME}'}</code>. Look at it before you share it.
@@ -92,15 +95,6 @@ function SaveDialog({ runId, onClose }: { runId: string; onClose: () => void }) 
         </>
       )}
     </dialog>
-  )
-}
-
-function Command({ text }: { text: string }) {
-  return (
-    <div class="command">
-      <code tabIndex={0}>{text}</code>
-      <CopyButton isQuiet text={text} label="Copy the command" />
-    </div>
   )
 }
 

@@ -14,6 +14,7 @@ export const FILTERS: Readonly<Record<string, string>> = {
   text: 'text',
   since: 'since',
   until: 'until',
+  evals: 'evals',
 }
 
 /** Ranges of time that are chosen by name, in seconds until now. */
@@ -25,18 +26,23 @@ export const RANGES: Readonly<Record<string, { title: string; seconds: number }>
   '30d': { title: 'Last 30 days', seconds: 2_592_000 },
 }
 
-export type RunFilter = Readonly<Record<string, string | number>>
+export type RunFilter = Readonly<Record<string, string | number | boolean>>
 type Query = Readonly<Record<string, string>>
 
 export function readFilter(query: Query): RunFilter {
   const given = Object.entries(FILTERS).flatMap(([name, field]) => {
     const value = query[name]
     if (!value) return []
-    return [[field, name === 'since' || name === 'until' ? Number(value) : value] as const]
+    return [[field, toFilter(name, value)] as const]
   })
   const range = RANGES[query.range ?? '']
   const filter: RunFilter = Object.fromEntries(given)
   return range && !query.since ? { since: Math.floor(Date.now() / 1000) - range.seconds, ...filter } : filter
+}
+
+function toFilter(name: string, value: string): string | number | boolean {
+  if (name === 'evals') return true
+  return name === 'since' || name === 'until' ? Number(value) : value
 }
 
 /** Returns true if a run may belong to the list: conditions that only the server can check count as met. */
@@ -46,6 +52,7 @@ export function mayMatch(run: RunSummary, filter: RunFilter): boolean {
     (filter.entry_point === undefined || run.entry_point === filter.entry_point) &&
     (filter.server === undefined || run.server === filter.server) &&
     (filter.agent_version === undefined || run.agent_version === filter.agent_version) &&
+    (filter.evals === undefined || run.eval_case !== null) &&
     (filter.status === undefined || run.status === filter.status) &&
     (filter.event_type !== 'exception' || run.errors > 0) &&
     (filter.until === undefined || run.started_at < Number(filter.until)) &&

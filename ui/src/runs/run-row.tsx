@@ -111,6 +111,7 @@ export function RunRow({
               replay
             </span>
           )}
+          {run.eval_case !== null && <span class="badge">case {run.eval_case}</span>}
           {hasServer && <span class="run-server muted">{run.server}</span>}
         </span>
         <Used run={run} />

@@ -3,6 +3,7 @@ import type { Traces } from '../../../trace/traces.ts'
 import { VERSION } from '../../../version.ts'
 import type { ServerOptions } from '../../options.ts'
 import { type AgentSources, AgentView, viewProblems } from './agent-view.ts'
+import { makeEvalQueries } from './eval-queries.ts'
 import { type MetricsArguments, queryMetrics } from './metrics-query.ts'
 import { makeRunQueries } from './run-queries.ts'
 import { takesDefinitions } from './variant-routes.ts'
@@ -30,6 +31,7 @@ export function makeQueries(sources: QuerySources) {
     },
 
     ...makeRunQueries(sources),
+    ...makeEvalQueries(sources),
 
     metrics: (wanted: MetricsArguments, viewer: Viewer) => queryMetrics(wanted, sources, viewer),
 

@@ -7,7 +7,7 @@ export interface Series {
   readonly name: string
   readonly values: readonly (number | null)[]
   /** Of the page's colours. */
-  readonly color: 'accent' | 'bad' | 'warn'
+  readonly color: 'accent' | 'bad' | 'warn' | 'good'
 }
 
 interface ChartProps {

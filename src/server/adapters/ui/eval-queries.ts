@@ -1,0 +1,230 @@
+import { readdir, stat } from 'node:fs/promises'
+import { basename, join, sep } from 'node:path'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { GraphQLError } from 'graphql'
+import { messageOf } from '../../../errors.ts'
+import { compareResults, describeConfidence, findColumn, SAME_SCORE } from '../../../evals/compare.ts'
+import { type CaseOutcome, outcomesOf, summarize } from '../../../evals/outcomes.ts'
+import { CASES_ENDING, EVAL_FOLDER } from '../../../evals/read-cases.ts'
+import { listResults, RESULT_FOLDER, readResult } from '../../../evals/result-file.ts'
+import type { Traces } from '../../../trace/traces.ts'
+import type { EvalResult, EvalResultCase, EvalRun } from '../../../wire/eval-result.ts'
+import { between } from './run-view.ts'
+import { sees, type Viewer } from './viewer.ts'
+
+export interface EvalSources {
+  /** Undefined where nothing is traced. */
+  readonly traces: Traces | undefined
+  /** Absolute path of the project. */
+  readonly projectDir: string
+}
+
+/** Change of a case since the result before, those that matter most first. */
+const CHANGES = ['broken', 'worse', 'mended', 'better', 'new', 'same'] as const
+type Change = (typeof CHANGES)[number]
+
+const MAX_RESULTS = 500
+
+/** Runs of the project itself have no tenant, nor have its results. */
+const TENANT = ''
+
+/** The fields of `Query` about results of evals, which are files of the project. */
+export function makeEvalQueries({ traces, projectDir }: EvalSources) {
+  const readSummary = keepSummaries(projectDir)
+  return {
+    evals: async ({ first }: { first: number }, viewer: Viewer) => {
+      const count = between('first', first, MAX_RESULTS)
+      const isHidden = !viewer.seesContent || !sees(viewer, TENANT)
+      return {
+        results: () => (isHidden ? [] : collect(listResults(projectDir).slice(0, count), readSummary)),
+        case_files: () => (isHidden ? [] : listCaseFiles(projectDir)),
+      }
+    },
+
+    async eval_result({ file }: { file?: string | null }, viewer: Viewer) {
+      if (!viewer.seesContent || !sees(viewer, TENANT)) return null
+      const files = listResults(projectDir)
+      const found = file == null ? await findReadable(files, () => true) : files.find((each) => basename(each) === file)
+      if (found === undefined) return null
+      const { problem } = await readSummary(found)
+      if (problem !== null) throw new GraphQLError(problem)
+      const result = readResult(found)
+      const older = files.slice(files.indexOf(found) + 1)
+      const earlier = await findReadable(older, ({ name }) => name === result.name)
+      return viewResult(result, { file: found, earlier, traces })
+    },
+  }
+
+  /** The first file that can be read, and that is wanted. */
+  async function findReadable(files: readonly string[], isWanted: (summary: Summary) => boolean) {
+    for (const file of files) {
+      const summary = await readSummary(file)
+      if (summary.problem === null && isWanted(summary)) return file
+    }
+    return undefined
+  }
+}
+
+/** A result as lists show it; all but the file is null where it cannot be read. */
+export interface Summary {
+  readonly file: string
+  readonly problem: string | null
+  readonly name: string | null
+  readonly status: string | null
+  readonly created_at: number | null
+  readonly columns: readonly { readonly name: string; readonly score: number | null }[]
+}
+
+/** Reads each file again only where it has changed. */
+function keepSummaries(projectDir: string): (path: string) => Promise<Summary> {
+  const known = new Map<string, { readonly state: string; readonly summary: Summary }>()
+  return async (path) => {
+    const { mtimeMs, size } = await stat(path).catch(() => ({ mtimeMs: 0, size: -1 }))
+    const state = `${mtimeMs} ${size}`
+    const kept = known.get(path)
+    if (kept?.state === state) return kept.summary
+    // Hundreds of results are read at once when the page is opened.
+    await yieldToOthers()
+    const summary = summarizeFile(path, projectDir)
+    known.set(path, { state, summary })
+    return summary
+  }
+}
+
+function summarizeFile(path: string, projectDir: string): Summary {
+  const file = basename(path)
+  try {
+    const result = readResult(path)
+    const { name, status, created_at } = result
+    const columns = result.columns.map((column, index) => {
+      return { name: column.name, score: summarize(outcomesOf(result, index)).score }
+    })
+    return { file, problem: null, name, status, created_at, columns }
+  } catch (error) {
+    const problem = messageOf(error).replaceAll(projectDir + sep, '')
+    return { file, problem, name: null, status: null, created_at: null, columns: [] }
+  }
+}
+
+async function collect<T, U>(values: readonly T[], convert: (value: T) => Promise<U>): Promise<U[]> {
+  const converted: U[] = []
+  for (const value of values) converted.push(await convert(value))
+  return converted
+}
+
+/** Files of cases, relative to the project. */
+async function listCaseFiles(projectDir: string): Promise<string[]> {
+  const names = await readdir(join(projectDir, EVAL_FOLDER)).catch(() => [])
+  return names
+    .filter((name) => name.endsWith(CASES_ENDING))
+    .sort()
+    .map((name) => `${EVAL_FOLDER}/${name}`)
+}
+
+interface Context {
+  readonly file: string
+  readonly earlier: string | undefined
+  readonly traces: Traces | undefined
+}
+
+/** A result in GraphQL, beside the one before it. */
+function viewResult(result: EvalResult, { file, earlier, traces }: Context) {
+  const before = earlier === undefined ? undefined : readResult(earlier)
+  const columns = result.columns.map((_, index) => new Column(result, index, before))
+  const { name, status, created_at, duration_ms, spent, problems } = result
+  return {
+    file: basename(file),
+    path: `${RESULT_FOLDER}/${basename(file)}`,
+    name,
+    status,
+    created_at,
+    duration_ms,
+    spent,
+    problems,
+    before: before && earlier !== undefined ? { file: basename(earlier), created_at: before.created_at } : null,
+    columns: () => viewColumns(result, before),
+    cases: ({ id }: { id?: string | null }) =>
+      result.cases
+        .filter((each) => id == null || each.id === id)
+        .map((row) => viewCase(row, columns, traces))
+        .sort((one, other) => one.rank - other.rank),
+  }
+}
+
+function viewColumns(result: EvalResult, before: EvalResult | undefined) {
+  const comparisons = before ? compareResults(before, result) : []
+  return result.columns.map(({ name, agent, version }, index) => {
+    const { score, passed, failed, unscored, cost } = summarize(outcomesOf(result, index))
+    const comparison = comparisons.find(({ after }) => after === name)
+    return {
+      name,
+      agent,
+      version,
+      score,
+      passed,
+      failed,
+      unscored,
+      cost,
+      difference: comparison?.difference ?? null,
+      confidence: comparison ? describeConfidence(comparison) : null,
+    }
+  })
+}
+
+/** Outcomes of an agent or variant, beside those of the result before. */
+class Column {
+  readonly now: ReadonlyMap<string, CaseOutcome>
+  readonly before: ReadonlyMap<string, CaseOutcome>
+
+  constructor(result: EvalResult, index: number, earlier: EvalResult | undefined) {
+    const earlierIndex = earlier && findColumn(earlier, result, index)
+    this.now = byCase(outcomesOf(result, index))
+    this.before = byCase(earlier && earlierIndex !== undefined ? outcomesOf(earlier, earlierIndex) : [])
+  }
+}
+
+function byCase(outcomes: readonly CaseOutcome[]): ReadonlyMap<string, CaseOutcome> {
+  return new Map(outcomes.map((outcome) => [outcome.caseId, outcome]))
+}
+
+function viewCase(row: EvalResultCase, columns: readonly Column[], traces: Traces | undefined) {
+  const { id, file, line, input, expected = null, tags } = row
+  const cells = columns.map(({ now, before }) => viewCell(now.get(id), before.get(id), traces))
+  const rank = Math.min(...cells.map((cell) => (cell ? rankOf(cell) : CHANGES.length + 1)))
+  return { id, file, line, input, expected, tags, cells, rank }
+}
+
+/** Place of a cell among the others: changes first, then what fails. */
+function rankOf({ change, passes }: { readonly change: Change; readonly passes: boolean | null }): number {
+  return change === 'same' && passes !== false ? CHANGES.length : CHANGES.indexOf(change)
+}
+
+function viewCell(now: CaseOutcome | undefined, before: CaseOutcome | undefined, traces: Traces | undefined) {
+  if (!now) return null
+  const viewRuns = (runs: readonly EvalRun[] = []) => runs.map((run) => viewRun(run, traces))
+  return {
+    score: now.score,
+    passes: now.passes,
+    score_before: before?.score ?? null,
+    change: changeOf(now, before),
+    runs: () => viewRuns(now.runs),
+    runs_before: () => viewRuns(before?.runs),
+  }
+}
+
+function changeOf(now: CaseOutcome, before: CaseOutcome | undefined): Change {
+  if (!before) return 'new'
+  if (before.passes === true && now.passes === false) return 'broken'
+  if (before.passes === false && now.passes === true) return 'mended'
+  const difference = (now.score ?? 0) - (before.score ?? 0)
+  if (now.score === null || before.score === null || Math.abs(difference) <= SAME_SCORE) return 'same'
+  return difference < 0 ? 'worse' : 'better'
+}
+
+/** A run of a case; its id is null where it has no trace. */
+function viewRun(run: EvalRun, traces: Traces | undefined) {
+  return {
+    ...run,
+    run_id: async () => (run.run_id !== null && (await traces?.query('run', run.run_id)) ? run.run_id : null),
+  }
+}
