@@ -177,8 +177,16 @@ export class AgentFolder {
     this.#unknownNames = new Set(problems.keys())
   }
 
-  /** Loads the agents again that consist of any of these project files (absolute paths), and tries the refused ones. */
-  async reloadUsers(changed: ReadonlySet<string>, patienceMs = Number.POSITIVE_INFINITY): Promise<FileChange[]> {
+  /**
+   * Loads the agents again that consist of any of these project files (absolute paths), and tries the refused ones.
+   *
+   * @param refused names of the agent files that were refused just now: the same problems are not reported again
+   */
+  async reloadUsers(
+    changed: ReadonlySet<string>,
+    patienceMs = Number.POSITIVE_INFINITY,
+    refused: ReadonlySet<string> = new Set(),
+  ): Promise<FileChange[]> {
     this.#host.forgetFiles(changed)
     const users = new Set(this.#host.agentsUsing(changed).map(({ id }) => id))
     const changes: FileChange[] = []
@@ -186,7 +194,7 @@ export class AgentFolder {
       const isUser = file.servedId !== undefined && users.has(file.servedId)
       // What a version under way consists of is not known yet.
       if (!isUser && !file.load && file.problems.length === 0) continue
-      changes.push(...(await this.#load(file, { vacatedIds: new Set(), patienceMs })))
+      changes.push(...(await this.#load(file, { vacatedIds: new Set(), patienceMs, isRetry: refused.has(file.name) })))
     }
     return changes
   }

@@ -191,7 +191,8 @@ class AgentWatcher implements Watching {
     this.#checkFolders()
     const changes = mustScan ? await this.#scan() : await this.#update(changed)
     const code = await this.#changedCode(changed)
-    if (code.size > 0) changes.push(...(await this.#folder.reloadUsers(code, LOAD_PATIENCE_MS)))
+    const refused = new Set(changes.flatMap(({ kind, file }) => (kind === 'rejected' ? [file] : [])))
+    if (code.size > 0) changes.push(...(await this.#folder.reloadUsers(code, LOAD_PATIENCE_MS, refused)))
     await this.#report(changes)
   }
 

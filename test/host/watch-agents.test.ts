@@ -67,6 +67,18 @@ describe('a watched agent folder', () => {
 
   const gone = (id: string) => `There is no agent '${id}'.`
 
+  it('reports a broken module once that was saved together with a new agent', async () => {
+    const { project, lines, answers } = await serve({})
+    await project.write('modules/own.ts', `import './gone.ts'\n${own('it')}`)
+    await project.write('agents/a.yml', 'id: a\nmodules:\n  - { id: main, module: ./modules/own.ts }\n')
+    await eventually(() => expect(lines.join('\n')).to.include('Could not resolve "./gone.ts"'))
+    await project.write('agents/b.yml', agent('b'))
+    await answers('b', 'x')
+    expect(lines).to.have.length(1)
+    await project.write('modules/own.ts', own('it'))
+    await answers('a', 'it')
+  })
+
   it('picks up added, changed and removed files, in folders of any depth', async () => {
     const { project, answers } = await serve({ 'agents/a.yml': agent('a') })
     await answers('a', 'x')

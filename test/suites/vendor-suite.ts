@@ -176,7 +176,7 @@ export function describeVendor(vendor: VendorCase): void {
       },
     ])
     expect(await failure(collect(llm, asks))).to.match(
-      /^the machine is on fire \(the stream of the model 'm' of .* broke off\)$/,
+      /^The stream of the model 'm' of .* broke off: the machine is on fire$/,
     )
   })
 
@@ -185,7 +185,7 @@ export function describeVendor(vendor: VendorCase): void {
       const upTo = wire.answer(words).findIndex((piece) => String(piece).includes(' two')) + 1
       const { server, llm } = await connect([plays(wire, words, { upTo, cut })])
       expect(await failure(collect(llm, asks)), `cut: ${cut}`).to.match(
-        /\(the stream of the model 'm' of .* broke off\)$/,
+        /^The stream of the model 'm' of .* broke off: ./,
       )
       expect(server.requests).to.have.lengthOf(1)
     }

@@ -107,14 +107,15 @@ export function limitOf(error: unknown): Pick<ModelLimited, 'status' | 'retryAft
 }
 
 /**
- * Describes a failed request: the vendor's reason, and in parentheses where it comes from.
+ * Describes a failed request: the vendor's reason, and in parentheses where it comes from. A stream that broke off says so
+ * first: the reason of a connection, such as `other side closed`, says nothing by itself.
  *
  * @param subject name of the model, within a sentence
  */
 export function describeFailure(error: unknown, subject: string): string {
   const reason = reasonOf(error).replace(/[.\s]+$/, '')
   if (error instanceof CannotAsk) return `${reason} (${subject})`
-  if (!(error instanceof NotAnswered)) return `${reason} (the stream of ${subject} broke off)`
+  if (!(error instanceof NotAnswered)) return `The stream of ${subject} broke off: ${reason}`
   const { statusCode, hint } = error
   const place = statusCode === undefined ? `${subject} did not answer` : `status ${statusCode} from ${subject}`
   return `${reason} (${place})${hint === undefined ? '' : `. ${hint}`}`

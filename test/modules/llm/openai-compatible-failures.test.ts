@@ -89,7 +89,7 @@ describe('llm/openai-compatible, when something fails', () => {
       sends({ choices: [{ index: 0, delta: { content: 'a' } }] }, { error: { message: 'overloaded' } }),
     ])
     expect(await failure(collect(broken.llm, { messages: [says('hi')] }))).to.equal(
-      `overloaded (the stream of the model 'm' at ${broken.server.url} broke off)`,
+      `The stream of the model 'm' at ${broken.server.url} broke off: overloaded`,
     )
   })
 
@@ -101,7 +101,7 @@ describe('llm/openai-compatible, when something fails', () => {
     )
     const cut = await connect([streams(words, 'stop', { cut: true })])
     expect(await failure(collect(cut.llm, { messages: [says('hi')] }))).to.match(
-      /^other side closed \(the stream of the model 'm' at .* broke off\)$/,
+      /^The stream of the model 'm' at .* broke off: other side closed$/,
     )
   })
 

@@ -189,7 +189,7 @@ describe('llm/openai', () => {
         },
       ])
       expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
-        /^the machine is on fire \(the stream of .* broke off\)$/,
+        /^The stream of .* broke off: the machine is on fire$/,
       )
     })
 
