@@ -154,7 +154,7 @@ describe('the evals in the debug UI', function () {
     await page.getByRole('heading', { name: 'Compare' }).waitFor()
     expect(page.url()).contain(`left=${left}&right=${right}`)
     await page.goBack()
-    await panel.getByRole('link', { name: /^Open the run\b(?! before)/ }).click()
+    await panel.locator(`a[href="#/runs/${right}"]`).click()
     await eventually(() => expect(page.url()).contain(`#/runs/${right}`))
   })
 

@@ -172,7 +172,7 @@ describe('a recorded run in the debug UI', function () {
     )
     await page.keyboard.press('s')
     await eventually(() => expect(page.url()).contain(`left=${newer}&right=${older}`))
-    await page.getByRole('heading', { name: 'Compare' }).waitFor()
+    await page.getByRole('region', { name: 'First run' }).getByText('Refund A1?', { exact: true }).waitFor()
     expect(await findBarriers(page)).deep.equal([])
     await page.setViewportSize({ width: 390, height: 844 })
     expect(await isTooWide(page)).equal(false)
