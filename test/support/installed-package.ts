@@ -135,7 +135,7 @@ export const AGENTS: Readonly<Record<string, string>> = {
   'llm/openai-compatible': `  - { id: it, module: llm/openai-compatible, scope: agent, config: { base_url: 'http://127.0.0.1:1/v1', model: m } }\n${LOOP}`,
   'orchestrator/tool-loop': `${OFFLINE}  - { id: it, module: orchestrator/tool-loop }\n`,
   'response/collector': `  - { id: it, module: response/collector }\n${OFFLINE}${LOOP}`,
-  'tools/agents': `  - { id: it, module: tools/agents, config: { agents: [echo] } }\n${OFFLINE}${LOOP}`,
+  'tools/agents': `  - { id: it, module: tools/agents, config: { agents: ['*'] } }\n${OFFLINE}${LOOP}`,
   'tools/local': `  - { id: it, module: tools/local, config: { files: [tools/example.ts, tools/example.py] } }\n${OFFLINE}${LOOP}`,
   'tools/mcp': `  - { id: it, module: tools/mcp, config: { connect_timeout: 1, servers: [{ name: none, command: node, args: ['-e', '0'] }] } }\n${OFFLINE}${LOOP}`,
   'tools/openapi': `  - { id: it, module: tools/openapi, scope: instance, config: { document: api.yaml } }\n${OFFLINE}${LOOP}`,
