@@ -68,9 +68,9 @@ describe('a watched agent folder', () => {
   const gone = (id: string) => `There is no agent '${id}'.`
 
   it('reports a broken module once that was saved together with a new agent', async () => {
-    const { project, lines, answers } = await serve({})
-    await project.write('modules/own.ts', `import './gone.ts'\n${own('it')}`)
-    await project.write('agents/a.yml', 'id: a\nmodules:\n  - { id: main, module: ./modules/own.ts }\n')
+    const { project, lines, answers } = await serve({ 'modules/.keep': '' })
+    writeFileSync(project.path('modules/own.ts'), `import './gone.ts'\n${own('it')}`)
+    writeFileSync(project.path('agents/a.yml'), 'id: a\nmodules:\n  - { id: main, module: own }\n')
     await eventually(() => expect(lines.join('\n')).to.include('Could not resolve "./gone.ts"'))
     await project.write('agents/b.yml', agent('b'))
     await answers('b', 'x')
