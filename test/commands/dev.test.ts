@@ -176,6 +176,10 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     await post('/api/ui/graphql', { query: '{ list_agents { id } }' })
     await post('/compat/chat/completions', { model: 'ecko', messages })
     await post('/compat/chat/completions', { model: 'faulty', messages })
+    await post('/compat/chat/completions', { model: 'faulty', stream: true, messages })
+    await post('/v1/responses', { model: 'faulty', stream: true, input: 'hello' })
+    const call = { name: 'faulty', arguments: { message: 'hello' } }
+    await post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call })
     await post('/nowhere', {})
     await fetch(`${url}/compat/approvals`)
     const leaving = new AbortController()
@@ -185,7 +189,7 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     leaving.abort()
     await server.printed(/The client has left/)
     expect(await ask(url)).to.equal('hello')
-    await server.printed(/completions 200/)
+    await server.printed(/"level":30.*completions 200/)
     const lines = server
       .output()
       .split('\n')
@@ -194,6 +198,9 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     expect(shown.map(({ level, msg }) => `${level} ${msg.split('\n')[0]?.replace(/\d+ ms/, 'N ms')}`)).to.deep.equal([
       "40 POST /compat/chat/completions 400 N ms: There is no agent 'ecko'. Did you mean 'echo'?",
       "50 POST /compat/chat/completions 500 N ms: Agent 'faulty' failed: broken",
+      "50 POST /compat/chat/completions 200 N ms: Agent 'faulty' failed: broken",
+      "50 POST /v1/responses 200 N ms: Agent 'faulty' failed: broken",
+      "50 POST /mcp 200 N ms: Agent 'faulty' failed: broken",
       '40 POST /nowhere 404 N ms: Not Found',
       "40 The run of agent 'slow' was aborted. The client has left.",
       '30 POST /compat/chat/completions 200 N ms',

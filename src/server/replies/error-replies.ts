@@ -10,7 +10,7 @@ import {
 import { type ErrorCode, HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf } from '../../is-object.ts'
 import { STORE_REMOVED } from '../../store/record-store.ts'
-import { noteFailure } from '../request-log.ts'
+import { noteFailure, noteFailureInside } from '../request-log.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
 
 /** Answer to a request that ends with an error. */
@@ -99,4 +99,10 @@ export function rawErrorReply(error: NodeJS.ErrnoException): string {
   const body = JSON.stringify({ detail: STATUS_CODES[statusCode] })
   const head = `HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}\r\nContent-Type: application/json; charset=utf-8`
   return `${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+}
+
+/** Has the line of a request tell a failure within its answer: a stream that has begun, a call of MCP. Logs it where no line will. */
+export function logFailureInside(error: unknown, { id, log }: Pick<FastifyRequest, 'id' | 'log'>): void {
+  const failure = { level: levelOfFailure(error), description: describeFault(error, log) }
+  if (!noteFailureInside(id, failure)) logFailure(error, { id, log })
 }

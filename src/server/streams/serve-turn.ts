@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentHost } from '../../host/host.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
-import { logFailure } from '../replies/error-replies.ts'
+import { logFailureInside } from '../replies/error-replies.ts'
 import type { EventStream, EventStreamOptions, EventStreams } from './event-streams.ts'
 
 /** Answer that is sent as a stream of events. */
@@ -54,7 +54,7 @@ export async function streamAnswer(
   try {
     await send(stream)
   } catch (error) {
-    logFailure(error, request)
+    logFailureInside(error, request)
     stream.end(failure(error))
   }
   return reply

@@ -11,7 +11,7 @@ import type { RunResult, Turn } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import { ENTRY } from '../../../wiring/wiring.ts'
 import { bytesOfMessages } from '../../bodies/bytes-of-messages.ts'
-import { logFailure } from '../../replies/error-replies.ts'
+import { logFailureInside } from '../../replies/error-replies.ts'
 import { AgentResources, type ListResult, type ReadResult } from './agent-resources.ts'
 import { SKILLS_EXTENSION, type SkillEntry, type SkillList } from './agent-skills.ts'
 import type { CallMemory, WaitingCall } from './call-memory.ts'
@@ -372,7 +372,7 @@ export class AgentTools {
       }
     }
     const { log, describeFailure } = this.#options
-    logFailure(error, { id: requestId, log })
+    logFailureInside(error, { id: requestId, log })
     return new JsonRpcError(INTERNAL_ERROR, describeFailure(error))
   }
 }

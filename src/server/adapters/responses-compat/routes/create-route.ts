@@ -6,7 +6,7 @@ import type { AdapterOptions } from '../../../adapter.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { deciderOf } from '../../../guards/decisions.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
-import { logFailure } from '../../../replies/error-replies.ts'
+import { logFailureInside } from '../../../replies/error-replies.ts'
 import { whenClientLeaves } from '../../../streams/serve-turn.ts'
 import { VARIANT_HEADER } from '../../../variants.ts'
 import { isTriggered } from '../input/compaction.ts'
@@ -164,12 +164,12 @@ function withVariant(body: CreateRequest, { headers }: FastifyRequest): object {
   return variant === undefined ? body : { ...body, variant }
 }
 
-/** Logs the failure of a run whose request is answered already. */
+/** Logs the failure of a run whose request is answered already, or by a stream that has begun. */
 async function logFailureOf(run: ResponseRun, request: FastifyRequest): Promise<void> {
   try {
     await run.settled
-    if (run.failure !== undefined) logFailure(run.failure, request)
+    if (run.failure !== undefined) logFailureInside(run.failure, request)
   } catch (error) {
-    if (!(error instanceof RequestRepeated)) logFailure(error, request)
+    if (!(error instanceof RequestRepeated)) logFailureInside(error, request)
   }
 }
