@@ -31,7 +31,7 @@ export type Change =
   /** Item that begins empty and grows by pieces; it is open until it is closed. */
   | { readonly opened: Growing; readonly index: number }
   /** `isLast`: the answer ends with it. */
-  | { readonly closed: Growing; readonly index: number; readonly isLast?: boolean }
+  | { readonly closed: Growing; readonly index: number; readonly isLast: boolean }
   /** Item that comes in one piece. An own call has no result yet. */
   | { readonly added: Exclude<OutputItem, OutputMessage>; readonly index: number }
   /** Own call with its result. */
@@ -39,6 +39,14 @@ export type Change =
 
 /** Item that grows by pieces. */
 type Growing = OutputMessage | Reasoning
+
+/** Data and place of an item that is closed. */
+interface Closing {
+  /** Data of a reasoning. */
+  readonly sealed?: string
+  /** The answer ends with it. */
+  readonly isLast?: boolean
+}
 
 const NONE: readonly Change[] = Object.freeze([])
 
@@ -99,7 +107,7 @@ export class Output {
   /** Ends the open reasoning with its data; where none is shown, an item has the data alone. */
   #seal(sealed: string): readonly Change[] {
     const isOpen = this.#open?.type === 'reasoning'
-    const closed = isOpen ? this.#close('completed', sealed) : this.#close()
+    const closed = isOpen ? this.#close('completed', { sealed }) : this.#close()
     if (isOpen) return closed
     const id = this.#nextId('reasoning')
     return [...closed, this.#add({ type: 'reasoning', id, summary: [], encrypted_content: sealed })]
@@ -122,12 +130,12 @@ export class Output {
   }
 
   /** Closes the open item, if there is one. */
-  #close(status: OutputMessage['status'] = 'completed', sealed?: string): readonly Change[] {
+  #close(status: OutputMessage['status'] = 'completed', { sealed, isLast = false }: Closing = {}): readonly Change[] {
     if (!this.#open) return NONE
     const open = this.#current(status)
     const closed = sealed !== undefined && open.type === 'reasoning' ? { ...open, encrypted_content: sealed } : open
     this.#open = undefined
-    return [{ closed, index: this.#items.push(closed) - 1 }]
+    return [{ closed, index: this.#items.push(closed) - 1, isLast }]
   }
 
   #current(status: OutputMessage['status']): Growing {
@@ -218,9 +226,8 @@ export class Output {
   }
 
   #completeAnswer(): readonly Change[] {
-    const closed = this.#close()
-    const changes = this.#hasAnswer ? closed : [...closed, this.#begin('message'), ...this.#close()]
-    return changes.map((change, index) => (index === changes.length - 1 ? toLast(change) : change))
+    if (this.#hasAnswer) return this.#close('completed', { isLast: true })
+    return [...this.#close(), this.#begin('message'), ...this.#close('completed', { isLast: true })]
   }
 
   #listItems(statusOfOpen: 'in_progress' | 'incomplete'): OutputItem[] {
@@ -239,10 +246,6 @@ export class Output {
   #add(added: Exclude<OutputItem, OutputMessage>): Change {
     return { added, index: this.#items.push(added) - 1 }
   }
-}
-
-function toLast(change: Change): Change {
-  return typeof change === 'object' && 'closed' in change ? { ...change, isLast: true } : change
 }
 
 /** The record with this end. Completed items stay completed. */

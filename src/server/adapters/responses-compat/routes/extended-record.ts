@@ -19,11 +19,10 @@ function withPhase(item: OutputItem, index: number, { length }: readonly OutputI
 
 /** The same for any answer of a route: a record, a page of records, or something else. */
 export function toExtendedPayload(payload: unknown): unknown {
-  const { object, data } = fieldsOf(payload)
   if (isRecord(payload)) return toExtendedRecord(payload)
-  return object === 'list' && Array.isArray(data)
-    ? { ...fieldsOf(payload), data: data.map(toExtendedPayload) }
-    : payload
+  const fields = fieldsOf(payload)
+  const { object, data } = fields
+  return object === 'list' && Array.isArray(data) ? { ...fields, data: data.map(toExtendedPayload) } : payload
 }
 
 function isRecord(payload: unknown): payload is ResponseRecord {
