@@ -12,6 +12,7 @@ const floors = [
   'tape',
   'trace',
   'host',
+  'variants',
   'run',
   'wiring',
   'module',
@@ -27,10 +28,10 @@ const floors = [
 ]
 // Floors that stand beside others: they may not know these, though they come further down.
 const beside = {
-  project: ['server', 'assembly', 'replicas', 'durable', 'store', 'trace', 'telemetry', 'host', 'run'],
+  project: ['server', 'assembly', 'replicas', 'durable', 'store', 'trace', 'telemetry', 'host', 'variants', 'run'],
   replicas: ['durable', 'telemetry'],
   durable: ['tape', 'trace', 'telemetry'],
-  store: ['tape', 'trace', 'telemetry', 'host', 'run', 'wiring', 'module', 'definition'],
+  store: ['tape', 'trace', 'telemetry', 'host', 'variants', 'run', 'wiring', 'module', 'definition'],
 }
 const above = (floor) => floors.slice(0, floors.indexOf(floor))
 const others = (floor) => [...above(floor), ...(beside[floor] ?? [])]

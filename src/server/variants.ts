@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { AgentError } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import type { AgentHost, NameSeparator } from '../host/host.ts'
-import { RecentlyUsed, VARIANT_LIMITS } from '../host/recently-used.ts'
+import { RecentlyUsed, VARIANT_LIMITS } from '../variants/recently-used.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import { visitorOf } from './guards/principal.ts'
 

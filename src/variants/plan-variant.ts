@@ -6,8 +6,8 @@ import { AgentError, formatPath, type Path, type Problem } from '../definition/p
 import { REDACTED } from '../definition/redacted.ts'
 import type { LoadedModule } from '../module/load-module.ts'
 import type { VariantChange } from '../wire/variant.ts'
-import { type AgentBlueprint, type Project, planLoaded } from './plan-agent.ts'
-import { getAt, isVariable, listVariables } from './variables.ts'
+import { type AgentBlueprint, type Project, planLoaded } from '../wiring/plan-agent.ts'
+import { getAt, isVariable, listVariables } from '../wiring/variables.ts'
 
 /** Agent that a variant differs from: its definition and its loaded modules. No code is loaded for a variant. */
 export interface VariedAgent extends Pick<AgentBlueprint, 'loaded'> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { RecentlyUsed } from '../../src/host/recently-used.ts'
+import { RecentlyUsed } from '../../src/variants/recently-used.ts'
 
 describe('recently used items', () => {
   it('are forgotten when nobody used them for a while, or too many others were used since', () => {
