@@ -15,7 +15,7 @@ const ENTRIES = [
   'commands/command-not-found',
   'store/sqlite/sqlite-worker',
   'tape/tape-service',
-  'trace/trace-service',
+  'trace/thread/trace-service',
 ]
 
 /** Packages that become part of the built code, with what they need: docs/decisions/bundled-code.md says why these. */

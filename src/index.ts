@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
 import { HostError } from './errors.ts'
-import type { ServerOptions } from './server/options.ts'
+import type { ServerOptions } from './server/options/options.ts'
 import type { AgentServer } from './server/server.ts'
 import type { SavedReplay, SavedReplayOptions } from './tape/replay-saved.ts'
 
@@ -37,7 +37,7 @@ export type {
   WaitingApproval,
   WaitingPage,
   WaitingRange,
-} from './durable/adapter-runs.ts'
+} from './durable/adapter-runs/adapter-runs.ts'
 export type { DurableEvent } from './durable/runs/durable-event.ts'
 export {
   ERROR_CODES,
@@ -126,12 +126,13 @@ export type { ClientTool, ToolDefinition } from './protocols/tool-definition.ts'
 export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
 export { sumUsage } from './protocols/usage.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
-export type { ModuleCall } from './run/agent.ts'
-export type { Capabilities } from './run/agent-capabilities.ts'
-export type { AgentInfo, ModuleInfo } from './run/agent-info.ts'
+export type { ModuleCall } from './run/agent/agent.ts'
+export type { Capabilities } from './run/agent/agent-capabilities.ts'
+export type { AgentInfo, ModuleInfo } from './run/agent/agent-info.ts'
 export type { AttachmentJson, MessageJson } from './run/attachment-json.ts'
 export type { AgentEvent, AgentEventListener, CalledModel, ReplayOrigin, RunOrigin } from './run/calls/agent-events.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
+export type { RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type {
   CallDecision,
   EarlierDecision,
@@ -140,13 +141,12 @@ export type {
   PendingAnswer,
   PendingCall,
   WaitingChild,
-} from './run/state/pending-call.ts'
-export type { RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
-export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
-export type { AdapterHttp, RouteTag } from './server/adapter-http.ts'
+} from './run/waiting/pending-call.ts'
+export type { Adapter, AdapterClass, AdapterOptions } from './server/adapters/adapter.ts'
+export type { AdapterHttp, RouteTag } from './server/adapters/adapter-http.ts'
 export type { Decider } from './server/guards/decisions.ts'
 export type { AnswerDescription, RouteDescription } from './server/openapi/describe-route.ts'
-export type { ServerOptions } from './server/options.ts'
+export type { ServerOptions } from './server/options/options.ts'
 export type { DialectReply, ErrorDialect, Refusal } from './server/replies/dialect.ts'
 export type { AgentServer } from './server/server.ts'
 export type {
@@ -189,8 +189,8 @@ export async function buildServer(options: Partial<ServerOptions>): Promise<Agen
 export async function openProject(options: Partial<ProjectOptions> = {}): Promise<OpenedProject> {
   const [assembly, { resolveServerOptions }, parts] = await Promise.all([
     import('./assembly/open-project.ts'),
-    import('./server/options.ts'),
-    import('./server/load-translation.ts'),
+    import('./server/options/options.ts'),
+    import('./server/adapters/load-translation.ts'),
   ])
   // `agent-host run` asks for traces; its output stays what the file prints.
   const { debug = process.env.AGENT_HOST_DEBUG_UI } = options

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { fieldsOf, ownValue } from '../src/is-object.ts'
+import { fieldsOf, ownValue } from '../src/json.ts'
 
 describe('fieldsOf', () => {
   it('gives an object itself, and no fields of anything else', () => {

@@ -1,11 +1,11 @@
 import type { AgentHost } from '../host/host.ts'
-import { fieldsOf } from '../is-object.ts'
+import { fieldsOf } from '../json.ts'
 import type { Log } from '../protocols/log.ts'
 import type { AgentEvent } from '../run/calls/agent-events.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
-import { isWaitingResult } from '../run/calls/waits-for.ts'
-import type { PendingCall } from '../run/state/pending-call.ts'
-import { writePayload } from '../trace/payload.ts'
+import type { PendingCall } from '../run/waiting/pending-call.ts'
+import { isWaitingResult } from '../run/waiting/waits-for.ts'
+import { writePayload } from '../trace/files/payload.ts'
 
 const MAX_CHARS = 200
 

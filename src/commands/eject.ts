@@ -3,7 +3,7 @@ import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { listNames } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
-import type { Ejected } from '../project/eject-items.ts'
+import type { Ejected } from '../project/eject/eject-items.ts'
 import { BaseCommand } from './base-command.ts'
 import { type Choice, chooseItems } from './eject/choose-items.ts'
 import type { ModuleUsers } from './eject/users-of.ts'
@@ -53,7 +53,7 @@ export default class Eject extends BaseCommand {
     const { args, flags } = await this.parse(Eject)
     if (args.word !== undefined) throw misplaced(args.word)
     const folder = resolve(flags.dest ?? '.')
-    const { ejectItems } = await import('../project/eject-items.ts')
+    const { ejectItems } = await import('../project/eject/eject-items.ts')
     const references = flags.module ? await findInLibrary(flags.module) : await ask(folder)
     if (references.length === 0) return this.log('Nothing was chosen.')
     const dryRun = flags['dry-run'] ?? false
@@ -120,7 +120,7 @@ function describeUnused({ reference, within }: ModuleUsers): string {
 
 async function findInLibrary(names: readonly string[]): Promise<string[]> {
   const { listLibrary } = await import('../module/load-module.ts')
-  const { findItems } = await import('../project/find-items.ts')
+  const { findItems } = await import('../project/eject/find-items.ts')
   return findItems(names, listLibrary(), 'in the library')
 }
 

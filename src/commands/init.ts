@@ -2,8 +2,8 @@ import { basename, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
-import { PROVIDERS } from '../project/providers.ts'
-import { TEMPLATES, type TemplateName } from '../project/templates.ts'
+import { PROVIDERS } from '../project/create/providers.ts'
+import { TEMPLATES, type TemplateName } from '../project/create/templates.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Answers } from './init/ask-choices.ts'
 import { canAsk } from './prompts.ts'
@@ -57,7 +57,7 @@ export default class Init extends BaseCommand {
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(Init)
     checkChoices(args.project_name, flags)
-    const { makeProject, refuseUsedFolder } = await import('../project/make-project.ts')
+    const { makeProject, refuseUsedFolder } = await import('../project/create/make-project.ts')
     const packageManager = readPackageManager(flags['package-manager'])
     const said: Answers = {
       name: args.project_name,

@@ -19,7 +19,7 @@ export default class New extends BaseCommand {
 
   override async run(): Promise<void> {
     const { kind, name } = (await this.parse(New)).args
-    const { planNew } = await import('../project/plan-new.ts')
+    const { planNew } = await import('../project/create/plan-new.ts')
     const { writeFiles } = await import('../project/write-files.ts')
     const [file, ...markers] = await planNew(kind, name)
     if (!file) return

@@ -1,8 +1,8 @@
-import type { AgentFolder } from '../host/agent-folder.ts'
+import type { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
-import { loadTranslation } from '../server/load-translation.ts'
-import { resolveServerOptions } from '../server/options.ts'
+import { loadTranslation } from '../server/adapters/load-translation.ts'
+import { resolveServerOptions } from '../server/options/options.ts'
 import type { Traces } from '../trace/traces.ts'
 
 /** The agents of this project, loaded into this process. */

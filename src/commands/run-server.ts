@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import { Console } from 'node:console'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
-import type { ServerOptions } from '../server/options.ts'
+import type { ServerOptions } from '../server/options/options.ts'
 import type { BuiltServer } from '../server/server.ts'
 import { STOP } from './run-processes.ts'
 
@@ -18,7 +18,7 @@ export interface ServerProcess {
 
 /** Builds a server, listens, and stays until a signal stops it. */
 export async function runServer(options: ServerOptions, onReady: OnReady = () => {}): Promise<ServerProcess> {
-  const { listAgentFiles } = await import('../host/list-agent-files.ts')
+  const { listAgentFiles } = await import('../host/agent-folder/list-agent-files.ts')
   // Nothing is written before the folder is known to be there.
   await listAgentFiles(options.agentDir)
   // Before the agents' code is loaded: it may throw late while the server is still being built.

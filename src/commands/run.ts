@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Args } from '@oclif/core'
 import { HostError } from '../errors.ts'
-import { SERVER_OPTIONS } from '../server/options.ts'
+import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { BaseCommand } from './base-command.ts'
 
 /** A script may take as long as it likes: the longest time that a timer takes. */

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { describeProcess, hasEnded } from '../process-identity.ts'
-import { SERVER_OPTIONS } from '../server/options.ts'
+import { SERVER_OPTIONS } from '../server/options/options.ts'
 
 /** In the folder of the traces, which is there while a development server runs, and which only its owner can read. */
 const FILE = 'debug/server.json'

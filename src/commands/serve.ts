@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { Flags } from '@oclif/core'
-import { SERVER_OPTIONS } from '../server/options.ts'
+import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { requireShared } from '../store/open-store.ts'
 import { BaseCommand } from './base-command.ts'
 import { runProcesses } from './run-processes.ts'

@@ -1,7 +1,7 @@
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
-import { isObject } from '../is-object.ts'
+import { isObject } from '../json.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import { toAttachmentJson } from '../run/attachment-json.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'

@@ -1,5 +1,5 @@
 import { Flags } from '@oclif/core'
-import { SERVER_OPTIONS } from '../server/options.ts'
+import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { requireShared } from '../store/open-store.ts'
 import { BaseCommand } from './base-command.ts'
 import { runServer } from './run-server.ts'

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { messageOf } from '../errors.ts'
-import { fieldsOf } from '../is-object.ts'
+import { fieldsOf } from '../json.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import { AgentError, type Path, type Position, type Problem } from './problem.ts'
 import { findValueProblems, type ValueProblem } from './schema-problems.ts'

@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value'
-import { isObject } from '../is-object.ts'
+import { isObject } from '../json.ts'
 
 /** The parts of JSON Schema that say where a default belongs. */
 interface Schema {

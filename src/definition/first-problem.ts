@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
-import { isObject } from '../is-object.ts'
+import { isObject } from '../json.ts'
 import type { Path } from './problem.ts'
 import {
   describeSchemaError,

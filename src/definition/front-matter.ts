@@ -1,5 +1,5 @@
 import { HostError } from '../errors.ts'
-import { isObject } from '../is-object.ts'
+import { isObject } from '../json.ts'
 import { readYamlText } from './yaml-text.ts'
 
 /** A text with YAML above it, between two lines of `---`. */

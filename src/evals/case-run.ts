@@ -1,6 +1,6 @@
 import { HostError, messageOf } from '../errors.ts'
 import type { RunEvent } from '../run/run-event.ts'
-import type { PendingCall } from '../run/state/pending-call.ts'
+import type { PendingCall } from '../run/waiting/pending-call.ts'
 import type { Traces } from '../trace/traces.ts'
 import type { EvalRun, EvalToolCall } from '../wire/eval-result.ts'
 

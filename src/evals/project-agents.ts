@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path'
 import { HostError } from '../errors.ts'
-import { listAgentFiles } from '../host/list-agent-files.ts'
-import { readAgentText, readClaim } from '../host/read-agent-file.ts'
+import { listAgentFiles } from '../host/agent-folder/list-agent-files.ts'
+import { readAgentText, readClaim } from '../host/agent-folder/read-agent-file.ts'
 
 /** Text of an agent file. */
 export interface AgentSource {

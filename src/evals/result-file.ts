@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { basename, dirname, join, resolve } from 'node:path'
 import { findFirstProblem } from '../definition/first-problem.ts'
 import { HostError, messageOf } from '../errors.ts'
-import { isObject } from '../is-object.ts'
+import { isObject } from '../json.ts'
 import type { Redact } from '../trace/redact.ts'
 import { EVAL_RESULT_FORMAT, EvalResult } from '../wire/eval-result.ts'
 import { EVAL_FOLDER } from './read-cases.ts'

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../run/calls/agent-events.ts'
 import type { Prices } from '../trace/prices.ts'
-import { RunBuilder } from '../trace/run-summary.ts'
+import { RunBuilder } from '../trace/run-index/run-summary.ts'
 
 /** Tokens of a run and what they cost. */
 export interface UsageOfRun {

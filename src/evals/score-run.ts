@@ -1,6 +1,6 @@
 import { raceAbort, withDeadline } from '../async.ts'
 import { messageOf } from '../errors.ts'
-import { isObject } from '../is-object.ts'
+import { isObject } from '../json.ts'
 import type { EvalScore } from '../wire/eval-result.ts'
 import type { NamedScorer } from './load-scorers.ts'
 import type { ScorerArguments } from './scorer.ts'

@@ -1,7 +1,7 @@
 import { didYouMean } from '../definition/nearest-name.ts'
 import type { Problem } from '../definition/problem.ts'
 import { type CallableAgent, isCalled, isGlob } from '../protocols/callable-agent.ts'
-import type { AgentInfo } from '../run/agent-info.ts'
+import type { AgentInfo } from '../run/agent/agent-info.ts'
 import type { CalledName } from '../wiring/plan-agent.ts'
 
 /** Agent with the names and globs of those that it calls. */

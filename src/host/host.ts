@@ -11,15 +11,15 @@ import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
-import { Agent, type AgentSurroundings, type ModuleCall } from '../run/agent.ts'
-import type { Capabilities } from '../run/agent-capabilities.ts'
-import type { AgentInfo } from '../run/agent-info.ts'
+import { Agent, type AgentSurroundings, type ModuleCall } from '../run/agent/agent.ts'
+import type { Capabilities } from '../run/agent/agent-capabilities.ts'
+import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { type AgentEventListener, EventListeners, type ReplayOrigin } from '../run/calls/agent-events.ts'
 import type { Boundaries } from '../run/calls/boundaries.ts'
-import { answersTo } from '../run/child-run.ts'
+import { answersTo } from '../run/child-runs/child-run.ts'
 import type { RunObserver } from '../run/started-run.ts'
-import { type PendingAnswer, toolCallOf } from '../run/state/pending-call.ts'
 import type { RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
+import { type PendingAnswer, toolCallOf } from '../run/waiting/pending-call.ts'
 import { OpenVariants } from '../variants/open-variants.ts'
 import { planVariant, type VariedAgent } from '../variants/plan-variant.ts'
 import type { VariantChange } from '../wire/variant.ts'
@@ -154,7 +154,7 @@ export class AgentHost {
   #boundaries: Boundaries | undefined
   readonly #running: RunningRuns
   readonly #closings = new Set<Promise<void>>()
-  readonly #variants: OpenVariants
+  readonly #variants: OpenVariants<Agent>
   readonly #onChange: Listeners
   readonly #onRunEnd: Listeners<RunEnd>
   readonly #onWaiting: Listeners<ResumableRun>

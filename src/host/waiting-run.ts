@@ -1,8 +1,8 @@
 import { HostError } from '../errors.ts'
 import type { Message } from '../protocols/message.ts'
-import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/state/pending-call.ts'
-import { findAnswerProblem } from '../run/state/settle-answers.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
+import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/waiting/pending-call.ts'
+import { findAnswerProblem } from '../run/waiting/settle-answers.ts'
 
 /** Part of a turn that a run takes along when it goes on. */
 export type WaitingOptions = Pick<

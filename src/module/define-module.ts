@@ -1,7 +1,7 @@
 import { type Static, type TObject, Type } from 'typebox'
 import type { Scope } from '../definition/scope.ts'
 import { HostError } from '../errors.ts'
-import { fieldsOf } from '../is-object.ts'
+import { fieldsOf } from '../json.ts'
 import type { CallableAgent } from '../protocols/callable-agent.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Dependency, Protocol, Provided } from '../protocols/protocol.ts'

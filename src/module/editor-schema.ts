@@ -1,5 +1,5 @@
 import { AgentSchema } from '../definition/definition.ts'
-import { isObject } from '../is-object.ts'
+import { isObject } from '../json.ts'
 import { type CatalogEntry, readLibraryCatalog } from './library-catalog.ts'
 import { listProjectModules, ModuleLoader } from './load-module.ts'
 import { ProjectCode } from './project-code.ts'

@@ -2,7 +2,7 @@ import { decodeBase64 } from '../base64.ts'
 import { HostError } from '../errors.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RemoteTape } from '../trace/remote-runs.ts'
-import type { EventsPage, EventsQuery } from '../trace/trace-query.ts'
+import type { EventsPage, EventsQuery } from '../trace/run-index/trace-query.ts'
 import { askEvents, askTape } from './remote-questions.ts'
 import { readReplicas } from './replica-rows.ts'
 

@@ -3,7 +3,7 @@ import { deferred, settlesWithin } from '../async.ts'
 import { encodeBase64 } from '../base64.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { readTapePiece, type TapePiece } from '../tape/tape-pieces.ts'
-import type { EventsPage, EventsQuery } from '../trace/trace-query.ts'
+import type { EventsPage, EventsQuery } from '../trace/run-index/trace-query.ts'
 import type { Traces } from '../trace/traces.ts'
 
 /** Question for a piece of the tape of a run. */

@@ -1,5 +1,5 @@
 import type { Change, RecordStore } from '../store/record-store.ts'
-import type { RunRecord } from '../trace/run-summary.ts'
+import type { RunRecord } from '../trace/run-index/run-summary.ts'
 
 /** Server that publishes its runs. */
 export interface Replica {

@@ -1,6 +1,6 @@
 import { readLogPage } from '../store/record-log.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import type { RunRecord } from '../trace/run-summary.ts'
+import type { RunRecord } from '../trace/run-index/run-summary.ts'
 import { type Replica, readEntry, readReplicas, runLog } from './replica-rows.ts'
 
 /** Receiver of the runs of other servers. */

@@ -2,7 +2,7 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import { appendLog, removeFromLog } from '../store/record-log.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import type { RunRecord } from '../trace/run-summary.ts'
+import type { RunRecord } from '../trace/run-index/run-summary.ts'
 import { introduction, makeEntry, NEWS, runLog } from './replica-rows.ts'
 
 /** Delay before a run is published; a shorter run is published once, when it has ended. */

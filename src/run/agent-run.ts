@@ -4,13 +4,13 @@ import type { ModelOptions } from '../protocols/model-options.ts'
 import type { AgentCall, AgentReply, Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { ReplayOrigin, RunOrigin } from './calls/agent-events.ts'
-import type { ParentRun } from './parent-run.ts'
+import type { ParentRun } from './child-runs/parent-run.ts'
 import { CallBudget } from './state/call-budget.ts'
-import { RUN_WAITS } from './state/pending-call.ts'
 import { RunAbort } from './state/run-abort.ts'
 import { RunAnswer } from './state/run-answer.ts'
-import { RunWaiting } from './state/run-waiting.ts'
 import type { Turn } from './turn.ts'
+import { RUN_WAITS } from './waiting/pending-call.ts'
+import { RunWaiting } from './waiting/run-waiting.ts'
 
 /** An agent's side of a run that is to be created. */
 export interface RunOwner {

@@ -2,9 +2,9 @@ import { InputGuard, OutputGuard, type Verdict } from '../protocols/guard.ts'
 import type { Message } from '../protocols/message.ts'
 import type { HostModules } from '../wiring/host-modules.ts'
 import type { AgentRun } from './agent-run.ts'
-import type { Exchange } from './exchange.ts'
-import type { RunConversation } from './run-providers.ts'
-import { type HeldDecision, type HeldName, makeHeldCall, partHeldTexts, toHeldPending } from './state/held-texts.ts'
+import type { Exchange } from './exchange/exchange.ts'
+import type { RunConversation } from './exchange/run-providers.ts'
+import { type HeldDecision, type HeldName, makeHeldCall, partHeldTexts, toHeldPending } from './waiting/held-texts.ts'
 
 type GuardIds = Pick<HostModules, 'InputGuard' | 'OutputGuard'>
 

@@ -8,7 +8,7 @@ import {
 } from '../protocols/message-handlers.ts'
 import type { EntryPoint } from '../wiring/wiring.ts'
 import type { AgentRun } from './agent-run.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange } from './exchange/exchange.ts'
 
 /**
  * Hands the last message of the user to the entry point: each attachment to the handler of its kind, where there is one, then the

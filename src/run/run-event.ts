@@ -2,7 +2,7 @@ import type { Attachment, ProviderMetadata, ToolCall } from '../protocols/messag
 import type { ReasoningBlock } from '../protocols/response.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { ToolResult } from '../protocols/tool-provider.ts'
-import type { PendingCall } from './state/pending-call.ts'
+import type { PendingCall } from './waiting/pending-call.ts'
 
 /**
  * Something that happened in a run, in the order in which it happened. Emitted once: by the `Response` that the run provides, and

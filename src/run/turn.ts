@@ -4,7 +4,7 @@ import type { Question, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { RunEventSink, RunStatus } from './run-event.ts'
-import type { PendingAnswer, PendingCall } from './state/pending-call.ts'
+import type { PendingAnswer, PendingCall } from './waiting/pending-call.ts'
 
 /** One turn of a conversation with an agent. */
 export interface Turn {

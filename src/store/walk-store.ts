@@ -1,5 +1,5 @@
 import { HostError } from '../errors.ts'
-import { isJsonText } from '../is-object.ts'
+import { isJsonText } from '../json.ts'
 import type { Entry, RecordStore } from './record-store.ts'
 import { kindOf } from './tenant-records.ts'
 

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../is-object.ts'
+import { fieldsOf } from '../json.ts'
 import { describeDifferences } from './describe-differences.ts'
 import type { TapedCall } from './read-tape.ts'
 import type { CallLine } from './tape-lines.ts'

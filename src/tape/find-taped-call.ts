@@ -1,4 +1,4 @@
-import type { TracedEvent } from '../trace/traced-event.ts'
+import type { TracedEvent } from '../trace/files/traced-event.ts'
 import type { TapedCall, TapedRun } from './read-tape.ts'
 
 /** Clocks of trace and tape are rounded (seconds). */

@@ -1,4 +1,4 @@
-import { isJsonText } from '../is-object.ts'
+import { isJsonText } from '../json.ts'
 import type { Redact } from '../trace/redact.ts'
 
 /** Lines of JSON without secrets. Searching them together costs a fraction of one search for each; few have any. */

@@ -1,6 +1,6 @@
 import type { Usage } from '../protocols/run.ts'
 import type { RunStatus } from '../run/run-event.ts'
-import type { PendingCall } from '../run/state/pending-call.ts'
+import type { PendingCall } from '../run/waiting/pending-call.ts'
 import type { JsonValue } from './tape-values.ts'
 
 /** Version of the format. It grows when an older reader would misread a tape. */

@@ -1,11 +1,11 @@
 import type { Attributes } from '@opentelemetry/api'
-import { fieldsOf } from '../is-object.ts'
+import { fieldsOf } from '../json.ts'
 import type { LLMPart, LLMRequest } from '../protocols/llm.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { AgentEvent } from '../run/calls/agent-events.ts'
-import { isWaitingResult } from '../run/calls/waits-for.ts'
 import { endingOf } from '../run/run-ending.ts'
 import type { RunEnd } from '../run/turn.ts'
+import { isWaitingResult } from '../run/waiting/waits-for.ts'
 
 /** Operation of a call with a name in the semantic conventions for generative AI. */
 export type Operation = 'chat' | 'execute_tool'

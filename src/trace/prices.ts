@@ -2,9 +2,9 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { messageOf } from '../errors.ts'
-import { fieldsOf, isObject } from '../is-object.ts'
+import { fieldsOf, isObject } from '../json.ts'
 import type { Log } from '../protocols/log.ts'
-import type { ModelUsage } from './describe-event.ts'
+import type { ModelUsage } from './calls/describe-event.ts'
 
 /** Price of a model, in US dollars per million tokens, and the size of its context. */
 export interface ModelPrice {

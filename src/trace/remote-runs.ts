@@ -1,4 +1,4 @@
-import type { EventsPage, EventsQuery } from './trace-query.ts'
+import type { EventsPage, EventsQuery } from './run-index/trace-query.ts'
 
 /** Runs that other servers report. Never fails: unavailable data is omitted. */
 export interface RemoteRuns {

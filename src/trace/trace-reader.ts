@@ -1,9 +1,9 @@
-import { readLocations } from './event-locations.ts'
-import { linesFromEnd, readAt, TraceFiles } from './trace-files.ts'
-import { STEP_BYTES, TraceIndex } from './trace-index.ts'
-import { readTraceLine } from './trace-line.ts'
-import type { EventsPage, EventsQuery, LogQuery, RunLine } from './trace-query.ts'
-import type { TracedEvent } from './traced-event.ts'
+import { linesFromEnd, readAt, TraceFiles } from './files/trace-files.ts'
+import { readTraceLine } from './files/trace-line.ts'
+import type { TracedEvent } from './files/traced-event.ts'
+import { readLocations } from './run-index/event-locations.ts'
+import { STEP_BYTES, TraceIndex } from './run-index/trace-index.ts'
+import type { EventsPage, EventsQuery, LogQuery, RunLine } from './run-index/trace-query.ts'
 
 /** Size of the part of the log searched for the latest events of an agent, from its end. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024

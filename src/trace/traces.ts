@@ -2,17 +2,17 @@ import { HostError, messageOf } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RunEnd } from '../run/turn.ts'
-import { toEndEvent } from './end-event.ts'
-import { LineBuffer } from './line-buffer.ts'
+import { toEndEvent } from './files/end-event.ts'
+import { LineBuffer } from './files/line-buffer.ts'
+import { TraceLineWriter } from './files/trace-line.ts'
+import type { TracedEvent } from './files/traced-event.ts'
 import type { Redact } from './redact.ts'
 import type { RemoteRuns, RemoteTape } from './remote-runs.ts'
-import type { RunSummary } from './run-summary.ts'
-import type { ListedRun } from './runs-table.ts'
-import { ServiceThread } from './service-thread.ts'
-import { TraceLineWriter } from './trace-line.ts'
-import type { EventsPage, EventsQuery } from './trace-query.ts'
-import type { TracedEvent } from './traced-event.ts'
-import type { TraceNews, TraceQueries, TraceQuery, TraceThreadData, WorkerRequest } from './worker-messages.ts'
+import type { RunSummary } from './run-index/run-summary.ts'
+import type { ListedRun } from './run-index/runs-table.ts'
+import type { EventsPage, EventsQuery } from './run-index/trace-query.ts'
+import { ServiceThread } from './thread/service-thread.ts'
+import type { TraceNews, TraceQueries, TraceQuery, TraceThreadData, WorkerRequest } from './thread/worker-messages.ts'
 
 export interface TracesOptions {
   /** Absolute. */
@@ -34,7 +34,7 @@ export interface TraceCounts {
   readonly problem: string | null
 }
 
-const SCRIPT = new URL('./trace-service', import.meta.url)
+const SCRIPT = new URL('./thread/trace-service', import.meta.url)
 /** Lines are handed over together, at the latest after this. */
 const HAND_OVER_MS = 10
 const HAND_OVER_BYTES = 256 * 1024

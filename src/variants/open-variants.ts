@@ -1,10 +1,16 @@
-import type { Agent } from '../run/agent.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import { RecentlyUsed, VARIANT_LIMITS } from './recently-used.ts'
 
 type Changes = readonly VariantChange[]
 
-interface Entry {
+/** Agent that is open. */
+interface OpenAgent {
+  readonly info: { readonly id: string }
+  /** Has it stay open. @returns a function that ends this */
+  pin(): () => void
+}
+
+interface Entry<Agent extends OpenAgent> {
   readonly base: Agent
   readonly opening: Promise<Agent>
   /** Once it is open. */
@@ -14,16 +20,16 @@ interface Entry {
 }
 
 /** Variants of registered agents that are open: each once, for all its users. */
-export class OpenVariants {
-  readonly #entries: RecentlyUsed<Entry>
-  readonly #plan: OpenVariants['open']
+export class OpenVariants<Agent extends OpenAgent> {
+  readonly #entries: RecentlyUsed<Entry<Agent>>
+  readonly #plan: OpenVariants<Agent>['open']
   readonly #retire: (agent: Agent) => Promise<void>
 
   /**
    * @param plan opens the variant of an agent
    * @param retire closes a variant once no run uses it
    */
-  constructor(plan: OpenVariants['open'], retire: (agent: Agent) => Promise<void>) {
+  constructor(plan: OpenVariants<Agent>['open'], retire: (agent: Agent) => Promise<void>) {
     this.#plan = plan
     this.#retire = retire
     this.#entries = new RecentlyUsed(VARIANT_LIMITS, (entry) => void this.#close(entry))
@@ -40,7 +46,7 @@ export class OpenVariants {
     if (known?.base === base) return known.opening
     // Of a version that was replaced.
     this.#entries.delete(key)
-    const entry: Entry = { base, opening: this.#plan(base, changes), agent: undefined, unpin: base.pin() }
+    const entry: Entry<Agent> = { base, opening: this.#plan(base, changes), agent: undefined, unpin: base.pin() }
     this.#entries.add(key, entry)
     try {
       entry.agent = await entry.opening
@@ -62,13 +68,13 @@ export class OpenVariants {
     for (const key of this.#entries.keys()) if (this.#entries.get(key)?.base === base) this.#entries.delete(key)
   }
 
-  async #close({ opening, unpin }: Entry): Promise<void> {
+  async #close({ opening, unpin }: Entry<Agent>): Promise<void> {
     const agent = await opening.catch(() => undefined)
     if (agent) await this.#retire(agent)
     unpin()
   }
 }
 
-function keyOf({ info: { id } }: Agent, changes: Changes): string {
+function keyOf({ info: { id } }: OpenAgent, changes: Changes): string {
   return `${id} ${JSON.stringify(changes)}`
 }

@@ -3,7 +3,7 @@ import { isReference } from '../definition/interpolate.ts'
 import type { Path } from '../definition/problem.ts'
 import { REDACTED } from '../definition/redacted.ts'
 import { schemasAt } from '../definition/schema-problems.ts'
-import { fieldsOf, ownValue } from '../is-object.ts'
+import { fieldsOf, ownValue } from '../json.ts'
 import { isSecretArgument } from './secret-argument.ts'
 
 /** Config of a module for those who look at it, and the places of its secrets. */

@@ -1,6 +1,6 @@
 import type { Path } from '../definition/problem.ts'
 import { childSchemas, type SchemaNode, withAlternatives } from '../definition/schema-problems.ts'
-import { fieldsOf, ownValue } from '../is-object.ts'
+import { fieldsOf, ownValue } from '../json.ts'
 import type { Module } from '../module/define-module.ts'
 import { LLM } from '../protocols/llm.ts'
 

@@ -4,8 +4,8 @@ import { agentHost, buildServer, HostError, type ServerOptions } from 'agent-hos
 import { expect } from 'chai'
 import fastify from 'fastify'
 import { openProject } from '../../src/assembly/open-project.ts'
-import { loadTranslation } from '../../src/server/load-translation.ts'
-import { resolveServerOptions } from '../../src/server/options.ts'
+import { loadTranslation } from '../../src/server/adapters/load-translation.ts'
+import { resolveServerOptions } from '../../src/server/options/options.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
 

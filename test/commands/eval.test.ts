@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { buildServer } from 'agent-host'
 import { expect } from 'chai'
-import { planProject } from '../../src/project/plan-project.ts'
-import { TEMPLATES, type TemplateName } from '../../src/project/templates.ts'
-import type { RunSummary } from '../../src/trace/run-summary.ts'
+import { planProject } from '../../src/project/create/plan-project.ts'
+import { TEMPLATES, type TemplateName } from '../../src/project/create/templates.ts'
+import type { RunSummary } from '../../src/trace/run-index/run-summary.ts'
 import { callCli } from '../support/call-cli.ts'
 import {
   executedTools,

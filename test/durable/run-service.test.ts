@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { openProject } from '../../src/assembly/open-project.ts'
-import { resolveServerOptions } from '../../src/server/options.ts'
+import { resolveServerOptions } from '../../src/server/options/options.ts'
 import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
 import { makeProject } from '../support/temp-project.ts'
 

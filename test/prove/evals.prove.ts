@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { expect } from 'chai'
-import { planProject } from '../../src/project/plan-project.ts'
+import { planProject } from '../../src/project/create/plan-project.ts'
 import {
   executedTools,
   listResults,

@@ -5,7 +5,7 @@ import { introduction, readEntry, readReplicas, runLog } from '../../src/replica
 import { RunFeed } from '../../src/replicas/run-feed.ts'
 import { RunPublisher } from '../../src/replicas/run-publisher.ts'
 import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
-import type { RunRecord } from '../../src/trace/run-summary.ts'
+import type { RunRecord } from '../../src/trace/run-index/run-summary.ts'
 
 const MAX_ENTRIES = 10_000
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { AgentHost } from 'agent-host'
 import { expect } from 'chai'
-import { planProject } from '../../src/project/plan-project.ts'
+import { planProject } from '../../src/project/create/plan-project.ts'
 import { itWith } from '../support/it-with.ts'
 import { makeProject } from '../support/temp-project.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { AgentHost } from '../../src/index.ts'
-import { SERVER_OPTIONS } from '../../src/server/options.ts'
+import { SERVER_OPTIONS } from '../../src/server/options/options.ts'
 import { itWith } from '../support/it-with.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'

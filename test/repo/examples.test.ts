@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { AgentHost, buildServer } from 'agent-host'
 import { expect } from 'chai'
-import { AgentFolder } from '../../src/host/agent-folder.ts'
+import { AgentFolder } from '../../src/host/agent-folder/agent-folder.ts'
 import { silentLog } from '../../src/protocols/log.ts'
 import { runNode } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'

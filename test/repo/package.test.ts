@@ -7,7 +7,7 @@ import { execa } from 'execa'
 import fsExtra from 'fs-extra'
 import { publint } from 'publint'
 import { listLibrary } from '../../src/module/load-module.ts'
-import { TEMPLATES } from '../../src/project/templates.ts'
+import { TEMPLATES } from '../../src/project/create/templates.ts'
 import { AGENTS, check, checkTypes, InstalledPackage, writeAgent } from '../support/installed-package.ts'
 import { itWith } from '../support/it-with.ts'
 

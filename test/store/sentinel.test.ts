@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import { resolveServerOptions } from '../../src/server/options.ts'
+import { resolveServerOptions } from '../../src/server/options/options.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { readRedisUrl } from '../../src/store/redis/redis-location.ts'
 import { describeWith } from '../support/describe-with.ts'

@@ -1,9 +1,9 @@
 /** Shapes of the answers to the page's queries, named as GraphQL names them. */
-import type { TraceStep } from '../../src/trace/call-tree.ts'
-import type { ModelUsage as Usage } from '../../src/trace/describe-event.ts'
-import type { MetricsRow } from '../../src/trace/metrics.ts'
-import type { RunStatus } from '../../src/trace/run-summary.ts'
-import type { ListedRun as Run } from '../../src/trace/runs-table.ts'
+import type { TraceStep } from '../../src/trace/calls/call-tree.ts'
+import type { ModelUsage as Usage } from '../../src/trace/calls/describe-event.ts'
+import type { MetricsRow } from '../../src/trace/run-index/metrics.ts'
+import type { RunStatus } from '../../src/trace/run-index/run-summary.ts'
+import type { ListedRun as Run } from '../../src/trace/run-index/runs-table.ts'
 
 export type { RunStatus }
 

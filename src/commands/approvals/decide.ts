@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
-import { isObject } from '../../is-object.ts'
+import { isObject } from '../../json.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 import { BaseCommand } from '../base-command.ts'
 import { type ServerFlags, serverFlags } from './approvals-client.ts'

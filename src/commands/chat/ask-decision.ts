@@ -1,4 +1,4 @@
-import { isObject } from '../../is-object.ts'
+import { isObject } from '../../json.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
 import type { WaitingCall } from './backend.ts'
 

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { HostError, messageOf } from '../../errors.ts'
-import { fieldsOf } from '../../is-object.ts'
+import { fieldsOf } from '../../json.ts'
 
 /** Requests to a running server, with errors that name the next step. */
 export class ServerClient {

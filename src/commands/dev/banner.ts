@@ -1,7 +1,7 @@
-import type { AgentInfo } from '../../run/agent-info.ts'
-import { adapterName } from '../../server/adapter-name.ts'
+import type { AgentInfo } from '../../run/agent/agent-info.ts'
+import { adapterName } from '../../server/adapters/adapter-name.ts'
 import { readApiKeys } from '../../server/guards/api-keys.ts'
-import type { ServerOptions } from '../../server/options.ts'
+import type { ServerOptions } from '../../server/options/options.ts'
 import type { AgentServer } from '../../server/server.ts'
 
 /** Maximum number of agents listed. */

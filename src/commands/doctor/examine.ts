@@ -3,8 +3,8 @@ import { access, constants, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { messageOf, systemCodeOf } from '../../errors.ts'
-import { fieldsOf } from '../../is-object.ts'
-import { PROVIDERS } from '../../project/providers.ts'
+import { fieldsOf } from '../../json.ts'
+import { PROVIDERS } from '../../project/create/providers.ts'
 import { defaultPort, findServer } from '../running-server.ts'
 
 /** Result of one check. */

@@ -1,4 +1,4 @@
-import { packageOf } from '../../project/find-items.ts'
+import { packageOf } from '../../project/eject/find-items.ts'
 
 /** A module that can be chosen. */
 export interface Offer {

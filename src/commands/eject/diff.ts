@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Difference } from '../../project/diff-ejected.ts'
+import type { Difference } from '../../project/eject/diff-ejected.ts'
 import { VERSION } from '../../version.ts'
 import { BaseCommand } from '../base-command.ts'
 import { destFlag, ejectedNames } from '../eject.ts'
@@ -15,7 +15,7 @@ export default class EjectDiff extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(EjectDiff)
-    const { diffEjected } = await import('../../project/diff-ejected.ts')
+    const { diffEjected } = await import('../../project/eject/diff-ejected.ts')
     const differences = await diffEjected(resolve(flags.dest ?? '.'), args.names ?? [])
     for (const difference of differences) {
       this.log(`modules/${difference.path}: ${describe(difference)}`)

@@ -3,7 +3,7 @@ import { readLibraryCatalog } from '../../module/library-catalog.ts'
 import { listPackageModules, ModuleLoader } from '../../module/load-module.ts'
 import { ProjectCode } from '../../module/project-code.ts'
 import { listModulePackages } from '../../module/project-packages.ts'
-import { type ItemState, stateOf } from '../../project/ejected-files.ts'
+import { type ItemState, stateOf } from '../../project/eject/ejected-files.ts'
 import type { Offer } from './choose-items.ts'
 
 /** A module that an installed package brings: it is used as it is, and not ejected. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { Flags } from '@oclif/core'
-import type { Upgrade, UpgradeOutcome } from '../../project/upgrade-ejected.ts'
+import type { Upgrade, UpgradeOutcome } from '../../project/eject/upgrade-ejected.ts'
 import { VERSION } from '../../version.ts'
 import { BaseCommand } from '../base-command.ts'
 import { destFlag, ejectedNames } from '../eject.ts'
@@ -33,7 +33,7 @@ export default class EjectUpgrade extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(EjectUpgrade)
-    const { upgradeEjected } = await import('../../project/upgrade-ejected.ts')
+    const { upgradeEjected } = await import('../../project/eject/upgrade-ejected.ts')
     const dryRun = flags['dry-run'] ?? false
     const upgrades = await upgradeEjected(resolve(flags.dest ?? '.'), args.names ?? [], { dryRun })
     for (const upgrade of upgrades) this.log(describe(upgrade))

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { PROVIDERS } from '../../project/providers.ts'
-import { TEMPLATES, type TemplateName } from '../../project/templates.ts'
+import { PROVIDERS } from '../../project/create/providers.ts'
+import { TEMPLATES, type TemplateName } from '../../project/create/templates.ts'
 import { askOne, askSecret, askText, askYesNo } from '../prompts.ts'
 
 /** Choices of `init`; undefined for those left out. */

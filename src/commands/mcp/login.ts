@@ -2,7 +2,7 @@ import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
-import { fieldsOf } from '../../is-object.ts'
+import { fieldsOf } from '../../json.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
 import { agentDirFlag } from '../agent-dir-flag.ts'
 import { BaseCommand } from '../base-command.ts'
@@ -42,7 +42,7 @@ export default class McpLogin extends BaseCommand {
     this.requireProject()
     const [{ openProject }, { loadTranslation }, { awaitCallback }] = await Promise.all([
       import('../../assembly/open-project.ts'),
-      import('../../server/load-translation.ts'),
+      import('../../server/adapters/load-translation.ts'),
       import('./await-callback.ts'),
     ])
     const callback = await awaitCallback(port)

@@ -1,5 +1,5 @@
-import type { Call, CallTree } from '../../trace/call-tree.ts'
-import type { RunSummary } from '../../trace/run-summary.ts'
+import type { Call, CallTree } from '../../trace/calls/call-tree.ts'
+import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 import { formatTime } from '../format-time.ts'
 import { oneLine, shorten } from '../one-line.ts'

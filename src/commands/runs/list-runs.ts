@@ -1,5 +1,5 @@
-import type { ListedRun, RunsTable } from '../../trace/runs-table.ts'
-import type { RunFilter } from '../../trace/trace-query.ts'
+import type { ListedRun, RunsTable } from '../../trace/run-index/runs-table.ts'
+import type { RunFilter } from '../../trace/run-index/trace-query.ts'
 
 interface ListOptions {
   /** Of the runs, without those that follow another. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
-import type { RunSummary } from '../../trace/run-summary.ts'
+import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 
 /** Maximum wait for a server to index what other processes wrote, such as a chat a moment ago: it looks around every second. */

@@ -1,12 +1,12 @@
 import { Args, Flags } from '@oclif/core'
-import { fieldsOf } from '../../is-object.ts'
-import { isWaitingResult, type WaitingResult } from '../../run/calls/waits-for.ts'
+import { fieldsOf } from '../../json.ts'
 import { endingOf } from '../../run/run-ending.ts'
-import { SERVER_OPTIONS } from '../../server/options.ts'
-import type { RunSummary } from '../../trace/run-summary.ts'
-import type { ListedRun } from '../../trace/runs-table.ts'
-import { readTraceLine } from '../../trace/trace-line.ts'
-import type { TracedEvent } from '../../trace/traced-event.ts'
+import { isWaitingResult, type WaitingResult } from '../../run/waiting/waits-for.ts'
+import { SERVER_OPTIONS } from '../../server/options/options.ts'
+import { readTraceLine } from '../../trace/files/trace-line.ts'
+import type { TracedEvent } from '../../trace/files/traced-event.ts'
+import type { RunSummary } from '../../trace/run-index/run-summary.ts'
+import type { ListedRun } from '../../trace/run-index/runs-table.ts'
 import { BaseCommand } from '../base-command.ts'
 import { oneLine, shorten } from '../one-line.ts'
 import { plural } from '../plural.ts'
@@ -71,15 +71,15 @@ async function readEvents(
 }
 
 async function treeOf(events: readonly TracedEvent[]) {
-  const { CallTree } = await import('../../trace/call-tree.ts')
-  const { viewStep } = await import('../../trace/view-step.ts')
+  const { CallTree } = await import('../../trace/calls/call-tree.ts')
+  const { viewStep } = await import('../../trace/calls/view-step.ts')
   const tree = new CallTree()
   for (const event of events) tree.add(viewStep(event))
   return tree
 }
 
 async function drawMermaid(events: readonly TracedEvent[]): Promise<string> {
-  const { toMermaid } = await import('../../trace/mermaid.ts')
+  const { toMermaid } = await import('../../trace/calls/mermaid.ts')
   return toMermaid(await treeOf(events)).trimEnd()
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Interfaces } from '@oclif/core'
 import { HostError } from '../../errors.ts'
-import { resolveServerOptions, SERVER_OPTIONS } from '../../server/options.ts'
+import { resolveServerOptions, SERVER_OPTIONS } from '../../server/options/options.ts'
 import { embeddedFile, type StoreLocation } from '../../store/open-store.ts'
 import { pickServerFlags } from '../server-flags.ts'
 

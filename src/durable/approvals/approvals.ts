@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { HostError } from '../../errors.ts'
-import type { PendingAnswer, PendingCall } from '../../run/state/pending-call.ts'
+import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import type { ApprovalStatus } from '../../wire/approval.ts'
-import type { Claim } from '../claim.ts'
-import { parseRow, ROW_VERSION } from '../parse-row.ts'
+import type { Claim } from '../decisions/claim.ts'
+import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
+import { EXPIRING_APPROVALS } from '../rows/tenant-part.ts'
+import { isUnreadable, type UnreadableRows } from '../rows/unreadable-rows.ts'
 import { uuidOf } from '../runs/run-ids.ts'
 import { nowSeconds } from '../runs/steps.ts'
-import { EXPIRING_APPROVALS } from '../tenant-part.ts'
-import { isUnreadable, type UnreadableRows } from '../unreadable-rows.ts'
 
 /** Call of a waiting run that a person decides. */
 export interface StoredApproval {

@@ -1,4 +1,4 @@
-import type { PendingCall } from '../../run/state/pending-call.ts'
+import type { PendingCall } from '../../run/waiting/pending-call.ts'
 import type { Change } from '../../store/record-store.ts'
 import { type Job, writeJob } from '../queue/job.ts'
 import { jobKey } from '../runs/run-keys.ts'

@@ -5,12 +5,12 @@ import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun, type Waiti
 import type { Log } from '../../protocols/log.ts'
 import type { Message } from '../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../run/attachment-json.ts'
-import type { PendingAnswer } from '../../run/state/pending-call.ts'
 import type { RunResult } from '../../run/turn.ts'
+import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
 import type { RecordStore } from '../../store/record-store.ts'
-import { parseRow, ROW_VERSION } from '../parse-row.ts'
-import { UnreadableRows } from '../unreadable-rows.ts'
-import { startTaken, TakenRow, type WaitingRow } from './taken-row.ts'
+import { startTaken, TakenRow, type WaitingRow } from '../decisions/taken-row.ts'
+import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
+import { UnreadableRows } from '../rows/unreadable-rows.ts'
 
 interface Row extends Omit<ResumableRun, 'trail'>, WaitingRow {
   readonly version: number

@@ -2,11 +2,11 @@ import { HostError } from '../../errors.ts'
 import type { Message } from '../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../run/attachment-json.ts'
 import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
-import type { Claim } from '../claim.ts'
-import { parseRow, ROW_VERSION } from '../parse-row.ts'
+import type { Claim } from '../decisions/claim.ts'
+import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
+import { isUnreadable, type UnreadableRows } from '../rows/unreadable-rows.ts'
 import { RunIds } from '../runs/run-ids.ts'
 import { nowSeconds } from '../runs/steps.ts'
-import { isUnreadable, type UnreadableRows } from '../unreadable-rows.ts'
 import {
   branchKey,
   linkChanges,

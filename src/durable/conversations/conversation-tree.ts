@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../../protocols/message.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
-import type { PendingCall } from '../../run/state/pending-call.ts'
+import type { PendingCall } from '../../run/waiting/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
-import { BYTES_VERSION, parseRow, ROW_VERSION } from '../parse-row.ts'
-import { isUnreadable } from '../unreadable-rows.ts'
+import { BYTES_VERSION, parseRow, ROW_VERSION } from '../rows/parse-row.ts'
+import { isUnreadable } from '../rows/unreadable-rows.ts'
 import type { HistoryBudget } from './history-budget.ts'
 import {
   bytesOfMessage,

@@ -1,7 +1,7 @@
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Message } from '../../protocols/message.ts'
-import { toolCallOf } from '../../run/state/pending-call.ts'
+import { toolCallOf } from '../../run/waiting/pending-call.ts'
 import type { Job } from '../queue/job.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { ConversationStore } from './conversation-store.ts'

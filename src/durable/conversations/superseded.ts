@@ -1,5 +1,5 @@
 import type { Message } from '../../protocols/message.ts'
-import { type PendingCall, toolCallOf } from '../../run/state/pending-call.ts'
+import { type PendingCall, toolCallOf } from '../../run/waiting/pending-call.ts'
 
 /** Results of calls that a new message has rejected: one for each tool call of the conversation. */
 export function toSuperseded(pending: readonly PendingCall[]): Message[] {

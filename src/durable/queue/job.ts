@@ -1,8 +1,8 @@
 import type { WaitingOptions } from '../../host/waiting-run.ts'
 import { type AttachmentJson, fromAttachmentJson, toAttachmentJson } from '../../run/attachment-json.ts'
 import type { RunEvent } from '../../run/run-event.ts'
-import type { PendingAnswer } from '../../run/state/pending-call.ts'
-import { parseRow, ROW_VERSION } from '../parse-row.ts'
+import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
+import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
 
 /**
  * Record of what any server needs to carry out a run, or to continue it, beside its turn: the conversation is read from the tree of

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { indexIdOf, parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
+import { tenantPart } from '../rows/tenant-part.ts'
 import {
   changeTopic,
   jobKey,
@@ -15,7 +16,6 @@ import {
   stepsLog,
 } from '../runs/run-keys.ts'
 import { parseOwner, parseQueued, type QueuedMark, writeOwner } from '../runs/run-marks.ts'
-import { tenantPart } from '../tenant-part.ts'
 import { type Job, readJob, writeJob } from './job.ts'
 
 /** Run that waits for a worker. */

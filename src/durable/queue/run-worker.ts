@@ -1,7 +1,7 @@
 import { HostError } from '../../errors.ts'
 import type { AgentHost, Reservation } from '../../host/host.ts'
 import type { Message } from '../../protocols/message.ts'
-import { type Continuation, toTurn } from '../approvals/next-run.ts'
+import { type Continuation, toTurn } from '../decisions/next-run.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { DurableRun } from '../runs/durable-run.ts'
 import type { PersistedRun } from '../runs/run-row.ts'

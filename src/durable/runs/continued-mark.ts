@@ -1,6 +1,6 @@
 import type { RecordStore } from '../../store/record-store.ts'
-import type { Claim } from '../claim.ts'
-import type { Resumes } from '../resumption.ts'
+import type { Claim } from '../decisions/claim.ts'
+import type { Resumes } from '../decisions/resumption.ts'
 import { continuedKey } from './run-keys.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { Usage } from '../../protocols/run.ts'
 import { NO_USAGE } from '../../protocols/usage.ts'
 import type { AttachmentJson } from '../../run/attachment-json.ts'
 import type { RunStatus } from '../../run/run-event.ts'
-import type { PendingCall } from '../../run/state/pending-call.ts'
+import type { PendingCall } from '../../run/waiting/pending-call.ts'
 import { approvalId } from '../approvals/approvals.ts'
 import { type EndStep, isEnd, type Step } from './steps.ts'
 

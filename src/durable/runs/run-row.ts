@@ -1,6 +1,6 @@
 import type { Message } from '../../protocols/message.ts'
 import type { Change } from '../../store/record-store.ts'
-import type { Claim } from '../claim.ts'
+import { isAdapterFacts } from '../adapter-runs/adapter-facts.ts'
 import {
   newBytesOf,
   type StoredTurn,
@@ -11,10 +11,10 @@ import {
 } from '../conversations/conversation-tree.ts'
 import { liftItems } from '../conversations/item-bytes.ts'
 import type { NewBytes } from '../conversations/turn-bytes.ts'
+import type { Claim } from '../decisions/claim.ts'
+import type { Resumes } from '../decisions/resumption.ts'
 import type { IdempotentRequest } from '../idempotency.ts'
-import { ADAPTER_VERSION, BYTES_VERSION, ROW_VERSION } from '../parse-row.ts'
-import type { Resumes } from '../resumption.ts'
-import { isAdapterFacts } from './adapter-facts.ts'
+import { ADAPTER_VERSION, BYTES_VERSION, ROW_VERSION } from '../rows/parse-row.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
 import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
 

@@ -4,7 +4,6 @@ import { appendLog, readLog, readLogs, removeLog } from '../../store/record-log.
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import { Approvals, inboxTopics } from '../approvals/approvals.ts'
-import { type Claim, joinClaims } from '../claim.ts'
 import { ConversationStore } from '../conversations/conversation-store.ts'
 import {
   detach,
@@ -23,11 +22,12 @@ import {
 } from '../conversations/conversation-tree.ts'
 import { parseItems } from '../conversations/item-bytes.ts'
 import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-bytes.ts'
+import { type Claim, joinClaims } from '../decisions/claim.ts'
+import { giveBack, hasFailedUnacted } from '../decisions/resumption.ts'
 import { requestChanges, requestKey, requestKeys } from '../idempotency.ts'
-import { parseRow } from '../parse-row.ts'
 import { type Job, readJob } from '../queue/job.ts'
-import { giveBack, hasFailedUnacted } from '../resumption.ts'
-import { isUnreadable } from '../unreadable-rows.ts'
+import { parseRow } from '../rows/parse-row.ts'
+import { isUnreadable } from '../rows/unreadable-rows.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
 import { RUN_PREFIX } from './run-ids.ts'
 import {

@@ -2,7 +2,7 @@ import type { ToolCall } from '../../protocols/message.ts'
 import type { Usage } from '../../protocols/run.ts'
 import { type AttachmentJson, toAttachmentJson } from '../../run/attachment-json.ts'
 import type { RunEvent } from '../../run/run-event.ts'
-import type { PendingCall } from '../../run/state/pending-call.ts'
+import type { PendingCall } from '../../run/waiting/pending-call.ts'
 
 /** Step of a run, in the order in which it happened. A text is a piece of the answer. JSON. */
 export type Step =

@@ -1,8 +1,8 @@
 import { isPromise } from '../../async.ts'
 import { AgentRun } from '../agent-run.ts'
+import { waitingResultOf } from '../waiting/waits-for.ts'
 import { type AgentEvent, type CalledModel, describeException, type EventSink } from './agent-events.ts'
 import { isAsyncIterable, type StreamTap, tapStream } from './stream-tap.ts'
-import { waitingResultOf } from './waits-for.ts'
 
 /** A module as events name it. */
 export interface Callee {

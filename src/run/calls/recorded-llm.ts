@@ -3,8 +3,8 @@ import { AnswerParts } from '../../protocols/answer-parts.ts'
 import type { LLM, LLMPart, LLMRequest } from '../../protocols/llm.ts'
 import type { Run } from '../../protocols/run.ts'
 import { AgentRun } from '../agent-run.ts'
-import { RUN_WAITS } from '../state/pending-call.ts'
 import type { ModelAnswer, Trail } from '../state/trail.ts'
+import { RUN_WAITS } from '../waiting/pending-call.ts'
 import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from './stream-tap.ts'
 
 /** A model that gets the options of the run's client. Around a facade: its events have the request as the model gets it. */

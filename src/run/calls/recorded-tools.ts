@@ -5,9 +5,9 @@ import type { Run } from '../../protocols/run.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { ToolProvider, ToolResult } from '../../protocols/tool-provider.ts'
 import { AgentRun } from '../agent-run.ts'
-import { findTextMisfit } from '../check-text.ts'
-import { type CallDecision, digestOf, type PendingCall, RUN_WAITS } from '../state/pending-call.ts'
+import { findTextMisfit } from '../checks/check-text.ts'
 import type { RecordedCall } from '../state/trail.ts'
+import { type CallDecision, digestOf, type PendingCall, RUN_WAITS } from '../waiting/pending-call.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { CollectedAnswer } from '../../protocols/answer-parts.ts'
 import type { Attachment, Message, RecordedDecision, ToolCall } from '../../protocols/message.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
-import type { CallDecision } from './pending-call.ts'
+import type { CallDecision } from '../waiting/pending-call.ts'
 
 /** Answer of a model, as its facade saw it. */
 export interface ModelAnswer extends CollectedAnswer {

@@ -1,7 +1,7 @@
 import { HostError } from '../../errors.ts'
 import type { ModelOptions } from '../../protocols/model-options.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
-import type { Capabilities } from '../../run/agent-capabilities.ts'
+import type { Capabilities } from '../../run/agent/agent-capabilities.ts'
 import type { Dialect } from '../replies/dialect.ts'
 
 /** A client's choice among its tools. `names` restricts it to some of them. */

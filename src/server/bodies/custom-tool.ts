@@ -1,6 +1,6 @@
-import { type Fields, fieldsOf } from '../../is-object.ts'
+import { type Fields, fieldsOf } from '../../json.ts'
 import type { ClientTool, ToolDefinition } from '../../protocols/tool-definition.ts'
-import { findExpressionFault } from '../../run/check-text.ts'
+import { findExpressionFault } from '../../run/checks/check-text.ts'
 import { invalidField } from './invalid-field.ts'
 
 /** Part of a custom tool that its format decides. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { GivenAnswer } from '../../run/state/pending-call.ts'
+import type { GivenAnswer } from '../../run/waiting/pending-call.ts'
 
 const Arguments = Type.Record(Type.String(), Type.Unknown())
 

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { HostError } from '../../errors.ts'
-import { fieldsOf } from '../../is-object.ts'
+import { fieldsOf } from '../../json.ts'
 import { type Checked, makeValidator } from './validator.ts'
 
 /** Part of a schema that says how the text of a parameter is read. */

@@ -1,5 +1,5 @@
 import { decodeBase64 } from '../../base64.ts'
-import { fieldsOf } from '../../is-object.ts'
+import { fieldsOf } from '../../json.ts'
 import type { Attachment } from '../../protocols/message.ts'
 import { invalidField } from './invalid-field.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { pageHeaders } from '../guards/page-headers.ts'
-import { type PageFile, serveStaticPage } from '../static-page.ts'
+import { type PageFile, serveStaticPage } from '../replies/static-page.ts'
 
 const FILES: Readonly<Record<string, PageFile>> = {
   '/docs': { file: 'index.html', type: 'html' },

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { HostError, type ModelLimit } from '../../errors.ts'
-import type { ServerOptions } from '../options.ts'
+import type { ServerOptions } from '../options/options.ts'
 
 /** Answer to a request that is refused. */
 export interface Refusal {

@@ -8,9 +8,9 @@ import {
   levelOfFailure,
 } from '../../assembly/failures.ts'
 import { type ErrorCode, HostError, messageOf, systemCodeOf } from '../../errors.ts'
-import { fieldsOf } from '../../is-object.ts'
+import { fieldsOf } from '../../json.ts'
 import { STORE_REMOVED } from '../../store/record-store.ts'
-import { noteFailure, noteFailureInside } from '../request-log.ts'
+import { noteFailure, noteFailureInside } from '../monitoring/request-log.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
 
 /** Answer to a request that ends with an error. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { AdapterOptions } from '../adapter.ts'
+import type { AdapterOptions } from '../adapters/adapter.ts'
 import { COMPAT, type Dialect, V1 } from './dialect.ts'
 import { makeErrorHandler } from './error-replies.ts'
 

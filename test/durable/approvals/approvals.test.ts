@@ -8,17 +8,23 @@ import {
   type StoredApproval,
   type StoredDecision,
 } from '../../../src/durable/approvals/approvals.ts'
-import { Deciding } from '../../../src/durable/approvals/deciding.ts'
+import { Deciding } from '../../../src/durable/decisions/deciding.ts'
+import {
+  answersOf,
+  type Decisions,
+  giveBack,
+  resume,
+  takeDecisions,
+} from '../../../src/durable/decisions/resumption.ts'
 import { RequestRepeated } from '../../../src/durable/idempotency.ts'
 import type { Job } from '../../../src/durable/queue/job.ts'
-import { answersOf, type Decisions, giveBack, resume, takeDecisions } from '../../../src/durable/resumption.ts'
+import { tenantPart } from '../../../src/durable/rows/tenant-part.ts'
+import { UnreadableRows } from '../../../src/durable/rows/unreadable-rows.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import type { Draft } from '../../../src/durable/runs/run-row.ts'
-import { tenantPart } from '../../../src/durable/tenant-part.ts'
-import { UnreadableRows } from '../../../src/durable/unreadable-rows.ts'
 import type { HostError } from '../../../src/errors.ts'
 import { silentLog } from '../../../src/protocols/log.ts'
-import type { PendingCall } from '../../../src/run/state/pending-call.ts'
+import type { PendingCall } from '../../../src/run/waiting/pending-call.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { RecordStore } from '../../../src/store/record-store.ts'
 import { makeProject } from '../../support/temp-project.ts'

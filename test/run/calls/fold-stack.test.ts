@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { foldStack } from '../../../src/run/calls/fold-stack.ts'
 
-const OWN = fileURLToPath(new URL('../../../src/run/agent.ts', import.meta.url))
+const OWN = fileURLToPath(new URL('../../../src/run/agent/agent.ts', import.meta.url))
 const LIBRARY = fileURLToPath(new URL('../../../modules/echo.ts', import.meta.url))
 
 describe('foldStack', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readKey } from '../../../src/server/option-spec.ts'
+import { readKey } from '../../../src/server/options/option-spec.ts'
 import { callCli } from '../../support/call-cli.ts'
 import { killRunning, startCli } from '../../support/run-cli.ts'
 import { closeServers, makeServer } from '../../support/server.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CallTree } from '../../../src/trace/call-tree.ts'
+import { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { compareCalls, isDifferent } from '../../../ui/src/compare/compare-runs.ts'
 
 interface Said {

@@ -1,4 +1,4 @@
-import type { Call } from '../../../src/trace/call-tree.ts'
+import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { parseJson } from '../components/parse-json.ts'
 import type { CallPayload } from '../run/call-payload.ts'
 import { readExchange } from '../run/kinds/model-exchange.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { CallTree } from '../../../src/trace/call-tree.ts'
+import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { Markdown } from '../components/markdown.tsx'
 import { ReplayMark } from '../components/replay-mark.tsx'
 import { Status } from '../components/status.tsx'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Call } from '../../../src/trace/call-tree.ts'
+import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatDuration, formatTokens } from '../format.ts'

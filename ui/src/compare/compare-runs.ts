@@ -1,4 +1,4 @@
-import type { Call } from '../../../src/trace/call-tree.ts'
+import type { Call } from '../../../src/trace/calls/call-tree.ts'
 
 /** Calls of two runs side by side; one of them is undefined where the other run has no such call. */
 export interface ComparedCalls {

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { Icon } from '../components/icon.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
 import { SplitPane } from '../components/split-pane.tsx'

@@ -1,4 +1,4 @@
-import type { Call } from '../../../src/trace/call-tree.ts'
+import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { IconButton } from '../components/icon-button.tsx'
 import { formatDuration } from '../format.ts'
 import { type Player, SPEEDS, type Speed } from './player.ts'

@@ -1,4 +1,4 @@
-import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { ENTRY, edgeKey } from './graph-layout.ts'
 
 /** Time for which a call is seen on its way, and a module after its work, in milliseconds of the screen. */

@@ -1,5 +1,5 @@
 import { Graph, layout } from '@dagrejs/dagre'
-import type { CallKind } from '../../../src/trace/describe-event.ts'
+import type { CallKind } from '../../../src/trace/calls/describe-event.ts'
 
 export interface ModuleSummary {
   readonly id: string

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { Call } from '../../../src/trace/call-tree.ts'
+import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { go, href } from '../router.ts'
 import { findPlumbing } from '../traces/plumbing.ts'
 import type { LoadedRun } from '../traces/run-query.ts'

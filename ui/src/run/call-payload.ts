@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Call } from '../../../src/trace/call-tree.ts'
+import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { ask } from '../api.ts'
 
 const QUERY = `query($id: String!, $call: String!) { run(run_id: $id) {

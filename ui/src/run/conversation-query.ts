@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { RunOutcome } from '../../../src/trace/end-event.ts'
+import type { RunOutcome } from '../../../src/trace/files/end-event.ts'
 import { ask } from '../api.ts'
 import { fieldsOf, type ModelMessage, readMessage, readToolCall } from '../components/model-message.ts'
 

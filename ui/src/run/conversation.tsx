@@ -1,4 +1,4 @@
-import type { CallTree } from '../../../src/trace/call-tree.ts'
+import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { Markdown } from '../components/markdown.tsx'

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatDuration, participantName } from '../format.ts'
 import type { EventType } from '../types.ts'

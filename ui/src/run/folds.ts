@@ -1,4 +1,4 @@
-import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
 
 /** Number of repetitions from which calls are folded. */
 const MIN_REPEATS = 4

@@ -1,4 +1,4 @@
-import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { STATUS_TEXTS } from '../components/status.tsx'
 import { formatDuration, formatTokens } from '../format.ts'
 import type { RunSummary } from '../types.ts'

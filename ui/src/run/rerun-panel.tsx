@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Call } from '../../../src/trace/call-tree.ts'
+import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import type { RerunRequest } from '../../../src/wire/rerun.ts'
 import type { VariantChange } from '../../../src/wire/variant.ts'
 import { useQuery } from '../api.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { CallTree } from '../../../src/trace/call-tree.ts'
+import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'

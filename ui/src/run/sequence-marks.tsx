@@ -1,4 +1,4 @@
-import { type Call, nameMethod } from '../../../src/trace/call-tree.ts'
+import { type Call, nameMethod } from '../../../src/trace/calls/call-tree.ts'
 import { formatDuration, participantName } from '../format.ts'
 import { barEdge, LANE, type SequenceBar, type SequenceLayout, type SequenceRow } from './sequence-layout.ts'
 

@@ -1,4 +1,4 @@
-import { nameMethod } from '../../../src/trace/call-tree.ts'
+import { nameMethod } from '../../../src/trace/calls/call-tree.ts'
 import { formatDuration, participantName } from '../format.ts'
 import { barEdge, HEAD_HEIGHT, LANE, type SequenceLayout, type SequenceRow } from './sequence-layout.ts'
 

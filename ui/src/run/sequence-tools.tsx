@@ -1,5 +1,5 @@
-import type { CallTree } from '../../../src/trace/call-tree.ts'
-import { toMermaid } from '../../../src/trace/mermaid.ts'
+import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
+import { toMermaid } from '../../../src/trace/calls/mermaid.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { saveFile } from '../save-file.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { useViewport } from '../components/virtual-list.tsx'
 import { participantName } from '../format.ts'
 import { useFocus } from '../keyboard.ts'

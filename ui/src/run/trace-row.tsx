@@ -1,4 +1,4 @@
-import type { Call } from '../../../src/trace/call-tree.ts'
+import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { formatDuration, formatTokens } from '../format.ts'
 import { nameCall, type Span, type TraceRow } from './trace-rows.ts'

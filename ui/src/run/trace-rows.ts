@@ -1,4 +1,4 @@
-import { type Call, type CallTree, nameMethod } from '../../../src/trace/call-tree.ts'
+import { type Call, type CallTree, nameMethod } from '../../../src/trace/calls/call-tree.ts'
 import { participantName } from '../format.ts'
 import { hasWaited, type RunStatus } from '../types.ts'
 import { type Fold, findFolds } from './folds.ts'

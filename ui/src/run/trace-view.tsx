@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { Call } from '../../../src/trace/call-tree.ts'
+import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatDuration, plural } from '../format.ts'
 import { useFocus } from '../keyboard.ts'

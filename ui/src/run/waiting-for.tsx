@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { CallTree } from '../../../src/trace/call-tree.ts'
+import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { ApprovalRow, type OpenForm } from '../approvals/approval-row.tsx'
 import { Notice } from '../components/notice.tsx'

@@ -1,4 +1,4 @@
-import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
 
 /** Methods that carry things about, where others do the work. */
 const PLUMBING = new Set(['create', 'listTools', 'getHistory'])

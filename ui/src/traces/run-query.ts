@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { CallTree } from '../../../src/trace/call-tree.ts'
+import { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { ask } from '../api.ts'
 import { useLive, useThrottled } from '../live.ts'
 import { EVENT_FIELDS, type EventSummary, RUN_FIELDS, type RunSummary } from '../types.ts'

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../../run/run-event.ts'
-import type { PendingCall } from '../../../run/state/pending-call.ts'
+import type { PendingCall } from '../../../run/waiting/pending-call.ts'
 import { type Completion, type Ending, isClientCall, toFinishReason, toToolCall, toUsage } from './completion.ts'
 import { eventToContent } from './event-to-content.ts'
 

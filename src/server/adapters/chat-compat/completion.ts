@@ -1,6 +1,6 @@
 import type { Usage } from '../../../protocols/run.ts'
-import type { PendingCall } from '../../../run/state/pending-call.ts'
 import type { RunResult } from '../../../run/turn.ts'
+import type { PendingCall } from '../../../run/waiting/pending-call.ts'
 import type { AnsweredCall, ChatCompletion } from './schema.ts'
 
 /** Facts that everything sent for one request repeats. */

@@ -1,5 +1,5 @@
 import type { AgentHost } from '../../../host/host.ts'
-import type { AgentInfo } from '../../../run/agent-info.ts'
+import type { AgentInfo } from '../../../run/agent/agent-info.ts'
 import type { DescribedModel, ModelEntry } from './schema.ts'
 
 /** Entry of each agent, one each. */

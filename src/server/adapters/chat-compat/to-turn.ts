@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value'
 import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
-import type { Capabilities } from '../../../run/agent-capabilities.ts'
+import type { Capabilities } from '../../../run/agent/agent-capabilities.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { Turn } from '../../../run/turn.ts'
 import { type ClientChoice, chooseTools } from '../../bodies/choose-tools.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { deferred, raceAbort } from '../../../async.ts'
-import { fieldsOf, isObject } from '../../../is-object.ts'
+import { fieldsOf, isObject } from '../../../json.ts'
 import type { CallMemory } from './call-memory.ts'
 import type { ElicitationResponse } from './elicitation.ts'
 

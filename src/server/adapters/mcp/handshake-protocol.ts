@@ -1,4 +1,4 @@
-import { isObject } from '../../../is-object.ts'
+import { isObject } from '../../../json.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import type { ListResult, ReadResult } from './agent-resources.ts'
 import type { SkillEntry, SkillList } from './agent-skills.ts'

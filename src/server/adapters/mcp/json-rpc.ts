@@ -1,4 +1,4 @@
-import { isObject } from '../../../is-object.ts'
+import { isObject } from '../../../json.ts'
 /** An id of a request; it comes back in the answer as it was sent, with its type. A number beyond 2^53 is a bigint. */
 export type RequestId = string | number | bigint
 

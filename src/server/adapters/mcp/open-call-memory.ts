@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { isRemote } from '../../../store/open-store.ts'
 import type { RecordStore } from '../../../store/record-store.ts'
-import type { ServerOptions } from '../../options.ts'
+import type { ServerOptions } from '../../options/options.ts'
 import type { CallMemory } from './call-memory.ts'
 import { LocalCallMemory } from './local-call-memory.ts'
 import { StoredCallMemory } from './stored-call-memory.ts'

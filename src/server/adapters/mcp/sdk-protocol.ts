@@ -16,12 +16,12 @@ import {
   type ServerCapabilities,
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AdapterOptions } from '../../adapter.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import { deciderOf, mayDecide } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { whenClientLeaves } from '../../streams/serve-turn.ts'
+import type { AdapterOptions } from '../adapter.ts'
 import type { AgentTools, Caller, CallOptions } from './agent-tools.ts'
 import { TASKS_EXTENSION, type TaskClient } from './call-tasks.ts'
 import { canElicitForm, type ElicitationResponse, toElicitation } from './elicitation.ts'

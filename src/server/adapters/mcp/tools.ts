@@ -1,7 +1,7 @@
 import type { JsonObjectSchema, ToolAnnotations } from '../../../definition/definition.ts'
-import { isObject } from '../../../is-object.ts'
-import type { AgentInfo } from '../../../run/agent-info.ts'
-import { makeMisfitFinder } from '../../../run/check-schema.ts'
+import { isObject } from '../../../json.ts'
+import type { AgentInfo } from '../../../run/agent/agent-info.ts'
+import { makeMisfitFinder } from '../../../run/checks/check-schema.ts'
 import { INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
 import { cutPage } from './pages.ts'
 

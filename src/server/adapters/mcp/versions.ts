@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isObject } from '../../../is-object.ts'
+import { isObject } from '../../../json.ts'
 
 /** The versions of MCP with a handshake, oldest first. */
 const PLAIN_VERSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']

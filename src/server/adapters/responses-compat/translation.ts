@@ -1,5 +1,5 @@
-import type { NextIdentity } from '../../../durable/approvals/next-run.ts'
-import type { Translation } from '../../../durable/translation.ts'
+import type { Translation } from '../../../durable/adapter-runs/translation.ts'
+import type { NextIdentity } from '../../../durable/decisions/next-run.ts'
 import { NO_USAGE } from './input/convert.ts'
 import { leaveOut } from './input/removed-items.ts'
 import type { ResponseRecord } from './routes/schema.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Prices } from '../../../trace/prices.ts'
-import type { Adapter, DebugAdapterOptions } from '../../adapter.ts'
 import { logFailure } from '../../replies/error-replies.ts'
+import type { Adapter, DebugAdapterOptions } from '../adapter.ts'
 import { LiveUpdates } from './live.ts'
 import type { MutationSources } from './mutations.ts'
 import { uiOperations } from './operations.ts'

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../../errors.ts'
 import type { Prices } from '../../../trace/prices.ts'
-import type { ListedRun } from '../../../trace/runs-table.ts'
+import type { ListedRun } from '../../../trace/run-index/runs-table.ts'
 import type { Traces } from '../../../trace/traces.ts'
-import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
+import type { DebugAdapterOptions } from '../adapter.ts'
 import { priceModels } from './run-view.ts'
 import { contentFor, sees, type Viewer, viewerOf } from './viewer.ts'
 

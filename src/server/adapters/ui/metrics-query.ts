@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql'
-import type { MetricsRow } from '../../../trace/metrics.ts'
 import type { Prices } from '../../../trace/prices.ts'
+import type { MetricsRow } from '../../../trace/run-index/metrics.ts'
 import type { AgentSources } from './agent-view.ts'
 import { between, priceModels } from './run-view.ts'
 import type { Viewer } from './viewer.ts'

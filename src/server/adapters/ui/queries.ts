@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
 import type { Traces } from '../../../trace/traces.ts'
 import { VERSION } from '../../../version.ts'
-import type { ServerOptions } from '../../options.ts'
+import type { ServerOptions } from '../../options/options.ts'
 import { type AgentSources, AgentView, viewProblems } from './agent-view.ts'
 import { makeEvalQueries } from './eval-queries.ts'
 import { type MetricsArguments, queryMetrics } from './metrics-query.ts'

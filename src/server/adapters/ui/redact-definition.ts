@@ -3,7 +3,7 @@ import { isReference } from '../../../definition/interpolate.ts'
 import type { Path } from '../../../definition/problem.ts'
 import { REDACTED } from '../../../definition/redacted.ts'
 import { isSecretName } from '../../../definition/secret-name.ts'
-import type { AgentFolder } from '../../../host/agent-folder.ts'
+import type { AgentFolder } from '../../../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../../../host/host.ts'
 import type { Redact } from '../../../trace/redact.ts'
 

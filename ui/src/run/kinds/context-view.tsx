@@ -1,4 +1,4 @@
-import type { CallUsage } from '../../../../src/trace/call-tree.ts'
+import type { CallUsage } from '../../../../src/trace/calls/call-tree.ts'
 import { formatCount, formatPercent } from '../../format.ts'
 import { contextShares } from './context-shares.ts'
 import type { ModelExchange } from './model-exchange.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Call } from '../../../../src/trace/call-tree.ts'
+import type { Call } from '../../../../src/trace/calls/call-tree.ts'
 import { Bubble, FoldedBubble } from '../../components/bubble.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'

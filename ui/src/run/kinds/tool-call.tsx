@@ -1,4 +1,4 @@
-import type { Call } from '../../../../src/trace/call-tree.ts'
+import type { Call } from '../../../../src/trace/calls/call-tree.ts'
 import { JsonTree } from '../../components/json-tree.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { parseJson } from '../../components/parse-json.ts'

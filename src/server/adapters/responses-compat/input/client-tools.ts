@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Fields, fieldsOf } from '../../../../is-object.ts'
+import { type Fields, fieldsOf } from '../../../../json.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import { readToolName, toCustomTool } from '../../../bodies/custom-tool.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'

@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value'
 import { lengthOf } from '../../../../durable/conversations/truncate.ts'
-import type { Fields } from '../../../../is-object.ts'
+import type { Fields } from '../../../../json.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'

@@ -1,5 +1,5 @@
 import { HostError } from '../../../../errors.ts'
-import { fieldsOf } from '../../../../is-object.ts'
+import { fieldsOf } from '../../../../json.ts'
 
 /** Problem of a request without `model` or `input`. `null` and empty values count as absent. */
 export function findMissing(body: unknown): HostError | undefined {

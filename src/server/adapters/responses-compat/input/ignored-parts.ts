@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { fieldsOf } from '../../../../is-object.ts'
+import { fieldsOf } from '../../../../json.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'

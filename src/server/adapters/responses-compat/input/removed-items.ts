@@ -1,7 +1,7 @@
 import type { LoadedConversation } from '../../../../durable/conversations/conversation-tree.ts'
 import { withWholeCalls } from '../../../../durable/conversations/whole-calls.ts'
 import type { Message } from '../../../../protocols/message.ts'
-import { toolCallOf } from '../../../../run/state/pending-call.ts'
+import { toolCallOf } from '../../../../run/waiting/pending-call.ts'
 import { turnIdOf } from '../ids.ts'
 import type { InputItem } from '../routes/schema.ts'
 import type { ResponseRuns } from '../runs/response-runs.ts'

@@ -1,6 +1,6 @@
 import { runIdOf } from '../../../../durable/approvals/approvals.ts'
 import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
-import type { Fields } from '../../../../is-object.ts'
+import type { Fields } from '../../../../json.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import { REASONING, type ReasoningData } from '../../../../durable/runs/sealed-reasoning.ts'
-import type { Fields } from '../../../../is-object.ts'
+import type { Fields } from '../../../../json.ts'
 import type { InputItem } from '../routes/schema.ts'
 import type { CompactionContent } from './compaction.ts'
 

@@ -1,5 +1,5 @@
 import { ANSWER_EVENTS, CALL_EVENTS, type Job } from '../../../../durable/queue/job.ts'
-import type { AgentInfo } from '../../../../run/agent-info.ts'
+import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { CreateRequest } from '../routes/schema.ts'
 

@@ -1,7 +1,7 @@
 import { decodeBase64 } from '../../../../base64.ts'
 import type { ReasoningData } from '../../../../durable/runs/sealed-reasoning.ts'
 import { HostError, withoutStack } from '../../../../errors.ts'
-import { type Fields, isObject } from '../../../../is-object.ts'
+import { type Fields, isObject } from '../../../../json.ts'
 import type { Attachment, Message, ProviderMetadata, ToolCall } from '../../../../protocols/message.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../../../protocols/tool-provider.ts'

@@ -8,7 +8,7 @@ import {
   type Step,
 } from '../../../../durable/runs/steps.ts'
 import { fromAttachmentJson } from '../../../../run/attachment-json.ts'
-import type { PendingCall } from '../../../../run/state/pending-call.ts'
+import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { attachmentToMarkdown } from '../../../replies/attachment-to-markdown.ts'
 import { outputItemId } from '../ids.ts'
 import type {

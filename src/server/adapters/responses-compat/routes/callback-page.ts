@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { CALLBACK_PATH } from '../../../../wiring/plan-agent.ts'
 import { pageHeaders } from '../../../guards/page-headers.ts'
-import { type PageFile, serveStaticPage } from '../../../static-page.ts'
+import { type PageFile, serveStaticPage } from '../../../replies/static-page.ts'
 
 const FILES: Readonly<Record<string, PageFile>> = {
   [CALLBACK_PATH]: { file: 'index.html', type: 'html' },

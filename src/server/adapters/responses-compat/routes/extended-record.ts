@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../../../is-object.ts'
+import { fieldsOf } from '../../../../json.ts'
 import type { OutputItem, ResponseRecord } from './schema.ts'
 
 /** Record in the dialect that has a status of its own for an answer that was cut off. */

@@ -7,7 +7,7 @@ import { HostError } from '../../../../errors.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import type { Attachment, Message } from '../../../../protocols/message.ts'
 import type { Usage } from '../../../../protocols/run.ts'
-import type { PendingCall } from '../../../../run/state/pending-call.ts'
+import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { outputItemId } from '../ids.ts'
 import {
   type CompactionContent,

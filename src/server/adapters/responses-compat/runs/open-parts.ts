@@ -1,4 +1,4 @@
-import type { StoreAdapterOptions } from '../../../adapter.ts'
+import type { StoreAdapterOptions } from '../../adapter.ts'
 import { toResponseRuns } from './response-runs.ts'
 import { makeTenantParts, type TenantParts } from './tenant-parts.ts'
 

@@ -1,5 +1,5 @@
+import { type AdapterFacts, isAdapterFacts } from '../../../../durable/adapter-runs/adapter-facts.ts'
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
-import { type AdapterFacts, isAdapterFacts } from '../../../../durable/runs/adapter-facts.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { ModelOptions } from '../../../../protocols/model-options.ts'

@@ -1,5 +1,5 @@
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
-import type { AdapterOptions } from '../../../adapter.ts'
+import type { AdapterOptions } from '../../adapter.ts'
 import { EarlierTurns } from '../input/earlier-turns.ts'
 import { Compactor } from './compactor.ts'
 import { ConversationItems } from './conversation-items.ts'

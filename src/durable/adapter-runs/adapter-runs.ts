@@ -1,0 +1,162 @@
+import type { WaitingOptions } from '../../host/waiting-run.ts'
+import type { Message } from '../../protocols/message.ts'
+import type { Usage } from '../../protocols/run.ts'
+import type { RunResult, Turn } from '../../run/turn.ts'
+import type { GivenAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
+import type { DurableEvent } from '../runs/durable-event.ts'
+
+/**
+ * Durable runs of a project as one adapter, or a program, uses them: kept in the store, carried out by any server that shares it, and
+ * followed and answered from each of them. The store is opened at their first use.
+ */
+export interface AdapterRuns {
+  /** Returns the runs of a tenant, '' for the nameless one: nothing of another exists in them. */
+  of(tenant: string): TenantRuns
+}
+
+/** Durable runs of one tenant. Every method fails with `STORE_UNAVAILABLE` while the store does, and with `SHUTTING_DOWN` once the project is closed. */
+export interface TenantRuns {
+  /**
+   * Stores a run for the next free worker: of this process, or of another that shares the store. A message to a run that waits rejects
+   * what is open.
+   *
+   * @throws HostError `AGENT_NOT_FOUND`; `REQUEST_INVALID` for what the agent does not take, and for too long a history; `OVERLOADED`;
+   *   `RESPONSE_NOT_FOUND` and `RESPONSE_CONFLICT` for a previous run that is gone, or in progress
+   */
+  start(request: DurableRequest): Promise<StoredRunInfo>
+  /**
+   * Stores a run of `host.start` that has ended waiting, so that an answer continues it.
+   *
+   * @returns what it waits for, in the order of its pending calls
+   */
+  keep(waiting: KeptRun): Promise<readonly OpenCall[]>
+  /** Returns a run as it is now, also one that another adapter started; undefined if it does not exist. */
+  find(id: string): Promise<StoredRunInfo | undefined>
+  /**
+   * Yields the events of a run, those that are still to come included, up to its end. Ends early when the signal aborts, or the run is
+   * deleted.
+   *
+   * @throws HostError `RESPONSE_NOT_FOUND`
+   */
+  follow(id: string, options?: FollowOptions): AsyncIterable<DurableEvent>
+  /**
+   * Waits for the end of a run.
+   *
+   * @throws HostError `RESPONSE_NOT_FOUND`; `AGENT_FAILED` for a run that has not ended well
+   */
+  outcome(id: string, signal?: AbortSignal): Promise<RunOutcome>
+  /**
+   * Answers calls of a run that waits, by the ids of the open calls. The last answer continues it, as a new run, once: of several callers
+   * one does. Results of client tools come together: the agent then asks again for every other call that has no answer. An answer whose
+   * run fails before it has called anything is given back: the calls are open again. Who may decide is for the adapter to check.
+   *
+   * @param by name of the one who decides
+   * @throws HostError `APPROVAL_DECIDED` when the calls are answered or cancelled; `REQUEST_INVALID` for an answer that does not fit,
+   *   `APPROVAL_NOT_FOUND`, `OVERLOADED`, `AGENT_NOT_FOUND`: then the calls stay open
+   */
+  answer(answers: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun>
+  /**
+   * Cancels a run on any server, and what it waits for; where an answer was quicker, the run that continues it. One that has ended stays
+   * as it is. Undefined if it does not exist.
+   */
+  cancel(id: string): Promise<StoredRunInfo | undefined>
+  /** Returns a page of the calls that wait for a person, oldest first. */
+  listWaiting(range?: WaitingRange): Promise<WaitingPage>
+}
+
+/** Request to start a durable run. */
+export interface DurableRequest extends Omit<WaitingOptions, 'tenant' | 'background'> {
+  /** Name of the agent: `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  /** Messages that the run adds to the conversation; the last one of the user is handled. */
+  readonly messages: readonly Message[]
+  /** Run whose conversation this one continues. */
+  readonly previousId?: string | undefined
+  /** JSON that is stored with the run, and with those that continue it; only adapters of the same name get it. */
+  readonly data?: unknown
+}
+
+/** Run of the host that waits, as it is stored. */
+export interface KeptRun extends WaitingOptions, Pick<Turn, 'messages'> {
+  /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  readonly result: RunResult
+  /** As {@link DurableRequest.data}. */
+  readonly data?: unknown
+}
+
+/** Call that a run waits for, under the id by which it is answered. */
+export interface OpenCall {
+  readonly id: string
+  readonly call: PendingCall
+}
+
+/** State of a durable run. `waiting`: it needs a person or a client, and continues as a new run. */
+export type StoredRunStatus = 'queued' | 'in_progress' | 'waiting' | 'completed' | 'failed' | 'cancelled'
+
+/** Durable run as it is at this moment. */
+export interface StoredRunInfo {
+  readonly id: string
+  readonly status: StoredRunStatus
+  /** Text so far, of the last attempt. */
+  readonly text: string
+  /** Calls that it waits for. */
+  readonly open: readonly OpenCall[]
+  /** Run that continues this one after its answers; null until there is one. */
+  readonly continuedBy: string | null
+  /** Run whose conversation this one continues. Null for one that begins, as the next two are for a run of the responses adapter. */
+  readonly previousId: string | null
+  readonly agent: string | null
+  /** JSON that was stored with it; null where another adapter started it. */
+  readonly data: unknown
+  /** Unix seconds. */
+  readonly createdAt: number
+  /** Unix seconds; null until it has ended. */
+  readonly endedAt: number | null
+  readonly usage: Readonly<Usage>
+  /** Limit for which the agent stopped before its answer was complete. */
+  readonly incompleteReason: string | undefined
+  /** Why it failed, for clients. */
+  readonly error: string | undefined
+}
+
+/** Answer of a run that has ended well. */
+export type RunOutcome = Pick<StoredRunInfo, 'text' | 'usage' | 'incompleteReason' | 'open'>
+
+/** State of a run after answers. */
+export interface AnsweredRun {
+  /** Run that continues; null while something else is open. */
+  readonly continuedBy: string | null
+  readonly open: readonly OpenCall[]
+}
+
+/** Place in the events of a run from which on they are read. */
+export interface FollowOptions {
+  /** Number of the last event that is known: those after it follow. Default: 0, for all. */
+  readonly after?: number
+  readonly signal?: AbortSignal
+}
+
+/** Part of what waits. */
+export interface WaitingRange {
+  /** Default: 100. */
+  readonly limit?: number
+  /** Id of the last one before. */
+  readonly after?: string
+}
+
+/** Call that waits for a person. */
+export interface WaitingApproval extends OpenCall {
+  readonly runId: string
+  readonly agent: string
+  /** Unix seconds, as the next. */
+  readonly createdAt: number
+  /** Null for one that does not expire. */
+  readonly expiresAt: number | null
+}
+
+/** Page of the calls that wait for a person. */
+export interface WaitingPage {
+  readonly waiting: readonly WaitingApproval[]
+  readonly hasMore: boolean
+}

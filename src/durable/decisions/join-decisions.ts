@@ -1,0 +1,59 @@
+import { HostError } from '../../errors.ts'
+import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
+import { type Approvals, approvalId, closeOpen } from '../approvals/approvals.ts'
+import type { StoredTurn } from '../conversations/conversation-tree.ts'
+import type { Claim } from './claim.ts'
+import { answersOf, type Resumes, resume, takeDecisions } from './resumption.ts'
+
+/** Request that continues a waiting run. */
+export interface Continuing {
+  /** Id of the new run. */
+  readonly id: string
+  /** Name of the agent that is to go on. */
+  readonly agent: string
+  /** Answers of the request; undefined for a plain message, which rejects open calls. */
+  readonly answers: readonly PendingAnswer[] | undefined
+  /** Sender of the request, who may decide. */
+  readonly by: string
+}
+
+/** Answers with which a request continues a waiting run, and the claim that makes it the only one. */
+export interface Joined {
+  readonly answers: readonly PendingAnswer[] | undefined
+  readonly claim: Claim
+  readonly resumes: Resumes
+  /** True where another run continues the waiting one already. */
+  readonly isBranch: boolean
+}
+
+/**
+ * Takes the decisions of a request, and those of others. What is still open is superseded: the new run asks again.
+ *
+ * @returns undefined for a run that waits for no person
+ * @throws HostError `APPROVAL_DECIDED`, `REQUEST_INVALID` for decisions that are sent to another agent
+ */
+export async function joinDecisions(
+  approvals: Approvals,
+  { response_id: runId, pending = [] }: StoredTurn,
+  { id, agent, answers, by }: Continuing,
+): Promise<Joined | undefined> {
+  if (pending.every(({ kind }) => kind === 'client_tool')) return undefined
+  const before = await approvals.ofRun(runId)
+  if (before.length === 0) return undefined
+  const isBranch = before.some(({ continuedBy }) => continuedBy !== null)
+  const superseded = (all: typeof before) => ({ ...resume(before, closeOpen(all, 'superseded'), id), isBranch })
+  if (!answers) return { answers, ...superseded(before) }
+  const outputs = answers.filter(({ kind }) => kind === 'client_tool')
+  const decisions = answers.filter(({ kind }) => kind !== 'client_tool')
+  const waiting = before[0]?.agent
+  if (agent !== waiting) {
+    const message = `model must be '${waiting}', the agent that waits for the decision`
+    throw new HostError('REQUEST_INVALID', message, { field: 'model' })
+  }
+  const byId = decisions.map(({ callId, ...answer }) => {
+    const index = pending.findIndex((call) => call.callId === callId)
+    return [approvalId(runId, index), answer] as const
+  })
+  const after = takeDecisions(before, new Map(byId), by)
+  return { answers: [...outputs, ...answersOf(after)], ...superseded(after) }
+}

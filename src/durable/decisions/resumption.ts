@@ -1,0 +1,127 @@
+import { HostError } from '../../errors.ts'
+import { bindAnswer, type GivenAnswer, type PendingAnswer } from '../../run/waiting/pending-call.ts'
+import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
+import type { ApprovalStatus } from '../../wire/approval.ts'
+import { claimOf, type StoredApproval } from '../approvals/approvals.ts'
+import { isEnd, nowSeconds, type Step } from '../runs/steps.ts'
+import type { Claim } from './claim.ts'
+
+/** Answers of a person, by the ids of the approvals. */
+export type Decisions = ReadonlyMap<string, GivenAnswer>
+
+/** Decisions that a run took, as its row keeps them: they can be given back. */
+export interface Resumes {
+  /** The run that waited. */
+  readonly runId: string
+  /** Ids of the approvals that were open until then. */
+  readonly approvals: readonly string[]
+}
+
+/**
+ * Takes decisions about the calls of one run; approvals whose time is over count as expired. Writes nothing.
+ *
+ * @param approvals all of the run
+ * @returns all of them afterwards, in the same order
+ * @throws HostError `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED` when it was decided before, `REQUEST_INVALID` for an answer that does not fit
+ */
+export function takeDecisions(
+  approvals: readonly StoredApproval[],
+  decisions: Decisions,
+  by: string,
+): StoredApproval[] {
+  for (const id of decisions.keys()) {
+    if (!approvals.some((approval) => approval.id === id)) {
+      throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
+    }
+  }
+  return approvals.map((approval) => {
+    const current: StoredApproval = isLate(approval) ? { ...approval, status: 'expired' } : approval
+    const answer = decisions.get(approval.id)
+    return answer ? decide(current, answer, by) : current
+  })
+}
+
+function isLate({ status, expiresAt }: StoredApproval): boolean {
+  return status === 'pending' && expiresAt !== null && expiresAt <= nowSeconds()
+}
+
+function decide(approval: StoredApproval, answer: GivenAnswer, by: string): StoredApproval {
+  const { pending, status } = approval
+  if (status !== 'pending') throw new HostError('APPROVAL_DECIDED', `The approval is already ${status}`)
+  const whole: PendingAnswer = { ...answer, callId: pending.callId }
+  const problem = findAnswerProblem(pending, whole)
+  if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
+  const at = nowSeconds()
+  const decision = { answer: bindAnswer(whole.kind === 'approval' ? { ...whole, by, at } : whole, pending), by, at }
+  return { ...approval, status: statusOf(whole), decision }
+}
+
+function statusOf(answer: PendingAnswer): ApprovalStatus {
+  if (answer.kind !== 'approval') return 'answered'
+  return answer.decision === 'approve' ? 'approved' : answer.decision === 'edit' ? 'edited' : 'rejected'
+}
+
+/** Tells whether a run can continue: none of its approvals is open, and at least one has a decision. */
+export function isDecided(approvals: readonly StoredApproval[]): boolean {
+  return approvals.every(({ status }) => status !== 'pending') && approvals.some(({ decision }) => decision !== null)
+}
+
+/** Decisions as answers; approvals that expired meanwhile count as rejected. */
+export function answersOf(approvals: readonly StoredApproval[]): PendingAnswer[] {
+  if (approvals.every(({ decision }) => decision === null)) return []
+  return approvals.flatMap(({ decision, status, pending: { callId } }): PendingAnswer[] => {
+    if (decision) return [decision.answer]
+    return status === 'expired'
+      ? [{ callId, kind: 'approval', decision: 'reject', reason: 'Nobody decided in time.' }]
+      : []
+  })
+}
+
+/**
+ * Claim by which one run continues with these decisions. Commit it together with the row of that run: of several attempts one succeeds.
+ *
+ * @param before approvals of the run that waits, as they were read
+ * @param after the same, decided
+ * @param nextId id of the run that continues
+ */
+export function resume(
+  before: readonly StoredApproval[],
+  after: readonly StoredApproval[],
+  nextId: string,
+): { readonly claim: Claim; readonly resumes: Resumes } {
+  // A message to a run that another continues already is a branch of the conversation: the decision stays that one's.
+  const continued = after.map(
+    (approval): StoredApproval => ({ ...approval, continuedBy: approval.continuedBy ?? nextId }),
+  )
+  const closed = before.filter(({ status }, index) => status === 'pending' && after[index]?.status !== 'expired')
+  // Where a run continues because the last open approval expired, the decisions made before are those to give back.
+  const taken = closed.length > 0 ? closed : after.filter(({ decision }) => decision !== null)
+  const resumes = { runId: before[0]?.runId ?? '', approvals: taken.map(({ id }) => id) }
+  return { claim: claimOf(before, continued), resumes }
+}
+
+/**
+ * Inverse of {@link resume}: reopens the approvals that the run took. Decisions made before it stay.
+ *
+ * @param approvals of the run that waited, as they are now
+ * @param nextId id of the run that gives them back
+ */
+export function giveBack(approvals: readonly StoredApproval[], taken: Resumes, nextId: string): Claim {
+  const open = { status: 'pending', decision: null, continuedBy: null } as const
+  const after = approvals.map((approval): StoredApproval => {
+    if (approval.continuedBy !== nextId) return approval
+    return taken.approvals.includes(approval.id) ? { ...approval, ...open } : { ...approval, continuedBy: null }
+  })
+  return claimOf(approvals, after)
+}
+
+/** Tells whether a run failed before a call of it may have begun: its decisions are then given back. */
+export function hasFailedUnacted(steps: readonly Step[]): boolean {
+  const last = steps.at(-1)
+  return isEnd(last) && last.end === 'failed' && !hasActed(steps)
+}
+
+/** Tells whether a call may have begun: the decision about it is then spent. */
+export function hasActed(steps: readonly Step[]): boolean {
+  return steps.some((step) => typeof step === 'object' && ('call' in step || 'acted' in step))
+}

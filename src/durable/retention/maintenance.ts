@@ -1,0 +1,261 @@
+import { HostError, messageOf } from '../../errors.ts'
+import type { Log } from '../../protocols/log.ts'
+import type { RecordStore } from '../../store/record-store.ts'
+import { listTenants } from '../../store/tenant-records.ts'
+import { ApprovalExpiry } from '../approvals/approval-expiry.ts'
+import type { ConversationStore } from '../conversations/conversation-store.ts'
+import type { Deciding } from '../decisions/deciding.ts'
+import { forEachConcurrent } from '../for-each-concurrent.ts'
+import { expireRequests } from '../idempotency.ts'
+import type { RunQueue } from '../queue/run-queue.ts'
+import { tenantPart } from '../rows/tenant-part.ts'
+import type { UnreadableRows } from '../rows/unreadable-rows.ts'
+import type { DurableRun } from '../runs/durable-run.ts'
+import type { RunIds } from '../runs/run-ids.ts'
+import { parseOwner } from '../runs/run-marks.ts'
+import { listRunning, type RunStore } from '../runs/run-store.ts'
+import { type EndStep, endCutOff, endUnstored } from '../runs/steps.ts'
+import { sweepBytes } from './sweep-bytes.ts'
+
+/** Runs of one tenant. */
+interface TenantRuns<Facts, Item> {
+  readonly store: RunStore<Facts, Item>
+  readonly deciding: Deciding<Facts, Item>
+  readonly conversations: ConversationStore
+  readonly unreadable: UnreadableRows
+  /** Those of this process, by id. */
+  readonly running: ReadonlyMap<string, DurableRun<Facts, Item>>
+}
+
+export interface ResponseMaintenanceOptions<Facts, Item> {
+  /** The whole store. */
+  readonly records: RecordStore
+  readonly queue: RunQueue
+  readonly ids: RunIds
+  /** Runs of the tenants that this process has worked for. */
+  readonly tenants: ReadonlyMap<string, TenantRuns<Facts, Item>>
+  readonly of: (tenant: string) => TenantRuns<Facts, Item>
+  /** Runs that this process is about to begin. */
+  readonly claiming: ReadonlySet<string>
+  readonly retentionDays: number | undefined
+  readonly log: Log
+}
+
+const TICK_MS = 1000
+/** In ticks. */
+const RECOVER_EVERY = 3
+const EXPIRE_EVERY = 5
+const CLEAN_EVERY = 3600
+const DAY_MS = 24 * 60 * 60 * 1000
+/** Rows that are read at once. */
+const PAGE = 100
+
+/** Run that its owner left behind. */
+interface Orphan {
+  readonly tenant: string
+  /** Undefined for one that may never have been stored. */
+  readonly mark: string | undefined
+  readonly end: EndStep
+}
+
+/**
+ * Work on stored runs that no request asks for: puts those left behind back into the queue, or ends them, ends those that could not
+ * be stored, and removes old ones.
+ */
+export class ResponseMaintenance<Facts, Item> {
+  readonly #options: ResponseMaintenanceOptions<Facts, Item>
+  readonly #approvals: ApprovalExpiry
+  readonly #unended = new Map<string, Orphan>()
+  /** Runs that failed with an error of their own: reported once. */
+  readonly #reported = new Set<string>()
+  /** Ids of turns that the last sweep did not find, only their bytes. */
+  #missingTurns: ReadonlySet<string> = new Set()
+  #timer: NodeJS.Timeout | undefined
+  #ticks = 0
+  #isWorking = false
+  #working: Promise<void> = Promise.resolve()
+
+  constructor(options: ResponseMaintenanceOptions<Facts, Item>) {
+    this.#options = options
+    this.#approvals = new ApprovalExpiry(options.records, (tenant) => options.of(tenant).deciding)
+  }
+
+  /** Ends the runs of servers that have died, and begins to look after the rest. */
+  async start(): Promise<void> {
+    await this.recover()
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref()
+    this.#working = this.#attempt(() => this.#clean())
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#working
+  }
+
+  /** Ends a run of this process, or puts it back, as soon as the store can be written again. */
+  endLater(tenant: string, { id, mark }: DurableRun<Facts, Item>, end: EndStep): void {
+    this.#unended.set(id, { tenant, mark, end })
+  }
+
+  /**
+   * Ends or restarts abandoned runs, whatever their rows say: those of dead servers, and our own whose first
+   * write arrived after we had given it up.
+   */
+  async recover(): Promise<void> {
+    const { claiming, records, log } = this.#options
+    const isAlive = this.#makeIsAlive()
+    const orphans = new Map<string, Orphan>()
+    // Taken before the query: a run of this server that ends during it is still in the answer.
+    const begun = new Set([...this.#running().map(({ id }) => id), ...claiming])
+    for (const { tenant, id, mark } of await listRunning(records)) {
+      const { server } = parseOwner(mark)
+      const isOwn = server === records.serverId
+      const isBegun = begun.has(id) || this.#options.of(tenant).running.has(id) || claiming.has(id)
+      if (isOwn && !isBegun) orphans.set(id, { tenant, mark, end: endUnstored() })
+      else if (server === undefined || !(isOwn || (await isAlive(server))))
+        orphans.set(id, { tenant, mark, end: endCutOff() })
+    }
+    let retried = 0
+    const ended = await this.#forEach([...orphans.keys()], async (id) => {
+      const orphan = orphans.get(id)
+      if (orphan && (await this.#release(id, orphan))) retried++
+    })
+    if (ended > retried) log.warn(`${ended - retried} responses were cut off: they have failed now.`)
+    if (retried > 0) log.warn(`${retried} background responses were cut off: they begin again.`)
+  }
+
+  #makeIsAlive(): (server: string) => Promise<boolean> {
+    const { records } = this.#options
+    const known = new Map<string, Promise<boolean>>()
+    return (server) => {
+      const answer = known.get(server) ?? records.isServerAlive(server)
+      known.set(server, answer)
+      return answer
+    }
+  }
+
+  /** @returns true when it begins again */
+  async #release(id: string, { tenant, mark, end }: Orphan): Promise<boolean> {
+    const { queue } = this.#options
+    const { store } = this.#options.of(tenant)
+    if (mark !== undefined && (await queue.retry({ tenant, id }, mark))) return true
+    // Otherwise only its mark was stored, or removed.
+    if (!(await store.end(id, end, mark))) await store.unmark(id)
+    return false
+  }
+
+  /** Does not begin again before it is through: while the store cannot be reached, everything takes long. */
+  #tick(): void {
+    if (this.#isWorking) return
+    this.#isWorking = true
+    const ticks = ++this.#ticks
+    this.#working = this.#work(ticks).finally(() => {
+      this.#isWorking = false
+    })
+  }
+
+  async #work(ticks: number): Promise<void> {
+    await this.#attempt(() => this.#endUnended())
+    await this.#attempt(() => this.#adoptStoredOutcomes())
+    if (ticks % RECOVER_EVERY === 0) await this.#attempt(() => this.recover())
+    if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#approvals.sweep())
+    if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#clean())
+  }
+
+  async #endUnended(): Promise<void> {
+    await this.#forEach([...this.#unended.keys()], async (id) => {
+      const orphan = this.#unended.get(id)
+      if (orphan) await this.#release(id, orphan)
+      this.#unended.delete(id)
+    })
+  }
+
+  /** Runs of this process, of all tenants. */
+  #running(): DurableRun<Facts, Item>[] {
+    return [...this.#options.tenants.values()].flatMap(({ running }) => [...running.values()])
+  }
+
+  /** Another server may have cancelled, deleted or claimed a run of this one. */
+  async #adoptStoredOutcomes(): Promise<void> {
+    for (const { running, store } of this.#options.tenants.values()) {
+      const stored = [...running.values()].flatMap(({ id, mark }) => (mark === undefined ? [] : [[id, mark] as const]))
+      if (stored.length === 0) continue
+      const lost = await store.filterLost(new Map(stored))
+      await this.#forEach(lost, async (id) => running.get(id)?.adoptStoredOutcome())
+    }
+  }
+
+  async #clean(): Promise<void> {
+    const { records, retentionDays } = this.#options
+    await expireRequests(records)
+    const missing = new Set<string>()
+    for (const tenant of await listTenants(records)) {
+      for (const id of await sweepBytes(tenantPart(records, tenant), this.#missingTurns)) missing.add(id)
+      if (retentionDays !== undefined) await this.#removeOld(this.#options.of(tenant), retentionDays)
+    }
+    this.#missingTurns = missing
+  }
+
+  async #removeOld(runs: TenantRuns<Facts, Item>, retentionDays: number): Promise<void> {
+    const beforeMs = Date.now() - retentionDays * DAY_MS
+    await this.#removeConversations(runs, beforeMs)
+    await this.#removeRuns(runs, beforeMs)
+  }
+
+  async #removeConversations(runs: TenantRuns<Facts, Item>, beforeMs: number): Promise<void> {
+    const { store, conversations, unreadable } = runs
+    for (let after: string | undefined; ; ) {
+      const { ids, next } = await conversations.listUnused(beforeMs, after, PAGE, unreadable)
+      await this.#forEach(ids, (id) => conversations.delete(id, (runId) => store.has(runId)))
+      if (next === undefined) return
+      after = next
+    }
+  }
+
+  /** A conversation that is in use keeps its runs, however old they are. */
+  async #removeRuns({ store, conversations }: TenantRuns<Facts, Item>, beforeMs: number): Promise<void> {
+    const before = this.#options.ids.firstAt(beforeMs)
+    for (let after: string | undefined; ; ) {
+      const old = await store.list({ before, after, limit: PAGE })
+      if (old.length === 0) return
+      await this.#forEach(old, async (id) => {
+        if (!(await conversations.isInUse(id, beforeMs / 1000))) await store.delete(id)
+      })
+      after = old.at(-1)
+    }
+  }
+
+  /**
+   * Works on each of the runs. One that cannot be read or changed holds up none of the others; a store that cannot be
+   * reached does.
+   *
+   * @returns the number of those that succeeded
+   */
+  async #forEach(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<number> {
+    let succeeded = 0
+    await forEachConcurrent(ids, async (id) => {
+      try {
+        await work(id)
+        succeeded++
+      } catch (error) {
+        if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
+        this.#unended.delete(id)
+        if (!this.#reported.has(id)) this.#report(error)
+        this.#reported.add(id)
+      }
+    })
+    return succeeded
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#report(error)
+    }
+  }
+
+  #report(error: unknown): void {
+    this.#options.log.error(`Maintenance of the stored responses failed: ${messageOf(error)}`)
+  }
+}

@@ -1,0 +1,59 @@
+import { HostError } from '../../errors.ts'
+import { type Fields, isObject } from '../../json.ts'
+
+/** Version of the rows that this version writes. */
+export const ROW_VERSION = 2
+/** Version of a row that refers to bytes in rows of their own: earlier versions of agent-host must not take it for a whole one. */
+export const BYTES_VERSION = 3
+/** Version of the row of a run that names its adapter: earlier versions would take it for a response. */
+export const ADAPTER_VERSION = 4
+
+/** Fields without which a row is damaged. */
+export type RowShape<Row> = { readonly [Name in keyof Row]?: 'string' | 'number' | 'object' | 'array' }
+
+/**
+ * Parses a row of any version up to this one. Beyond its shape it is not checked: rows are written here alone.
+ *
+ * @typeParam Row shape of the rows under this key
+ * @param id of the run that the row belongs to
+ * @throws HostError `RECORD_UNREADABLE` for a row of a newer version, or one that is damaged
+ */
+export function parseRow<Row>(id: string, text: string, shape: RowShape<Row>): Row & { readonly version: number } {
+  const row = parseObject(id, text)
+  const { version } = row
+  if (typeof version !== 'number') throw damagedRow(id)
+  if (version <= ADAPTER_VERSION) {
+    if (!fits(row, shape)) throw damagedRow(id)
+    return { ...(row as Row), version }
+  }
+  throw new HostError(
+    'RECORD_UNREADABLE',
+    `The stored response '${id}' was written by a newer version of agent-host.`,
+    {
+      suggestions: ['Start the version that wrote it, or a later one.'],
+    },
+  )
+}
+
+function parseObject(id: string, text: string): Fields {
+  try {
+    const row: unknown = JSON.parse(text)
+    if (isObject(row)) return row
+  } catch {
+    // As one that is no object.
+  }
+  throw damagedRow(id)
+}
+
+function fits(row: Record<string, unknown>, shape: Readonly<Partial<Record<string, string>>>): boolean {
+  return Object.entries(shape).every(([name, type]) => typeOf(row[name]) === type)
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+export function damagedRow(id: string): HostError {
+  return new HostError('RECORD_UNREADABLE', `The stored response '${id}' is damaged.`)
+}

@@ -1,0 +1,20 @@
+import type { RecordStore } from '../../store/record-store.ts'
+import { tenantRecords } from '../../store/tenant-records.ts'
+import { QUEUED, RUNNING } from '../runs/run-keys.ts'
+
+/** Index of the approvals that expire, in the order in which they do: the others need not be read to find them. */
+export const EXPIRING_APPROVALS = 'expiring-approval:'
+/** Index of the requests with an idempotency key, in the order in which they expire. */
+export const EXPIRING_REQUESTS = 'expires:'
+
+/** Indexes that the server reads for all tenants together. */
+const INDEXES = [RUNNING, QUEUED, EXPIRING_APPROVALS, EXPIRING_REQUESTS]
+
+/**
+ * Returns the part of the store that holds the runs of a tenant, with everything that belongs to them.
+ *
+ * @param records of the whole store
+ */
+export function tenantPart(records: RecordStore, tenant: string): RecordStore {
+  return tenantRecords(records, tenant, INDEXES)
+}

@@ -1,0 +1,28 @@
+import { HostError } from '../../errors.ts'
+import type { Log } from '../../protocols/log.ts'
+
+/** Rows that lists leave out since they cannot be read: each is named in the log once. */
+export class UnreadableRows {
+  readonly #log: Pick<Log, 'warn'>
+  readonly #named = new Set<string>()
+
+  constructor(log: Pick<Log, 'warn'>) {
+    this.#log = log
+  }
+
+  /** Reads a row of a list; undefined for one that cannot be read. */
+  async read<T>(read: () => T | Promise<T>): Promise<T | undefined> {
+    try {
+      return await read()
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      if (!this.#named.has(error.message)) this.#log.warn(`A list leaves out a record: ${error.message}`)
+      this.#named.add(error.message)
+      return undefined
+    }
+  }
+}
+
+export function isUnreadable(error: unknown): error is HostError {
+  return error instanceof HostError && error.code === 'RECORD_UNREADABLE'
+}

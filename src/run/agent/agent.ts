@@ -1,0 +1,439 @@
+import { isDeepStrictEqual } from 'node:util'
+import { AgentError } from '../../definition/problem.ts'
+import { HostError, type ModelLimit, ModelLimited, messageOf } from '../../errors.ts'
+import type { Log } from '../../protocols/log.ts'
+import type { Protocol } from '../../protocols/protocol.ts'
+import type { Run } from '../../protocols/run.ts'
+import type { VariedAgent } from '../../variants/plan-variant.ts'
+import { type AgentDescription, type DescribedAgent, describeAgent } from '../../wiring/describe-agent.ts'
+import { findHostModules, type HostModules, withDependencies } from '../../wiring/host-modules.ts'
+import { type AgentBlueprint, type CalledName, toProblem } from '../../wiring/plan-agent.ts'
+import { reachableModules } from '../../wiring/reachable-modules.ts'
+import { type EntryPoint, entryPointOf, type WiredModule } from '../../wiring/wiring.ts'
+import { AgentRun, type CallChild } from '../agent-run.ts'
+import type { EventListeners, ReplayOrigin } from '../calls/agent-events.ts'
+import type { Boundaries, BoundedAgent } from '../calls/boundaries.ts'
+import type { Recorder } from '../calls/facade.ts'
+import { checkOutput } from '../checks/check-output.ts'
+import { callAgent } from '../child-runs/child-run.ts'
+import type { ParentRun, StartChild } from '../child-runs/parent-run.ts'
+import { Exchange, type NamedCallee, nameCallees } from '../exchange/exchange.ts'
+import { RunConversation, RunResponse } from '../exchange/run-providers.ts'
+import { GuardRails } from '../guard-rails.ts'
+import { handleMessage } from '../handle-message.ts'
+import { type RunObserver, StartedRun } from '../started-run.ts'
+import { openCallsOf } from '../state/trail.ts'
+import type { RunHandle, RunResult, Turn } from '../turn.ts'
+import { hasHeldCall } from '../waiting/held-texts.ts'
+import { findProvider, settleAnswers } from '../waiting/settle-answers.ts'
+import { type AgentCapabilities, capabilitiesOf } from './agent-capabilities.ts'
+import type { AgentInfo } from './agent-info.ts'
+import { informOf } from './agent-info.ts'
+
+/** Time that the modules of a run together may hold its answer while they are disposed. */
+const DISPOSAL_MS = 1000
+
+/** One version of an agent: opened when it is registered, closed when the last run that uses it has ended. */
+export class Agent {
+  readonly info: AgentInfo
+  /** The project's files that it consists of (absolute paths). */
+  readonly files: ReadonlySet<string>
+  /** Agents that it calls, by their names and globs. */
+  readonly calls: ReadonlyMap<string, CalledName>
+  readonly #entryPoints: ReadonlyMap<string, EntryPoint>
+  readonly #modules: readonly WiredModule[]
+  readonly #hostModules: HostModules
+  /** Modules that output guards need; they outlive the others of a run. */
+  readonly #guarding: ReadonlySet<string>
+  /** Modules that a run has to create, by entry point. */
+  readonly #needed: ReadonlyMap<string, readonly WiredModule[]>
+  readonly #callees: ReadonlyMap<string, NamedCallee>
+  readonly #described: DescribedAgent
+  readonly #shared: Exchange
+  readonly #events: EventListeners
+  readonly #boundaries: Boundaries | undefined
+  readonly #capabilitiesByEntry = new Map<string, AgentCapabilities>()
+  readonly #log: Log
+  readonly #callChild: CallChild | undefined
+  readonly #replays: ReplayOrigin | undefined
+  #runs = 0
+  #onIdle: (() => void) | undefined
+
+  private constructor(
+    blueprint: AgentBlueprint,
+    shared: Exchange,
+    { events, log, boundaries, startChild, replays }: AgentSurroundings,
+  ) {
+    this.info = informOf(blueprint)
+    const { source, modules, loaded, entryPoints } = blueprint
+    this.#described = { definition: source.definition, modules, loaded, entryPoints }
+    this.files = blueprint.files
+    this.calls = blueprint.calls
+    this.#entryPoints = blueprint.entryPoints
+    this.#modules = blueprint.modules
+    this.#hostModules = findHostModules(source.definition, modules)
+    this.#guarding = withDependencies(this.#hostModules.OutputGuard, modules)
+    this.#needed = new Map(
+      [...entryPoints].map(([name, entry]) => [name, instancesFor(this.#withHostModules(entry), modules)]),
+    )
+    this.#callees = nameCallees(blueprint.modules)
+    this.#shared = shared
+    this.#events = events
+    this.#boundaries = boundaries
+    this.#log = log
+    this.#replays = replays
+    this.#callChild = startChild && ((run, call) => callAgent(run, call, startChild))
+  }
+
+  /**
+   * Makes the agent-scoped modules.
+   *
+   * @param base agent that this one is a variant of: modules that are the same are taken from it, so it must stay open for longer
+   * @throws AgentError `AGENT_INVALID` naming the module that failed to load; those created before are disposed
+   */
+  static async open(blueprint: AgentBlueprint, surroundings: AgentSurroundings, base?: Agent): Promise<Agent> {
+    const { events, log, boundaries } = surroundings
+    const { definition, problemAt } = blueprint.source
+    const recorder = makeRecorder(definition.id, undefined, events)
+    const shared = new Exchange({
+      callees: nameCallees(blueprint.modules),
+      recorder,
+      boundaries,
+      ...(base && { shared: base.#shared }),
+    })
+    const own = base ? base.#changedIn(blueprint.modules) : blueprint.modules
+    for (const module of own.filter(({ scope }) => scope === 'agent')) {
+      try {
+        await shared.open([module])
+      } catch (cause) {
+        await shared.close((message) => log.warn(`${definition.id}: ${message}`))
+        const index = definition.modules.findIndex(({ id }) => id === module.id)
+        const subject = `module '${module.id}' (${module.reference}) failed to load`
+        const problem = toProblem(problemAt, ['modules', index], subject, cause)
+        const callsAgents = blueprint.calls.size > 0
+        throw new AgentError('AGENT_INVALID', [problem], { files: blueprint.files, callsAgents, cause })
+      }
+    }
+    return new Agent(blueprint, shared, surroundings)
+  }
+
+  /** Modules of a variant with another config, or with one of these among their dependencies. */
+  #changedIn(modules: readonly WiredModule[]): readonly WiredModule[] {
+    const configs = new Map(this.#modules.map(({ id, config }) => [id, config]))
+    const changed = new Set<string>()
+    return modules.filter(({ id, config, links }) => {
+      const dependsOnChanged = links.some(({ providers }) => providers.some((provider) => changed.has(provider)))
+      const isChanged = dependsOnChanged || !isDeepStrictEqual(config, configs.get(id))
+      if (isChanged) changed.add(id)
+      return isChanged
+    })
+  }
+
+  /** Definition and modules, for a variant. */
+  get varied(): VariedAgent {
+    const { definition, loaded } = this.#described
+    return { definition, loaded, file: this.info.file, files: this.files }
+  }
+
+  /** Its modules with their config, and the whole wiring. */
+  describe(): AgentDescription {
+    return describeAgent(this.#described)
+  }
+
+  hasEntryPoint(name: string): boolean {
+    return this.#entryPoints.has(name)
+  }
+
+  /**
+   * Runs one turn. What goes wrong in it is in the handle's `result`. No code of the agent runs before this has returned.
+   *
+   * @param observer called once when the result is settled, and once when no code of the run is left
+   * @param parent run that begins this one
+   * @throws HostError `REQUEST_INVALID` for a request that this agent cannot serve as it is meant
+   */
+  start(entryPoint: string, rawTurn: Turn, observer: RunObserver, parent?: ParentRun): RunHandle {
+    const { run, turn } = this.#makeRun(entryPoint, rawTurn, parent)
+    if (this.#hostModules.OutputGuard.length > 0) run.answer.holdText()
+    const handle = new StartedRun(run, observer)
+    void this.#runTurn(run, turn, handle, (exchange, conversation) => this.#handle(exchange, conversation, run, turn))
+    return handle
+  }
+
+  /** @throws HostError `REQUEST_INVALID` as {@link Agent.start} */
+  check(entryPoint: string, turn: Turn): void {
+    this.#makeRun(entryPoint, turn)
+  }
+
+  #makeRun(entryPoint: string, rawTurn: Turn, parent?: ParentRun): { run: AgentRun; turn: Turn } {
+    const { id: agentId, version: agentVersion } = this.info
+    const { requestOptions } = this.#described.definition.runPolicy
+    const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
+    const run = AgentRun.begin(
+      { agentId, agentVersion, entryPoint, parent, replays: this.#replays, callChild: this.#callChild },
+      turn,
+    )
+    this.#refuseUnfit(run, turn)
+    return { run, turn }
+  }
+
+  /**
+   * Calls a single module as a run of its own: its dependencies are created as for any run. Never throws: an error
+   * is in the handle's `result`.
+   */
+  startCall<T>({ moduleId, protocol, act, ...caller }: ModuleCall<T>, observer: RunObserver): RunHandle {
+    const entry = { name: moduleId, handlers: { [protocol.name]: moduleId } }
+    const { id: agentId, version: agentVersion } = this.info
+    const turn: Turn = { messages: [], ...caller }
+    const owner = { agentId, agentVersion, entryPoint: moduleId, callChild: this.#callChild }
+    const run = AgentRun.begin(owner, turn)
+    const handle = new StartedRun(run, observer)
+    void this.#runTurn(run, turn, handle, async (exchange) => {
+      await exchange.open(instancesFor(entry, this.#modules))
+      run.abort.throwIfRequested()
+      await act(exchange.provideToAgent(moduleId, protocol, agentId), run)
+    })
+    return handle
+  }
+
+  /** Keeps this version open for a run that is about to start. Returns a function that ends it. */
+  pin(): () => void {
+    this.#runs++
+    let isPinned = true
+    return () => {
+      if (isPinned) this.#leave()
+      isPinned = false
+    }
+  }
+
+  /** Tells whether a module of this agent provides a protocol. */
+  hasProvider(moduleId: string, { name }: Protocol): boolean {
+    const provided = this.#modules.find(({ id }) => id === moduleId)?.module.provides ?? []
+    return provided.some((protocol) => protocol.name === name)
+  }
+
+  /** Disposes the agent-scoped modules, once no run uses them any more. No run may be started afterwards. */
+  async close(): Promise<void> {
+    if (this.#runs > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve
+      })
+    }
+    await this.#shared.close((message) => this.#log.warn(`${this.info.id}: ${message}`))
+  }
+
+  /** Settles the handle in any case. */
+  async #runTurn(run: AgentRun, turn: Turn, handle: StartedRun, work: Work): Promise<void> {
+    const { abort, answer, clientTools } = run
+    const response = new RunResponse(run)
+    const conversation = new RunConversation(turn.messages)
+    const isBounded = this.#boundaries?.begin(run, turn, handle.result, this.#bounded())
+    const exchange = new Exchange({
+      callees: this.#callees,
+      shared: this.#shared,
+      response,
+      conversation,
+      hasClientTools: clientTools.length > 0,
+      overrides: turn.overrides,
+      policies: this.#hostModules.ApprovalPolicy,
+      tenantRun: run.tenant === '' ? undefined : run,
+      recorder: this.#events.isEmpty ? undefined : makeRecorder(run.agentId, run, this.#events),
+      boundaries: isBounded ? this.#boundaries : undefined,
+      run,
+    })
+    this.#runs++
+    try {
+      await undefined
+      await this.#disposing(exchange, async () => {
+        abort.throwIfRequested()
+        await work(exchange, conversation).catch((error) => throwUnlessWaiting(error, run))
+        response.beginClosing()
+        if (answer.holdsText) await this.#releaseText(exchange, run)
+      })
+      abort.throwIfRequested()
+      checkOutput(run)
+      handle.succeed(resultOf(run, turn))
+    } catch (cause) {
+      handle.fail(toHostError(cause, run))
+    } finally {
+      abort.closeStreams()
+      response.close()
+      this.#leave()
+      handle.finish()
+    }
+  }
+
+  /** Disposes the modules of a run after its work, before its answer is closed: one may hold something back until then. */
+  async #disposing(exchange: Exchange, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } finally {
+      if (exchange.needsClosing) await this.#dispose(exchange)
+    }
+  }
+
+  /** Has the guards inspect the whole text: the modules that may still add to it are disposed before. */
+  async #releaseText(exchange: Exchange, run: AgentRun): Promise<void> {
+    if (exchange.needsClosing) await this.#dispose(exchange, this.#guarding)
+    run.abort.throwIfRequested()
+    await new GuardRails(this.#hostModules, exchange, run).release()
+  }
+
+  #bounded(): BoundedAgent {
+    const { id, version, file } = this.info
+    const { definition, loaded } = this.#described
+    return { id, version, file, definition, loaded, files: this.files }
+  }
+
+  #leave(): void {
+    if (--this.#runs === 0) this.#onIdle?.()
+  }
+
+  async #handle(exchange: Exchange, conversation: RunConversation, run: AgentRun, turn: Turn): Promise<void> {
+    const opening = exchange.open(this.#neededModules(run.entryPoint, turn.overrides))
+    if (opening) {
+      await opening
+      run.abort.throwIfRequested()
+    }
+    if (typeof run.requestOptions.toolChoice === 'object')
+      await this.#refuseUnknownChoice(run.requestOptions.toolChoice.tool, exchange, run)
+    if (turn.answers) await settleAnswers(turn, conversation, exchange, this.#modules, run)
+    if (run.waiting.hasBegun) return
+    if (this.#mayHold(turn) && !(await this.#admit(exchange, conversation, run, turn))) return
+    const entryPoint = entryPointOf(this.#entryPoints, run.entryPoint)
+    await handleMessage(exchange, entryPoint, conversation.getHistory(), run)
+  }
+
+  /** A choice may name a tool of the agent: what those are is known once they are listed. */
+  async #refuseUnknownChoice(tool: string, exchange: Exchange, run: AgentRun): Promise<void> {
+    if (run.clientTools.some(({ name }) => name === tool)) return
+    if (await findProvider(tool, exchange, this.#modules, run)) return
+    throw run.refuse(`tool_choice: neither tools nor agent '${run.agentId}' has a tool '${tool}'.`, 'tool_choice')
+  }
+
+  #mayHold({ messages }: Turn): boolean {
+    return this.#hostModules.InputGuard.length > 0 || messages.some(hasHeldCall)
+  }
+
+  /** @returns false for a message that is not handled */
+  async #admit(exchange: Exchange, conversation: RunConversation, run: AgentRun, turn: Turn): Promise<boolean> {
+    const isOpen = openCallsOf(turn.messages).some(({ held, name }) => held && name === 'accept_message')
+    const rails = new GuardRails(this.#hostModules, exchange, run)
+    return rails.admit(conversation, turn.answers !== undefined && !isOpen)
+  }
+
+  #refuseUnfit(run: AgentRun, { requestOptions = {}, messages, answers }: Turn): void {
+    const { requestOptions: policy } = this.#described.definition.runPolicy
+    const [option] = policy === 'refuse' ? Object.keys(requestOptions) : []
+    if (option !== undefined) {
+      throw run.refuse(`Agent '${run.agentId}' takes no options for its model (here: ${option}).`)
+    }
+    this.capabilities(run.entryPoint).check(run, messages, answers !== undefined)
+  }
+
+  /** Abilities at one of its entry points. */
+  capabilities(entryPoint: string): AgentCapabilities {
+    let known = this.#capabilitiesByEntry.get(entryPoint)
+    if (!known) {
+      known = capabilitiesOf(entryPointOf(this.#entryPoints, entryPoint), this.#modules)
+      this.#capabilitiesByEntry.set(entryPoint, known)
+    }
+    return known
+  }
+
+  #neededModules(entryPoint: string, overrides: Turn['overrides']): readonly WiredModule[] {
+    if (!overrides) return this.#needed.get(entryPoint) ?? []
+    const known = [...this.#callees.keys()]
+    const unknownName = Object.keys(overrides).find((id) => !known.includes(id))
+    if (unknownName !== undefined) {
+      throw new HostError('REQUEST_INVALID', `Agent '${this.info.id}' has no module '${unknownName}' to override.`, {
+        suggestions: [`Its modules: ${known.join(', ')}.`],
+      })
+    }
+    const entry = entryPointOf(this.#entryPoints, entryPoint)
+    return instancesFor(this.#withHostModules(entry), this.#modules, new Set(Object.keys(overrides)))
+  }
+
+  #withHostModules({ name, handlers }: EntryPoint): EntryPoint {
+    const ids = Object.values(this.#hostModules).flat()
+    return { name, handlers: { ...handlers, ...Object.fromEntries(ids.map((id) => [`host:${id}`, id])) } }
+  }
+
+  #dispose(exchange: Exchange, kept?: ReadonlySet<string>): Promise<void> {
+    return exchange.close((message) => this.#log.warn(`${this.info.id}: ${message}`), { kept, limitMs: DISPOSAL_MS })
+  }
+}
+
+/** Parts of the host that its agents use. */
+export interface AgentSurroundings {
+  readonly events: EventListeners
+  readonly log: Log
+  /** Absent unless tapes are recorded or played. */
+  readonly boundaries?: Boundaries | undefined
+  /** Absent where no other agents can be called. */
+  readonly startChild?: StartChild
+  /** Run that those of the agent replay; absent for an agent that is in service. */
+  readonly replays?: ReplayOrigin
+}
+
+/** Call of one module of an agent, without the rest of it. */
+export interface ModuleCall<T, R = unknown> extends Pick<Turn, 'user' | 'tenant' | 'metadata' | 'onQuestion'> {
+  readonly moduleId: string
+  /** That the module provides. */
+  readonly protocol: Protocol<T>
+  readonly act: (provider: T, run: Run) => R | Promise<R>
+}
+
+type Work = (exchange: Exchange, conversation: RunConversation) => Promise<void>
+
+/** The run itself decides if it waits, whatever its handler throws or catches. */
+function throwUnlessWaiting(error: unknown, { abort, waiting }: AgentRun): void {
+  abort.throwIfRequested()
+  if (!waiting.hasBegun) throw error
+}
+
+/** The modules that a run of this entry point creates instances of. */
+function instancesFor(...reached: Parameters<typeof reachableModules>): readonly WiredModule[] {
+  return reachableModules(...reached).filter(({ scope }) => scope === 'instance')
+}
+
+function makeRecorder(agentId: string, run: AgentRun | undefined, events: EventListeners): Recorder {
+  let calls = 0
+  const prefix = run?.id ?? agentId
+  return { agentId, run, events, nextCallId: () => `${prefix}.${++calls}` }
+}
+
+/** Faults that are not the agent's keep their code. */
+function toHostError(cause: unknown, { agentId, answer }: AgentRun): HostError {
+  const isOurs = cause instanceof HostError && OURS.has(cause.code)
+  if (isOurs) return cause
+  return new HostError('AGENT_FAILED', messageOf(cause), {
+    cause,
+    agentId,
+    limit: answer.isUntouched ? findLimit(cause) : undefined,
+  })
+}
+
+/** The limit that an error comes from. One of several models is enough for an answer: the first to ask again counts. */
+function findLimit(error: unknown): ModelLimit | undefined {
+  if (error instanceof ModelLimited) return error
+  if (!(error instanceof AggregateError)) return error instanceof Error ? findLimit(error.cause) : undefined
+  const limits = error.errors.map(findLimit)
+  if (limits.includes(undefined)) return undefined
+  return limits.reduce((a, b) => ((b?.retryAfterSeconds ?? 0) < (a?.retryAfterSeconds ?? 0) ? b : a), limits[0])
+}
+
+const OURS: ReadonlySet<string> = new Set(['RUN_ABORTED', 'REQUEST_INVALID', 'OUTPUT_INVALID'])
+
+function resultOf({ id, answer, waiting }: AgentRun, { messages }: Turn): RunResult {
+  return {
+    runId: id,
+    status: waiting.hasBegun ? 'waiting' : 'completed',
+    text: answer.text,
+    attachments: answer.attachments,
+    usage: answer.usage,
+    // The run that continues it says how its answer ends.
+    incompleteReason: waiting.hasBegun ? undefined : answer.incompleteReason,
+    pending: waiting.pendingWithDecisions(),
+    trail: [...messages, ...answer.addedMessages()],
+  }
+}

@@ -1,0 +1,26 @@
+import { HostError } from '../../errors.ts'
+import type { AgentRun } from '../agent-run.ts'
+import { findMisfit } from './check-schema.ts'
+
+/**
+ * Checks an answer against the schema that its request asks for: no client gets prose where it asked for data.
+ *
+ * @throws HostError `OUTPUT_INVALID` with the reason
+ */
+export function checkOutput({ requestOptions: { responseSchema }, answer, waiting, agentId }: AgentRun): void {
+  // What was cut off, or waits, is not the answer yet.
+  if (!responseSchema || waiting.hasBegun || answer.incompleteReason !== undefined) return
+  const problem = findOutputProblem(responseSchema, answer.text)
+  if (problem === undefined) return
+  throw new HostError('OUTPUT_INVALID', `Agent '${agentId}' did not answer as the requested schema says: ${problem}`)
+}
+
+function findOutputProblem(schema: Readonly<Record<string, unknown>>, text: string): string | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'the answer is not JSON.'
+  }
+  return findMisfit(schema, value)
+}

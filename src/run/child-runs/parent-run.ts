@@ -1,0 +1,17 @@
+import type { RunHandle, Turn } from '../turn.ts'
+
+/** Run that began another. */
+export interface ParentRun {
+  readonly runId: string
+  /** Observed call that began it; undefined without listeners. */
+  readonly callId: string | undefined
+  /** 1 for the child of a run that a client began. */
+  readonly depth: number
+}
+
+/**
+ * Starts a run of another agent, on the slot of its parent.
+ *
+ * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID`
+ */
+export type StartChild = (name: string, turn: Turn, parent: ParentRun) => RunHandle

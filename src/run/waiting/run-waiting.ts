@@ -1,0 +1,105 @@
+import type { RunAnswer } from '../state/run-answer.ts'
+import type { Turn } from '../turn.ts'
+import { GivenAnswers } from './given-answers.ts'
+import { type PendingCall, RUN_WAITS, type RunWaits, toolCallOf, type WaitingChild } from './pending-call.ts'
+
+const NONE = Object.freeze([])
+
+/** Facts of a turn about the runs before it, and about waiting. */
+type TurnToContinue = Pick<Turn, 'answers' | 'pending' | 'isTrailLost' | 'answersTo' | 'onQuestion'>
+
+/** Calls that a run waits for, and the answers that it got to those of the run before. */
+export class RunWaiting {
+  readonly #runId: string
+  readonly #turn: TurnToContinue
+  readonly #answer: RunAnswer
+  #pending: PendingCall[] | undefined
+  #answers: GivenAnswers | undefined
+  /** Tool calls that have called an agent. */
+  #calledFrom: Set<string> | undefined
+
+  constructor(runId: string, turn: TurnToContinue, answer: RunAnswer) {
+    this.#runId = runId
+    this.#turn = turn
+    this.#answer = answer
+  }
+
+  /** See `Turn.isTrailLost`. */
+  get isTrailLost(): boolean {
+    return this.#turn.isTrailLost === true
+  }
+
+  /** See `Turn.onQuestion`. */
+  get onQuestion(): Turn['onQuestion'] {
+    return this.#turn.onQuestion
+  }
+
+  get hasBegun(): boolean {
+    return this.#pending !== undefined
+  }
+
+  get pending(): readonly PendingCall[] {
+    return this.#pending ?? NONE
+  }
+
+  /** Returns the calls that the run waits for, with earlier decisions on their nested calls. Only for use after the end of the run. */
+  pendingWithDecisions(): readonly PendingCall[] {
+    if (!this.#turn.answers && !this.#turn.pending) return this.pending
+    const seen = new Set<string>()
+    return this.pending.map((pending) => {
+      const id = toolCallOf(pending)
+      const decided = seen.has(id) ? [] : this.answers.keptFor(id)
+      seen.add(id)
+      return decided.length > 0 ? { ...pending, decided } : pending
+    })
+  }
+
+  /**
+   * Ends the run waiting for answers to these calls, all of one tool call. Returns the error that ends its handler.
+   */
+  begin(...calls: readonly PendingCall[]): RunWaits {
+    this.#pending ??= []
+    // One question at a time: the tool of the call runs again after the answer, and then asks the next.
+    if (calls.some((call) => this.isFor(toolCallOf(call)))) return RUN_WAITS
+    for (const call of calls) {
+      const pending = { ...call, runId: this.#runId }
+      this.#pending.push(pending)
+      const { providerMetadata } = this.#answer.trail.find(call.callId)?.call ?? {}
+      this.#answer.notify({ type: 'pending', pending, ...(providerMetadata ? { providerMetadata } : {}) })
+    }
+    return RUN_WAITS
+  }
+
+  /** Tells whether the run waits for a tool call, or for a child that it began. */
+  isFor(callId: string): boolean {
+    return this.pending.some((pending) => toolCallOf(pending) === callId)
+  }
+
+  /** Id of the waiting run that this one continues; null for any other. */
+  get continues(): string | null {
+    return this.#turn.pending?.[0]?.runId ?? null
+  }
+
+  /** Id of the run before this one in their conversation: the one it continues, or whose calls the client has answered. */
+  get follows(): string | null {
+    return this.continues ?? this.#turn.answersTo ?? null
+  }
+
+  /**
+   * Takes the waiting child run of a tool call; undefined for a call that has begun none yet.
+   *
+   * @throws Error for the second of one call: only one could be found again
+   */
+  takeChild(callId: string): WaitingChild | undefined {
+    this.#calledFrom ??= new Set()
+    if (this.#calledFrom.has(callId)) throw new Error('run.callAgent was called twice in one call of a tool.')
+    this.#calledFrom.add(callId)
+    return this.#turn.pending?.find((pending) => pending.child && toolCallOf(pending) === callId)?.child
+  }
+
+  /** Answers given to the run, and their use. */
+  get answers(): GivenAnswers {
+    this.#answers ??= new GivenAnswers(this.#turn.answers ?? NONE, this.#turn.pending ?? NONE)
+    return this.#answers
+  }
+}

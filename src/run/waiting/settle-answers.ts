@@ -1,0 +1,133 @@
+import { messageOf } from '../../errors.ts'
+import type { ToolCall } from '../../protocols/message.ts'
+import { ToolProvider } from '../../protocols/tool-provider.ts'
+import type { WiredModule } from '../../wiring/wiring.ts'
+import type { AgentRun } from '../agent-run.ts'
+import { findMisfit } from '../checks/check-schema.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { RunConversation } from '../exchange/run-providers.ts'
+import { openCallsOf, type RecordedCall } from '../state/trail.ts'
+import type { Turn } from '../turn.ts'
+import { toHeldPending, toHeldResult } from './held-texts.ts'
+import { type PendingAnswer, type PendingCall, RunWaits, toolCallOf } from './pending-call.ts'
+
+/**
+ * Continues where an earlier run waits: accepts outputs of clients, executes decided calls as decided, and what has
+ * no answer keeps waiting. Results stand in the conversation before the handler sees it.
+ *
+ * @throws HostError `REQUEST_INVALID` for an answer to a call that is not open, or that does not fit the call's schema
+ */
+export async function settleAnswers(
+  turn: Turn,
+  conversation: RunConversation,
+  exchange: Exchange,
+  modules: readonly WiredModule[],
+  run: AgentRun,
+): Promise<void> {
+  const open = openCallsOf(turn.messages)
+  checkAnswers(turn, open, run)
+  for (const call of open) {
+    const recorded = run.answer.trail.resume(call)
+    const pending = turn.pending?.filter((each) => toolCallOf(each) === call.id) ?? []
+    const answer = run.waiting.answers.answerTo(call.id)
+    if (call.held) settleHeld(recorded, answer, run)
+    else if (pending.length > 0 && !pending.some(({ callId }) => run.waiting.answers.answerTo(callId))) {
+      recorded.isPending = true
+      run.waiting.begin(...pending)
+    } else if (answer?.kind === 'client_tool') recorded.result = answer.result
+    else await execute(call, exchange, modules, run)
+    const message = recorded.toMessage()
+    if (message) conversation.addMessage(message)
+  }
+}
+
+/** Problem of an answer that does not match its call; undefined when it does. Paths are those of the answer. */
+export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer): string | undefined {
+  if (answer.kind !== pending.kind) return `The call '${pending.callId}' waits for ${NAMES[pending.kind]}.`
+  if (!pending.schema) return undefined
+  if (answer.kind === 'question') return findMisfit(pending.schema, answer.answers.at(-1))
+  const isEdited = answer.kind === 'approval' && answer.decision === 'edit'
+  return isEdited ? findMisfit(pending.schema, answer.arguments ?? {}) : undefined
+}
+
+const NAMES = Object.freeze({
+  client_tool: 'the output of a tool',
+  approval: 'a decision',
+  question: 'an answer',
+})
+
+function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolCall[], run: AgentRun): void {
+  for (const answer of answers) {
+    const asked = pending.find(({ callId }) => callId === answer.callId)
+    if (!open.some(({ id }) => id === toolCallOf(asked ?? answer))) {
+      throw run.refuse(`No call '${answer.callId}' waits for an answer.`)
+    }
+    const problem = asked && findAnswerProblem(asked, answer)
+    if (problem !== undefined) throw run.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
+  }
+}
+
+/** Takes a decision about a text that a guard holds; one about an earlier version of the agent does not count. */
+function settleHeld(recorded: RecordedCall, answer: PendingAnswer | undefined, run: AgentRun): void {
+  const pending = toHeldPending(recorded.call, run.agentVersion)
+  const isDecided = answer?.kind === 'approval' && (answer.digest ?? pending.digest) === pending.digest
+  recorded.isPending = !isDecided
+  if (isDecided) {
+    recorded.noteDecision(recorded.call.name, answer, false)
+    recorded.result = { text: toHeldResult(answer) }
+  } else run.waiting.begin(pending)
+}
+
+/** Through the same facade as any call: the decision is found there, and bound to the exact call. */
+async function execute(
+  { id, name, arguments: args }: ToolCall,
+  exchange: Exchange,
+  modules: readonly WiredModule[],
+  run: AgentRun,
+): Promise<void> {
+  const provider = await findProvider(name, exchange, modules, run)
+  const recorded = run.answer.trail.find(id)
+  if (!provider) {
+    if (recorded) recorded.result = { text: `There is no tool '${name}' any more.`, isError: true }
+    return
+  }
+  try {
+    await provider.executeTool(name, args, run.with({ toolCallId: id }))
+  } catch (error) {
+    run.abort.throwIfRequested()
+    if (error instanceof RunWaits || !recorded) return
+    // A failure is recorded as the result, for the model to see.
+    recorded.result ??= { text: messageOf(error), isError: true }
+  }
+}
+
+/**
+ * Returns the provider of a tool; undefined if none of them has it.
+ *
+ * @throws the error of a provider that could not list its tools, where no other has the tool: the run fails, and the call is not spent
+ */
+export async function findProvider(
+  name: string,
+  exchange: Exchange,
+  modules: readonly WiredModule[],
+  run: AgentRun,
+): Promise<ToolProvider | undefined> {
+  const providers = modules.filter(({ id, module }) => exchange.has(id) && module.provides.some(isToolProvider))
+  const failures: unknown[] = []
+  for (const { id } of providers) {
+    const provider = exchange.provideToAgent(id, ToolProvider, run.agentId)
+    try {
+      if ((await provider.listTools(run)).some((tool) => tool.name === name)) return provider
+    } catch (error) {
+      run.abort.throwIfRequested()
+      failures.push(error)
+    }
+  }
+  if (run.clientTools.some((tool) => tool.name === name)) return exchange.clientTools(run.agentId)
+  if (failures.length > 0) throw failures[0]
+  return undefined
+}
+
+function isToolProvider({ name }: { name: string }): boolean {
+  return name === ToolProvider.name
+}

@@ -1,0 +1,65 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
+import type { DescribeFailure } from '../../assembly/failures.ts'
+import type { AgentHost } from '../../host/host.ts'
+import type { RunHandle, Turn } from '../../run/turn.ts'
+import { type Decider, deciderOf } from '../guards/decisions.ts'
+import { makeDescribe, type RouteDescription } from '../openapi/describe-route.ts'
+import type { ErrorDialect } from '../replies/dialect.ts'
+import { makeErrorHandler } from '../replies/error-replies.ts'
+import type { EventStreams } from '../streams/event-streams.ts'
+import { type StreamedAnswer, startTurn, streamAnswer, whenClientLeaves } from '../streams/serve-turn.ts'
+
+/** Routes of one adapter in the OpenAPI document, and what they have in common. */
+export interface RouteTag {
+  /** Heading of the routes. */
+  readonly tag: string
+  /** Statuses of errors that each of the routes has. */
+  readonly errors?: readonly number[]
+  /** Schema of the body of an error; `{ detail }` by default. */
+  readonly error?: TSchema
+  /** Schemas that descriptions name with `{ $ref: '#/components/schemas/<name>' }`. */
+  readonly schemas?: Readonly<Record<string, TSchema>>
+}
+
+/** Parts of the server with which an adapter answers requests: built-in adapters use the same. */
+export interface AdapterHttp {
+  /**
+   * Starts a turn for the client of a request, and aborts it when that client leaves.
+   *
+   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`: before a head is sent, so that they are answered with their status
+   */
+  startTurn(reply: FastifyReply, agent: string, turn: Turn): RunHandle
+  /** Answers with a stream of events, which always ends with a last frame of its protocol. */
+  streamAnswer(request: FastifyRequest, reply: FastifyReply, answer: StreamedAnswer): Promise<FastifyReply>
+  /** Calls back when the client leaves before it has its answer; at once when it has left already. */
+  whenClientLeaves(reply: FastifyReply, onLeave: (reason: Error) => void): void
+  /** Answers the errors of the routes of an app in the format of a protocol, those of a missing key or a wrong body included. */
+  answerErrors(app: FastifyInstance, toErrorReply: ErrorDialect): void
+  /** Returns the sender of the decisions of a request, and the checks of what it may decide. */
+  deciderOf(request: FastifyRequest): Decider
+  /**
+   * Returns a function that describes a route in `/openapi.json`; its result is part of the route's options:
+   * `app.post('/x', { schema, ...describe({ operationId, summary, answers }) }, handler)`.
+   */
+  describeRoutes(tag: RouteTag): (route: RouteDescription) => { readonly config: object }
+}
+
+export interface AdapterHttpParts {
+  readonly host: AgentHost
+  readonly streams: EventStreams
+  readonly describeFailure: DescribeFailure
+  readonly requiresKey: boolean
+}
+
+export function makeAdapterHttp({ host, streams, describeFailure, requiresKey }: AdapterHttpParts): AdapterHttp {
+  return Object.freeze<AdapterHttp>({
+    startTurn: (reply, agent, turn) => startTurn(reply, host, agent, turn),
+    streamAnswer: (request, reply, answer) => streamAnswer(request, reply, streams, answer),
+    whenClientLeaves,
+    answerErrors: (app, toErrorReply) => void app.setErrorHandler(makeErrorHandler(describeFailure, { toErrorReply })),
+    deciderOf,
+    describeRoutes: ({ errors = [], ...tag }) =>
+      makeDescribe({ ...tag, errors, keyOf: requiresKey ? 'file' : undefined }),
+  })
+}

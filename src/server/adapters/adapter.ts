@@ -1,0 +1,88 @@
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { TObject } from 'typebox'
+import type { AdapterRuns } from '../../durable/adapter-runs/adapter-runs.ts'
+import type { RunService } from '../../durable/run-service.ts'
+import type { AgentFolder } from '../../host/agent-folder/agent-folder.ts'
+import type { AgentHost, NameSeparator } from '../../host/host.ts'
+import type { RecordStore } from '../../store/record-store.ts'
+import type { GaugeSpec } from '../../telemetry/add-gauge.ts'
+import type { Redact } from '../../trace/redact.ts'
+import type { Traces } from '../../trace/traces.ts'
+import type { VariantChange } from '../../wire/variant.ts'
+import type { ServerOptions } from '../options/options.ts'
+import type { EventStreams } from '../streams/event-streams.ts'
+import type { Variants } from '../variants.ts'
+import type { AdapterHttp } from './adapter-http.ts'
+
+/** Options that an adapter is built with. */
+export interface AdapterOptions {
+  readonly host: AgentHost
+  /** Puts `[redacted]` in the place of the secrets of the environment. */
+  readonly redact: Redact
+  readonly options: ServerOptions
+  readonly log: FastifyBaseLogger
+  /** Opens streams of server-sent events that are kept alive, bounded and drained with the server. */
+  readonly streams: EventStreams
+  /** Returns the message for clients when an agent fails: the reason only in debug mode, and never a secret. */
+  readonly describeFailure: (error: unknown) => string
+  /** Takes note of a wrong key; only where wrong keys are limited. */
+  readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
+  /** True where the server lets in only requests with a key: it has checked theirs before a route is called. */
+  readonly requiresKey: boolean
+  /** Returns the tenant that a request belongs to, for the runs that it starts: `host.run(name, text, { tenant })`. */
+  readonly tenantOf: (request: FastifyRequest) => string
+  /** Runs that outlive their request: opened at their first use. Data of an adapter is stored under the name that it is served by. */
+  readonly runs: AdapterRuns
+  /**
+   * Opens the variant that the header `x-agent-variant` of a request names, for its turn: `{ ..., variant: await variantOf(request, name) }`.
+   * Returns undefined for a request without it.
+   */
+  readonly variantOf: (
+    request: FastifyRequest,
+    name: string,
+    separator?: NameSeparator,
+  ) => Promise<readonly VariantChange[]> | undefined
+  /** Serves turns, streams, errors, decisions, and descriptions of routes. */
+  readonly http: AdapterHttp
+  /** Options of this adapter alone, checked against its `config` schema where it has one. */
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+/** Options of the built-in adapters that keep records of their own beside durable runs. */
+export interface StoreAdapterOptions extends AdapterOptions {
+  /** Opens the store of the project; the adapter closes it. */
+  readonly openRecords: () => Promise<RecordStore>
+  readonly durableRuns: RunService
+  /** True where the routes of the inbox are served: the place of links to what waits. */
+  readonly servesInbox: boolean
+}
+
+/** Options of the debug UI, which looks behind the scenes. */
+export interface DebugAdapterOptions extends StoreAdapterOptions {
+  /** The files that the agents come from. */
+  readonly agents: AgentFolder
+  readonly variants: Variants
+  /** The adapters that are served, and whether they require a key. */
+  readonly served: readonly { readonly name: string; readonly hasKey: boolean }[]
+  /** Traces of the agents; only in debug mode. */
+  readonly traces?: Traces | undefined
+}
+
+/** Serves agents over one protocol. Users' own adapters are the same as the built-in ones. */
+export interface Adapter {
+  /** False for an adapter that checks the credentials of its requests itself: the server then asks for no key. */
+  readonly isOpen?: boolean
+  /** Adds its routes to an encapsulated Fastify instance. */
+  adapt(app: FastifyInstance): void | Promise<void>
+  /** Fails while the adapter cannot serve because a dependency does not answer: `/readyz` is then 503. */
+  checkReady?(): Promise<void>
+  /** Metrics of its own for `/metrics`. */
+  readonly gauges?: readonly GaugeSpec[]
+}
+
+/** Class of an adapter, as a project or package exports it. */
+export interface AdapterClass<Options = AdapterOptions> {
+  new (options: Options): Adapter
+  /** JSON Schema of the adapter's own options; defaults are filled in, and texts converted. */
+  readonly config?: TObject
+}

@@ -1,0 +1,452 @@
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import type { ProjectOptions } from '../../assembly/open-project.ts'
+import { LOG_LEVELS, type LogLevel } from '../../assembly/project-log.ts'
+import { didYouMean } from '../../definition/nearest-name.ts'
+import { HostError } from '../../errors.ts'
+import { isObject } from '../../json.ts'
+import { isRedisUrl } from '../../store/redis/redis-location.ts'
+import {
+  key,
+  list,
+  number,
+  type OptionSpec,
+  readBoolean,
+  readBytes,
+  readSecret,
+  readShare,
+  readToken,
+  text,
+} from './option-spec.ts'
+
+/** The options of a server, complete and checked. Frozen. */
+export interface ServerOptions extends ProjectOptions {
+  /** True under `agent-host dev`: the debug UI may then act (call a tool, clear traces), not only look. */
+  readonly development: boolean
+  /** True for `agent-host worker`: it carries out background responses, and serves no API. */
+  readonly workerOnly: boolean
+  readonly adapters: readonly string[]
+  /** Options of single adapters, by the adapter's name. */
+  readonly adapterOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly host: string
+  readonly port: number
+  readonly compatApiKey?: string | undefined
+  readonly mcpApiKey?: string | undefined
+  readonly responsesApiKey?: string | undefined
+  /** Token of the debug UI. */
+  readonly uiToken?: string | undefined
+  /** Absolute path of the file of keys. */
+  readonly keys?: string | undefined
+  /** Seconds. */
+  readonly streamingTimeout: number
+  /** Bytes. */
+  readonly bodyLimit: number
+  readonly allowedHosts: readonly string[]
+  /** Origins that pages may ask from; empty allows every one. */
+  readonly corsOrigins: readonly string[]
+  /** Origins whose pages decide, and see content, as the server's own do. */
+  readonly trustedOrigins: readonly string[]
+  /** 0 for no limit, as for the next. */
+  readonly maxConnections: number
+  readonly maxConnectionsPerAddress: number
+  /** Seconds. */
+  readonly writeTimeout: number
+  /** Of all connections together, in MiB. */
+  readonly maxUnsentMb: number
+  /** Wrong keys of one address in a minute; 0 for no limit. */
+  readonly authRateLimit: number
+  readonly requireAuth: boolean
+  /** Serves `GET /metrics`. */
+  readonly metrics: boolean
+  /** Has holders of a key with the scope `debug` make variants of agents, and requests name them. */
+  readonly allowVariants: boolean
+  /** Leaves out the dialect of the vendors, under `/v1`. */
+  readonly noV1: boolean
+}
+
+/** Options that no flag stands for. */
+type Unnamed = 'projectDir' | 'development' | 'workerOnly'
+
+type OptionSpecs = {
+  readonly [Name in keyof Omit<ServerOptions, Unnamed>]-?: OptionSpec<ServerOptions[Name]>
+}
+
+/** Every option once. Flags, environment variables and checks follow from it. */
+export const SERVER_OPTIONS: OptionSpecs = {
+  agentDir: text('agent-dir', './agents', 'Folder of the agent files'),
+  adapters: list('adapter', 'Adapter to serve, by its dotted path or ./file.ts#Name; can be given several times'),
+  adapterOptions: {
+    flag: 'adapter-option',
+    variable: 'AGENT_HOST_ADAPTER_OPTION',
+    description: 'Option of one adapter, as <Adapter>.<option>=<value>; can be given several times',
+    kind: 'list',
+    default: Object.freeze({}),
+    read: readAdapterOptions,
+  },
+  host: text('host', '127.0.0.1', 'Address to bind'),
+  port: number('port', 8000, 'Port; 0 takes a free one', { min: 0, max: 65_535 }),
+  publicUrl: {
+    flag: 'public-url',
+    variable: 'AGENT_HOST_PUBLIC_URL',
+    description:
+      'Address at which people reach the server, for sites that send them back; http://<host>:<port> when left out',
+    kind: 'text',
+    default: undefined,
+    read: readUrl,
+  },
+  debug: {
+    flag: 'debug-ui',
+    variable: 'AGENT_HOST_DEBUG_UI',
+    description: 'Debug mode: serve the debug UI, trace every call in ./debug, show failures to clients in full',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
+  debugMaxMb: number(
+    'debug-max-mb',
+    256,
+    "Maximum size of an agent's trace files, and of all tapes together, in MiB; the oldest are deleted",
+    {
+      min: 1,
+      max: 1_000_000,
+    },
+  ),
+  record: {
+    flag: 'record',
+    variable: 'AGENT_HOST_RECORD',
+    description: 'Record a tape of each run in ./debug/tapes, or of a part of them: true, false, 0.1 or 10%',
+    kind: 'switch',
+    default: 0,
+    read: readShare,
+  },
+  compatApiKey: key(
+    'compat-api-key',
+    'CUSTOM_COMPAT_API_KEY',
+    'API key required by the chat adapter, or named keys: name:run:key,...',
+  ),
+  mcpApiKey: key(
+    'mcp-api-key',
+    'MCP_API_KEY',
+    'API key required by the MCP adapter, or named keys: name:run+approve:key,...',
+  ),
+  responsesApiKey: key(
+    'responses-api-key',
+    'RESPONSES_API_KEY',
+    'API key required by the responses adapter, or named keys: name:run+approve:key,...',
+  ),
+  uiToken: {
+    ...key('ui-token', 'AGENT_HOST_UI_TOKEN', 'Token required by the debug UI and its API'),
+    read: readToken,
+  },
+  keys: {
+    ...text('keys', '', 'File of keys with tenants and scopes: every adapter then requires a key'),
+    default: undefined,
+  },
+  responsesDir: text('responses-dir', './responses', 'Folder of the stored responses'),
+  store: {
+    flag: 'store',
+    variable: 'AGENT_HOST_STORE',
+    description: 'Store of the responses: sqlite (in their folder), postgres://..., redis://..., or keyv-sqlite:<path>',
+    kind: 'text',
+    default: 'sqlite',
+    read: readStore,
+  },
+  serverName: {
+    flag: 'server-name',
+    variable: 'AGENT_HOST_SERVER_NAME',
+    description: 'Name of this server among those that share the store; the host name and the process id when left out',
+    kind: 'text',
+    default: '',
+    read: readServerName,
+  },
+  queue: {
+    flag: 'queue',
+    variable: 'AGENT_HOST_QUEUE',
+    description:
+      'BullMQ queue that distributes background responses, as redis://...; without it workers poll the store',
+    kind: 'text',
+    default: undefined,
+    read: readQueue,
+  },
+  secretKey: {
+    flag: 'secret-key',
+    variable: 'AGENT_HOST_SECRET_KEY',
+    description: 'Secret that seals what clients or the store keep; without it the store makes one, and keeps it',
+    kind: 'text',
+    default: undefined,
+    read: readSecret,
+  },
+  retentionDays: {
+    ...number('retention-days', 0, 'Days after which stored responses are deleted; without it they are kept', {
+      min: 1,
+      max: 36_500,
+    }),
+    default: undefined,
+  },
+  streamingTimeout: number('streaming-timeout', 10, 'Idle seconds after which a stream gets a keep-alive', {
+    min: 1,
+    max: 3600,
+  }),
+  bodyLimit: {
+    flag: 'body-limit',
+    variable: 'AGENT_HOST_BODY_LIMIT',
+    description: 'Largest request body: bytes, 512kb or 10mb',
+    kind: 'text',
+    default: 10 * 1024 * 1024,
+    read: readBytes,
+  },
+  allowedHosts: list(
+    'allowed-host',
+    'Host name to serve in addition to those of this machine; can be given several times',
+  ),
+  corsOrigins: {
+    ...list(
+      'cors-origin',
+      'Origin whose pages may use the server; every origin may by default; can be given several times',
+    ),
+    read: readOrigins,
+  },
+  trustedOrigins: {
+    ...list(
+      'trusted-origin',
+      "Origin whose pages may decide approvals and see debug data, as the server's own; can be given several times",
+    ),
+    read: readOrigins,
+  },
+  logLevel: {
+    flag: 'log-level',
+    variable: 'AGENT_HOST_LOG_LEVEL',
+    description: `One of ${LOG_LEVELS.join(', ')}`,
+    kind: 'text',
+    default: 'info',
+    read: readLogLevel,
+  },
+  maxConcurrentRuns: number('max-concurrent-runs', 10_000, 'Concurrent runs; further requests get 503', {
+    min: 1,
+    max: 1_000_000,
+  }),
+  maxBackgroundRuns: number(
+    'max-background-runs',
+    1000,
+    'Concurrent background responses, in slots of their own; further ones wait',
+    {
+      min: 1,
+      max: 1_000_000,
+    },
+  ),
+  maxQueuedRuns: number('max-queued-runs', 10_000, 'Queued background responses; further ones get 503', {
+    min: 1,
+    max: 1_000_000,
+  }),
+  noWorker: {
+    flag: 'no-worker',
+    variable: 'AGENT_HOST_NO_WORKER',
+    description: 'Leave background responses to other processes that share the store',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
+  runTimeout: number('run-timeout', 3600, 'Seconds after which a run is aborted; 0 for no limit', {
+    min: 0,
+    max: 31_536_000,
+  }),
+  drainTimeout: number('drain-timeout', 10, 'Seconds for running work to finish when the server stops', {
+    min: 0,
+    max: 3600,
+  }),
+  maxHistoryItems: number('max-history-items', 10_000, 'Maximum messages of one conversation', {
+    min: 1,
+    max: 1_000_000,
+  }),
+  maxHistoryMb: number('max-history-mb', 32, 'Maximum size of one conversation, in MiB', { min: 1, max: 1024 }),
+  maxHistoryTurns: number('max-history-turns', 1000, 'Maximum turns of one conversation', {
+    min: 1,
+    max: 100_000,
+  }),
+  maxConnections: number('max-connections', 20_000, 'Open connections; 0 for no limit', { min: 0, max: 1_000_000 }),
+  maxConnectionsPerAddress: number('max-connections-per-address', 0, 'Open connections per address; 0 for no limit', {
+    min: 0,
+    max: 1_000_000,
+  }),
+  writeTimeout: number(
+    'write-timeout',
+    30,
+    'Seconds without progress after which a client that does not read is disconnected',
+    {
+      min: 1,
+      max: 3600,
+    },
+  ),
+  maxUnsentMb: number(
+    'max-unsent-mb',
+    256,
+    'Unread answers of all connections, in MiB; beyond it the largest are disconnected',
+    {
+      min: 1,
+      max: 1_000_000,
+    },
+  ),
+  authRateLimit: number(
+    'auth-rate-limit',
+    0,
+    'Wrong keys per address and minute; further ones get 429; 0 for no limit',
+    {
+      min: 0,
+      max: 1_000_000,
+    },
+  ),
+  requireAuth: {
+    flag: 'require-auth',
+    variable: 'AGENT_HOST_REQUIRE_AUTH',
+    description: 'Refuse to start without keys when bound beyond this machine',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
+  metrics: {
+    flag: 'metrics',
+    variable: 'AGENT_HOST_METRICS',
+    description: 'Serve GET /metrics, in the text format of Prometheus',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
+  allowVariants: {
+    flag: 'allow-variants',
+    variable: 'AGENT_HOST_ALLOW_VARIANTS',
+    description: 'Let keys with the scope debug change prompts, models and other values of agents for single requests',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
+  noV1: {
+    flag: 'no-v1',
+    variable: 'AGENT_HOST_NO_V1',
+    description: 'Serve the chat and responses APIs only under /compat, not under /v1',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
+}
+
+/** The variables that may hold the key of each adapter; the first is that of its option. */
+export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
+  ChatCompatApiAdapter: ['CUSTOM_COMPAT_API_KEY', 'COMPAT_API_KEY'],
+  ResponsesCompatApiAdapter: ['RESPONSES_API_KEY'],
+  McpApiAdapter: ['MCP_API_KEY'],
+  UiApiAdapter: ['AGENT_HOST_UI_TOKEN'],
+}
+
+/**
+ * Checks options and fills in the defaults. Values may be texts, as a command line has them.
+ *
+ * @throws HostError `OPTION_INVALID` naming the option and its valid values
+ */
+export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, unknown>>): ServerOptions {
+  const known = ['projectDir', 'development', 'workerOnly', ...Object.keys(SERVER_OPTIONS)]
+  const unknownName = Object.keys(raw).find((name) => !known.includes(name))
+  if (unknownName !== undefined) {
+    throw new HostError('OPTION_INVALID', `There is no option '${unknownName}'.`, {
+      suggestions: didYouMean(unknownName, known),
+    })
+  }
+  const projectDir = resolve(String(raw.projectDir ?? '.'))
+  const entries = Object.entries(SERVER_OPTIONS).map(([name, facts]) => [name, readOption(name, facts, raw)])
+  const options = Object.fromEntries(entries) as Omit<ServerOptions, Unnamed>
+  const agentDir = resolve(projectDir, options.agentDir)
+  const responsesDir = resolve(projectDir, options.responsesDir)
+  const keys = options.keys && resolve(projectDir, options.keys)
+  const [development, workerOnly] = [raw.development === true, raw.workerOnly === true]
+  const serverName = options.serverName || nameServer()
+  const publicUrl = options.publicUrl ?? addressOf(options)
+  return Object.freeze({
+    ...options,
+    publicUrl,
+    serverName,
+    projectDir,
+    development,
+    workerOnly,
+    agentDir,
+    responsesDir,
+    keys,
+  })
+}
+
+function addressOf({ host, port }: Pick<ServerOptions, 'host' | 'port'>): string {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string, unknown>>): unknown {
+  const value = raw[name]
+  if (value === undefined) return facts.default
+  try {
+    return facts.read(value)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new HostError('OPTION_INVALID', `--${facts.flag} (${facts.variable}) ${reason}.`, { cause })
+  }
+}
+
+function readAdapterOptions(raw: unknown): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+  if (isObject(raw)) return structuredClone(raw) as Record<string, Record<string, unknown>>
+  const options: Record<string, Record<string, string>> = {}
+  for (const text of [raw].flat()) {
+    const [, adapter, name, value] = /^([\w-]+)\.([\w-]+)=(.*)$/s.exec(String(text)) ?? []
+    if (adapter === undefined || name === undefined) {
+      throw new Error(`must look like SlackAdapter.channel=general, not '${text}'`)
+    }
+    options[adapter] = { ...options[adapter], [name]: value ?? '' }
+  }
+  return options
+}
+
+function readStore(raw: unknown): string {
+  const text = String(raw)
+  if (/^sqlite$|^keyv-sqlite:./.test(text)) return text
+  if ((/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) || isRedisUrl(text)) return text
+  throw new Error(`must be sqlite, postgres://..., redis://... or keyv-sqlite:<path>, not '${withoutAddress(text)}'`)
+}
+
+function readServerName(raw: unknown): string {
+  const text = String(raw)
+  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/.test(text)) return text
+  throw new Error(`must consist of letters, digits, '.', '_' and '-', 128 at most, not '${text}'`)
+}
+
+function nameServer(): string {
+  return `${hostname().replace(/[^A-Za-z0-9_.-]/g, '-')}-${process.pid}`
+}
+
+function readQueue(raw: unknown): string {
+  const text = String(raw)
+  if (/^rediss?:\/\//.test(text) && URL.canParse(text)) return text
+  throw new Error(`must be redis://..., not '${withoutAddress(text)}'`)
+}
+
+/** The scheme alone: the rest may contain a password. */
+function withoutAddress(text: string): string {
+  return text.replace(/(:\/\/).*/, '$1...')
+}
+
+function readUrl(raw: unknown): string {
+  const url = URL.parse(String(raw))
+  if (url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') return url.href.replace(/\/$/, '')
+  throw new Error(`must be an address such as https://agents.example, not '${raw}'`)
+}
+
+function readOrigins(raw: unknown): readonly string[] {
+  const items = (Array.isArray(raw) ? raw : String(raw).split(',')).map((item) => String(item).trim())
+  const origins = items.filter((item) => item !== '')
+  for (const item of origins) {
+    if (URL.canParse(item) && new URL(item).origin === item.toLowerCase()) continue
+    throw new Error(`must be an origin such as https://app.example, not '${item}'`)
+  }
+  return Object.freeze(origins.map((item) => item.toLowerCase()))
+}
+
+function readLogLevel(raw: unknown): LogLevel {
+  const level = LOG_LEVELS.find((name) => name === raw)
+  if (level) return level
+  throw new Error(`must be one of ${LOG_LEVELS.join(', ')}, not '${raw}'`)
+}

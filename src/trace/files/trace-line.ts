@@ -1,0 +1,134 @@
+import { fieldsOf } from '../../json.ts'
+import type { Redact } from '../redact.ts'
+import { isBeginning } from '../run-index/run-summary.ts'
+import { writePayload } from './payload.ts'
+import type { TracedEvent } from './traced-event.ts'
+
+/** Beginnings of lines that are remembered: one for each method of each module, and how it goes. */
+const MAX_BEGINNINGS = 10_000
+
+interface Beginning {
+  readonly agentId: string
+  readonly moduleId: string
+  readonly entryPoint: string | null
+  readonly text: string
+}
+
+/**
+ * Writes events as lines of a trace file, without the newline: JSON with the fields of {@link TracedEvent}. What happened stands
+ * before what was said. Every event of every run comes through here: what is the same each time is written once.
+ */
+export class TraceLineWriter {
+  readonly #redact: Redact
+  readonly #server: string
+  /** By event name. */
+  readonly #beginnings = new Map<string, Beginning>()
+
+  /** @param server written into the line that begins a run */
+  constructor(redact: Redact, server?: string) {
+    this.#redact = redact
+    this.#server = server === undefined ? '' : `"server":${JSON.stringify(server)},`
+  }
+
+  write(event: TracedEvent): string {
+    const { time, call_id, caller_id, run_id, parent_call_id, duration_ms, result, exception } = event
+    const facts = `"time":${time},"call_id":${quote(call_id)},"caller_id":${quote(caller_id)},"run_id":${quote(run_id)}`
+    const within = `"parent_call_id":${quote(parent_call_id)},"duration_ms":${duration_ms}`
+    const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
+    const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
+    const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
+    const origin = isBeginning(event)
+      ? `${this.#server}${writeUser(event)}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}${writeReplays(event)}${writeParent(event)}${writeCase(event)}`
+      : ''
+    return this.#redact(`${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`)
+  }
+
+  #beginningOf({
+    agent_id,
+    event_name,
+    event_type,
+    module_id,
+    module_class,
+    method_name,
+    protocol,
+    entry_point,
+  }: TracedEvent): string {
+    const known = this.#beginnings.get(event_name)
+    if (known?.agentId === agent_id && known.moduleId === module_id && known.entryPoint === entry_point)
+      return known.text
+    const facts = JSON.stringify({
+      agent_id,
+      event_name,
+      event_type,
+      module_id,
+      module_class,
+      method_name,
+      protocol,
+      entry_point,
+    })
+    const text = `${facts.slice(0, -1)},`
+    if (this.#beginnings.size >= MAX_BEGINNINGS) this.#beginnings.clear()
+    this.#beginnings.set(event_name, { agentId: agent_id, moduleId: module_id, entryPoint: entry_point, text })
+    return text
+  }
+
+  #arguments({ arguments: given }: TracedEvent): string {
+    return given === null ? 'null' : `{"args":${this.#payload(given.args)}}`
+  }
+
+  #variant({ variant }: TracedEvent): string {
+    return variant ? `"variant":${this.#payload(variant)},` : ''
+  }
+
+  #payload(value: unknown): string {
+    return value === null ? 'null' : writePayload(value, this.#redact)
+  }
+}
+
+function writeUser({ user }: TracedEvent): string {
+  return user ? `"user":${quote(user)},` : ''
+}
+
+function writeVersion({ agent_version: version }: TracedEvent): string {
+  return version ? `"agent_version":${quote(version)},` : ''
+}
+
+function writeContinues({ continues }: TracedEvent): string {
+  return continues ? `"continues":${quote(continues)},` : ''
+}
+
+function writeReplays({ replays }: TracedEvent): string {
+  return replays ? `"replays":${JSON.stringify(replays)},` : ''
+}
+
+function writeCase({ eval_case: evalCase }: TracedEvent): string {
+  return evalCase === undefined ? '' : `"eval_case":${quote(evalCase)},`
+}
+
+function writeParent({ parent_run_id: runId, parent_run_call_id: callId }: TracedEvent): string {
+  return runId ? `"parent_run_id":${quote(runId)},"parent_run_call_id":${quote(callId)},` : ''
+}
+
+const UNSAFE = /["\\\p{Cc}\p{Cs}]/u
+
+/** A text as JSON: most ids can be written as they are. */
+function quote(text: string | null): string {
+  if (text === null) return 'null'
+  return UNSAFE.test(text) ? JSON.stringify(text) : `"${text}"`
+}
+
+/** The event of a line; undefined for a truncated or foreign line. */
+export function readTraceLine(line: string): TracedEvent | undefined {
+  try {
+    const event: unknown = JSON.parse(line)
+    return isEvent(event) ? event : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Tells a line of this host from another: what else an event has is as it was written. */
+function isEvent(value: unknown): value is TracedEvent {
+  const { agent_id, call_id, time } = fieldsOf(value)
+  return typeof agent_id === 'string' && typeof call_id === 'string' && typeof time === 'number'
+}

@@ -1,0 +1,306 @@
+import { formatPath } from '../../definition/problem.ts'
+import { addModelUsage, isAborted, type ModelUsage, usageOf } from '../calls/describe-event.ts'
+import { outcomeOf, type RunOutcome } from '../files/end-event.ts'
+import type { TracedEvent } from '../files/traced-event.ts'
+import { EventLocations } from './event-locations.ts'
+import { Histogram } from './histogram.ts'
+import { type ToolStatsByName, ToolTally } from './tool-tally.ts'
+
+export const RUN_STATUSES = [
+  'running',
+  'completed',
+  'waiting',
+  'handed_to_client',
+  'continued',
+  'failed',
+  'cancelled',
+  'interrupted',
+] as const
+/** `waiting`: for a person. `handed_to_client`: for the output of its client's tools. `continued`: it waited, and another run continues it. `interrupted`: the process went away before the run had ended. */
+export type RunStatus = (typeof RUN_STATUSES)[number]
+
+/** One run in short. Fields are named as GraphQL names them. */
+export interface RunSummary {
+  run_id: string
+  agent_id: string
+  /** '' for a run that belongs to none. */
+  tenant: string
+  /** Beginning of the name by which its client calls its user; null where it names none. */
+  user: string | null
+  entry_point: string
+  /** Name of the server that ran it; empty in traces that name none. */
+  server: string
+  /** Version of the agent's definition; null in traces that do not say. */
+  agent_version: string | null
+  status: RunStatus
+  /** Reason why a completed run stopped before its answer was complete; null for any other. */
+  incomplete: string | null
+  /** Names of the values by which its agent differs from the registered one; null for a run of that one itself. */
+  variant: string | null
+  /** Id of the waiting run that this one continues; null for any other. */
+  continues: string | null
+  /** Id of the run that continues this one, the first of several; null while there is none. */
+  continued_by: string | null
+  /** Id of the run that this one replays; null for any other. */
+  replays: string | null
+  /** Number of the call on its tape from which this one goes its own way; null for any other. */
+  replays_from: number | null
+  /** Id of the case of an eval that this run is of; null for any other. */
+  eval_case: string | null
+  /** Id of the run that began this one; null for a run that a client began. */
+  parent_run_id: string | null
+  /** Call of that run that began it. */
+  parent_run_call_id: string | null
+  /** Unix time in seconds, with fractions. */
+  started_at: number
+  /** Null while it runs. */
+  duration_ms: number | null
+  /** Until the first text went out; null while it runs, and when there was none. */
+  first_text_ms: number | null
+  calls: number
+  /** Calls that returned, those to the run itself included. */
+  results: number
+  errors: number
+  events: number
+  /** Beginning of the question to the agent. */
+  input: string
+  /** Beginning of the text that was sent; empty while it runs. */
+  output: string
+  /** Error of the run: one line. */
+  error: string | null
+  input_tokens: number
+  output_tokens: number
+  /** Tokens by model; empty where none was counted. */
+  models: readonly ModelUsage[]
+}
+
+/** Statistics of one module in one run. */
+export interface ModuleStats {
+  calls: number
+  errors: number
+  input_tokens: number
+  output_tokens: number
+  durations: Record<string, number>
+}
+
+/** A run as the index keeps it. */
+export interface RunRecord {
+  readonly summary: RunSummary
+  /** By module id. */
+  readonly modules: Readonly<Record<string, ModuleStats>>
+  readonly tools: ToolStatsByName
+  /** Every `<module id>.<method>` that was called. */
+  readonly steps: readonly string[]
+  /** Locations of its events: see {@link EventLocations}. */
+  readonly places: string
+}
+
+const PREVIEW = 300
+
+/** A run, put together from its events as they come. */
+export class RunBuilder {
+  readonly summary: RunSummary
+  readonly places: EventLocations
+  readonly #modules = new Map<string, { stats: ModuleStats; durations: Histogram }>()
+  readonly #tools: ToolTally
+  readonly #steps: Set<string>
+  /** Calls that contain a counted model call: wrappers that pass its answer on are not counted again. */
+  readonly #counted = new Set<string>()
+  /** Messages of failed calls, by the call around them: one that fails for the same reason is no further error. */
+  readonly #failures = new Map<string, string[]>()
+
+  private constructor(summary: RunSummary, { modules, tools, steps, places }: Omit<RunRecord, 'summary'>) {
+    this.summary = summary
+    this.places = new EventLocations(places)
+    this.#tools = new ToolTally(tools)
+    this.#steps = new Set(steps)
+    for (const [id, stats] of Object.entries(modules)) {
+      this.#modules.set(id, { stats, durations: new Histogram(stats.durations) })
+    }
+  }
+
+  static begin(
+    runId: string,
+    {
+      agent_id,
+      tenant = '',
+      user,
+      entry_point,
+      server = '',
+      agent_version,
+      variant,
+      continues,
+      replays,
+      eval_case,
+      parent_run_id,
+      parent_run_call_id,
+      time,
+    }: TracedEvent,
+  ): RunBuilder {
+    const summary: RunSummary = {
+      run_id: runId,
+      agent_id,
+      tenant,
+      user: user ? shorten(user) : null,
+      entry_point: entry_point ?? '',
+      server,
+      agent_version: agent_version ?? null,
+      status: 'running',
+      incomplete: null,
+      variant: Array.isArray(variant) ? shorten(nameChanges(variant)) : null,
+      continues: continues ?? null,
+      continued_by: null,
+      replays: replays?.run_id ?? null,
+      replays_from: replays?.from_call ?? null,
+      eval_case: eval_case ?? null,
+      parent_run_id: parent_run_id ?? null,
+      parent_run_call_id: parent_run_call_id ?? null,
+      started_at: time,
+      duration_ms: null,
+      first_text_ms: null,
+      calls: 0,
+      results: 0,
+      errors: 0,
+      events: 0,
+      input: '',
+      output: '',
+      error: null,
+      input_tokens: 0,
+      output_tokens: 0,
+      models: [],
+    }
+    return new RunBuilder(summary, { modules: {}, tools: {}, steps: [], places: '' })
+  }
+
+  static resume({ summary, ...rest }: RunRecord): RunBuilder {
+    return new RunBuilder(summary, rest)
+  }
+
+  get isRunning(): boolean {
+    return this.summary.status === 'running'
+  }
+
+  add(event: TracedEvent): void {
+    const { summary } = this
+    summary.events++
+    // A run with new events was not interrupted.
+    if (summary.status === 'interrupted') summary.status = 'running'
+    const outcome = outcomeOf(event)
+    if (outcome) this.#end(outcome, event.duration_ms)
+    else if (event.event_type === 'call') this.#begin(event)
+    else this.#finish(event)
+  }
+
+  toRecord(): RunRecord {
+    const modules = [...this.#modules].map(([id, { stats, durations }]) => [id, { ...stats, durations }])
+    return {
+      summary: this.summary,
+      // As JSON: a histogram says itself in `toJSON`.
+      modules: Object.fromEntries(modules) as RunRecord['modules'],
+      tools: this.#tools.toJSON(),
+      steps: [...this.#steps],
+      places: this.places.toString(),
+    }
+  }
+
+  #begin(event: TracedEvent): void {
+    const { summary } = this
+    // What the run itself provides is no work of a module.
+    if (!isOfRun(event)) {
+      summary.calls++
+      this.#module(event.module_id).stats.calls++
+    }
+    this.#tools.begin(event)
+    this.#steps.add(`${event.module_id}.${event.method_name}`)
+    const [first] = event.arguments?.args ?? []
+    if (isEntry(event)) this.#enter(event, first)
+  }
+
+  /** The handler is not always the only call of the agent itself: guards and approved calls run before or after it. */
+  #enter({ method_name, time }: TracedEvent, input: unknown): void {
+    const { summary } = this
+    summary.started_at = Math.min(summary.started_at, time)
+    const isQuestion = method_name === 'handleText' || summary.input === ''
+    if (isQuestion && typeof input === 'string') summary.input = shorten(input)
+  }
+
+  #end(outcome: RunOutcome, durationMs: number | null): void {
+    const { summary } = this
+    const { status, incomplete, text, first_text_ms, input_tokens, output_tokens } = outcome
+    Object.assign(summary, { status, incomplete, first_text_ms, duration_ms: durationMs, output: shorten(text) })
+    // Counted once, where the calls of models within models would be counted for each.
+    if (input_tokens + output_tokens > 0) Object.assign(summary, { input_tokens, output_tokens })
+  }
+
+  #finish(event: TracedEvent): void {
+    if (event.event_type === 'result') this.summary.results++
+    if (event.exception !== null && !isAborted(event.exception)) this.#fail(event, event.exception)
+    if (!isOfRun(event)) this.#module(event.module_id).durations.add(event.duration_ms ?? 0)
+    this.#tools.finish(event, this.#count(event))
+  }
+
+  #fail(event: TracedEvent, exception: string): void {
+    const message = exception.split('\n', 1)[0] ?? ''
+    const within = this.#failures.get(event.call_id) ?? []
+    this.#failures.delete(event.call_id)
+    if (!within.some((each) => exception.includes(each))) this.summary.errors++
+    const { parent_call_id: around } = event
+    if (around !== null) {
+      const siblings = this.#failures.get(around)
+      if (siblings) siblings.push(message)
+      else this.#failures.set(around, [message])
+    }
+    this.summary.error = shorten(message)
+    if (!isOfRun(event)) this.#module(event.module_id).stats.errors++
+  }
+
+  /** Counts the tokens that a model's answer reports. @returns those that were not counted before */
+  #count({ call_id, parent_call_id, module_id, result }: TracedEvent): ModelUsage | undefined {
+    const usage = usageOf(result)
+    if (!usage) return undefined
+    const isCounted = this.#counted.delete(call_id)
+    if (parent_call_id !== null) this.#counted.add(parent_call_id)
+    const { stats } = this.#module(module_id)
+    stats.input_tokens += usage.input_tokens
+    stats.output_tokens += usage.output_tokens
+    if (isCounted) return undefined
+    this.summary.input_tokens += usage.input_tokens
+    this.summary.output_tokens += usage.output_tokens
+    this.summary.models = addModelUsage(this.summary.models, usage)
+    return usage
+  }
+
+  #module(id: string) {
+    let module = this.#modules.get(id)
+    if (!module) {
+      const stats: ModuleStats = { calls: 0, errors: 0, input_tokens: 0, output_tokens: 0, durations: {} }
+      module = { stats, durations: new Histogram() }
+      this.#modules.set(id, module)
+    }
+    return module
+  }
+}
+
+/** Returns true for the event that a run begins with. */
+export function isBeginning(event: TracedEvent): boolean {
+  return event.event_type === 'call' && isEntry(event)
+}
+
+/** Returns true for a call by the agent itself: of the entry module, of a guard, or of an approved tool. */
+function isEntry({ caller_id, parent_call_id }: TracedEvent): boolean {
+  return parent_call_id === null && caller_id.startsWith('agent:')
+}
+
+/** Returns true for a call to a provider of the run itself: its answer, or its conversation. */
+function isOfRun({ module_id }: TracedEvent): boolean {
+  return module_id.startsWith('__')
+}
+
+/** `llm.temperature, planner.system_prompt`. */
+function nameChanges(changes: NonNullable<TracedEvent['variant']>): string {
+  return changes.map(({ module, path }) => `${module}.${formatPath(path)}`).join(', ')
+}
+
+function shorten(text: string): string {
+  return text.length > PREVIEW ? `${text.slice(0, PREVIEW)}…` : text
+}

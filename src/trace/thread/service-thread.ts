@@ -1,0 +1,156 @@
+import { Worker } from 'node:worker_threads'
+import { fieldsOf } from '../../json.ts'
+import { findThreadScript } from './thread-script.ts'
+
+/** Message that every thread may send: it has started, answers a question, or has closed what it had open. */
+export type ThreadReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
+  | { readonly kind: 'closed' }
+
+export interface ServiceThreadOptions {
+  /** Script of the thread, without its extension. */
+  readonly script: URL
+  readonly workerData: unknown
+  /** Longest time that collected data waits to be handed over. */
+  readonly handOverMs: number
+}
+
+/** The side of the process. */
+export interface ThreadClient<News> {
+  /** Called with what the thread says beside a {@link ThreadReply}. */
+  onNews(news: News): void
+  /** Hands over the collected data: also called before each question, and before the thread closes. */
+  handOver(): void
+}
+
+const CLOSE_TIMEOUT_MS = 5000
+
+/** A thread that writes for its process: it gets what is collected together, answers questions, and keeps no process alive by itself. */
+export class ServiceThread<Request, News> {
+  readonly #worker: Worker
+  readonly #handOverMs: number
+  readonly #asked = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  #client: ThreadClient<News> | undefined
+  #questions = 0
+  #handingOver: NodeJS.Timeout | undefined
+  #failure: Error | undefined
+  #onReady: { resolve: () => void; reject: (error: Error) => void } | undefined
+  #onClosed: () => void = () => {}
+
+  private constructor(worker: Worker, handOverMs: number) {
+    this.#worker = worker
+    this.#handOverMs = handOverMs
+    worker.on('message', (message: ThreadReply | News) => this.#onMessage(message))
+    worker.on('error', (error) => this.#onExit(error))
+    worker.on('exit', () => this.#onExit(new Error('it was closed')))
+  }
+
+  /** @throws Error when the thread does not start */
+  static async start<Request, News extends { readonly kind: string }>({
+    script,
+    workerData,
+    handOverMs,
+  }: ServiceThreadOptions): Promise<ServiceThread<Request, News>> {
+    // Without what the process preloads: relative paths in it may lead nowhere by now.
+    const worker = new Worker(await findThreadScript(script), { workerData, execArgv: [] })
+    const thread = new ServiceThread<Request, News>(worker, handOverMs)
+    await new Promise<void>((resolve, reject) => {
+      thread.#onReady = { resolve, reject }
+    })
+    return thread
+  }
+
+  /** Must be called once, before anything else. */
+  serve(client: ThreadClient<News>): void {
+    this.#client = client
+  }
+
+  /** Reason why nothing reaches the thread any more; undefined while it works. */
+  get failure(): Error | undefined {
+    return this.#failure
+  }
+
+  /** @param buffers that go over to the thread */
+  tell(request: Request, buffers: readonly ArrayBuffer[] = []): void {
+    if (!this.#failure) this.#worker.postMessage(request, buffers)
+  }
+
+  /** Has the collected data handed over soon. */
+  handOverSoon(): void {
+    this.#handingOver ??= setTimeout(() => this.handOver(), this.#handOverMs).unref()
+  }
+
+  /** Has the collected data handed over now. */
+  handOver(): void {
+    clearTimeout(this.#handingOver)
+    this.#handingOver = undefined
+    this.#client?.handOver()
+  }
+
+  /**
+   * Asks the thread, once everything before is handed over.
+   *
+   * @param toRequest gets the id that the answer has to have
+   * @throws Error of the thread, or of its end
+   */
+  async ask(toRequest: (id: number) => Request): Promise<unknown> {
+    this.handOver()
+    if (this.#failure) throw this.#failure
+    const id = ++this.#questions
+    return new Promise<unknown>((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject })
+      this.#worker.ref()
+      this.tell(toRequest(id))
+    })
+  }
+
+  /** Closes it, once everything before is handed over. */
+  async close(request: Request): Promise<void> {
+    if (this.#failure) return
+    this.handOver()
+    this.#worker.ref()
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#onClosed = resolve
+      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS)
+      this.tell(request)
+    })
+    clearTimeout(timer)
+    await this.#worker.terminate()
+  }
+
+  #onMessage(message: ThreadReply | News): void {
+    if (!isReply(message)) this.#client?.onNews(message)
+    else if (message.kind === 'answer') this.#settle(message)
+    else if (message.kind === 'closed') this.#onClosed()
+    else {
+      // The thread alone keeps no process alive.
+      this.#worker.unref()
+      this.#onReady?.resolve()
+    }
+  }
+
+  #settle({ id, value, error }: Extract<ThreadReply, { kind: 'answer' }>): void {
+    const asked = this.#asked.get(id)
+    this.#asked.delete(id)
+    if (this.#asked.size === 0) this.#worker.unref()
+    if (error === undefined) asked?.resolve(value)
+    else asked?.reject(new Error(error))
+  }
+
+  #onExit(error: Error): void {
+    if (this.#failure) return
+    this.#failure = error
+    this.#onReady?.reject(error)
+    for (const { reject } of this.#asked.values()) reject(error)
+    this.#asked.clear()
+    this.#onClosed()
+  }
+}
+
+const REPLIES: ReadonlySet<unknown> = new Set<ThreadReply['kind']>(['ready', 'answer', 'closed'])
+
+function isReply<News>(message: ThreadReply | News): message is ThreadReply {
+  return REPLIES.has(fieldsOf(message).kind)
+}

@@ -1,0 +1,156 @@
+import { type GivenAnswer, HostError, type OpenedProject, openProject, type TenantRuns } from 'agent-host'
+import { expect } from 'chai'
+import { Approvals } from '../../../src/durable/approvals/approvals.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { CLIENT_TOOLS_PROJECT } from '../../support/client-tools.ts'
+import { makeProject, type TempProject } from '../../support/temp-project.ts'
+
+const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters: { type: 'object' } } as const
+const FILES = {
+  ...CLIENT_TOOLS_PROJECT,
+  'agents/broken.yml': 'id: broken\nmodules: [{ id: main, module: broken }]',
+  'modules/broken.ts': `import { ConversationHistory, defineModule, many, TextMessageHandler, ToolProvider } from 'agent-host'
+globalThis.brokenTries = 0
+export default defineModule({ name: 'Broken', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), history: ConversationHistory },
+  create: ({ tools, history }) => ({ async handleText(_, run) {
+    const outputs = (await history.getHistory()).filter(({ role }) => role === 'tool')
+    if (outputs.length > 0) { if (globalThis.brokenTries++ === 0) throw new Error('no'); return }
+    await tools[0].executeTool('weather', {}, run.with({ toolCallId: 'call_1' }))
+  } }) })`,
+}
+const SUNNY: GivenAnswer = { kind: 'client_tool', result: { text: 'sunny' } }
+
+describe('durable runs that wait for their client', function () {
+  this.timeout(20_000)
+  let folder: TempProject
+  let one: OpenedProject
+  let two: OpenedProject
+
+  beforeEach(async () => {
+    folder = await makeProject(FILES)
+    one = await open()
+    two = await open()
+  })
+  afterEach(async () => {
+    await Promise.all([one.close(), two.close()])
+  })
+
+  const open = (options: object = {}) => openProject({ projectDir: folder.dir, logLevel: 'silent', ...options })
+  const wait = async (runs: TenantRuns, agent = 'tools', text = 'weather Lima') => {
+    const { id } = await runs.start({ agent, messages: [{ role: 'user', content: text }], clientTools: [WEATHER] })
+    const { open } = await runs.outcome(id)
+    const ofClient = open.filter(({ call }) => call.kind === 'client_tool')
+    return { id, answers: new Map(ofClient.map(({ id }) => [id, SUNNY])) }
+  }
+  const refusalOf = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: unknown) => (error instanceof HostError ? error.code : String(error)),
+    )
+
+  for (const [what, text, after] of [
+    ['', 'weather Lima', { text: 'weather: sunny', open: [] }],
+    [' and a person', 'weather Lima pay Lima', { text: '', open: ['pay'] }],
+  ] as const) {
+    it(`continue once${what}: of two callers at the same time one does, and the other gets the conflict`, () =>
+      continueOnce(text, after))
+  }
+
+  async function continueOnce(
+    text: string,
+    after: { readonly text: string; readonly open: readonly string[] },
+  ): Promise<void> {
+    const [here, there] = [one.runs.of(''), two.runs.of('')]
+    for (let round = 0; round < 5; round++) {
+      const { id, answers } = await wait(here, 'tools', text)
+      const results = await Promise.allSettled([here.answer(answers, 'ann'), there.answer(answers, 'bob')])
+      const continued = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.continuedBy] : []))
+      const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []))
+      expect(refused).to.deep.equal(['APPROVAL_DECIDED'])
+      expect((await there.find(id))?.continuedBy).to.equal(continued[0])
+      const outcome = await there.outcome(continued[0] ?? '')
+      expect({ text: outcome.text, open: outcome.open.map(({ call }) => call.name) }).to.deep.equal(after)
+      expect(await refusalOf(here.answer(answers, 'ann'))).to.equal('APPROVAL_DECIDED')
+    }
+  }
+
+  it('continue once, also when another answers between the two looks at what waits', async () => {
+    const runs = one.runs.of('')
+    const { answers } = await wait(runs, 'tools', 'weather Lima pay Lima')
+    const { ofRun } = Approvals.prototype
+    let looks = 0
+    Approvals.prototype.ofRun = async function (id) {
+      if (++looks === 2) {
+        Approvals.prototype.ofRun = ofRun
+        await runs.answer(answers, 'ann')
+      }
+      return ofRun.call(this, id)
+    }
+    expect(await refusalOf(two.runs.of('').answer(answers, 'bob'))).to.equal('APPROVAL_DECIDED')
+    expect(Approvals.prototype.ofRun).to.equal(ofRun)
+  })
+
+  it('continue once, by their answer or a message; a message after that is a branch of the conversation', async () => {
+    const runs = one.runs.of('')
+    const { id, answers } = await wait(runs)
+    const message = { agent: 'tools', messages: [{ role: 'user' as const, content: 'never mind' }], previousId: id }
+    const [answered, started] = await Promise.allSettled([runs.answer(answers, 'ann'), two.runs.of('').start(message)])
+    const next = answered.status === 'fulfilled' ? answered.value.continuedBy : null
+    const { continuedBy } = (await runs.find(id)) ?? {}
+    if (next === null) expect(started).to.include({ status: 'fulfilled' })
+    else expect(next).to.equal(continuedBy)
+    const branch = await runs.start(message)
+    expect((await runs.find(id))?.continuedBy).to.equal(continuedBy)
+    expect((await runs.outcome(branch.id)).text).to.equal('nothing')
+  })
+
+  it('continue or are cancelled, not both', async () => {
+    const [here, there] = [one.runs.of(''), two.runs.of('')]
+    for (let round = 0; round < 5; round++) {
+      const { id, answers } = await wait(here)
+      const [answered] = await Promise.allSettled([here.answer(answers, 'ann'), there.cancel(id)])
+      const next = answered.status === 'fulfilled' ? answered.value.continuedBy : null
+      expect((await here.find(id))?.continuedBy).to.equal(next)
+      if (next === null) expect(await refusalOf(here.answer(answers, 'ann'))).to.equal('APPROVAL_DECIDED')
+      else expect(['cancelled', 'completed']).to.include((await here.find(next))?.status)
+    }
+  })
+
+  it('take the same results again when the run that goes on fails before it has called anything', async () => {
+    const runs = one.runs.of('')
+    const { id, answers } = await wait(runs, 'broken')
+    const { continuedBy: first } = await runs.answer(answers, 'ann')
+    expect(await refusalOf(runs.outcome(first ?? ''))).to.equal('AGENT_FAILED')
+    expect(await runs.find(id)).to.include({ status: 'waiting', continuedBy: null })
+    const { continuedBy: second } = await runs.answer(answers, 'ann')
+    await runs.outcome(second ?? '')
+    expect(await runs.find(id)).to.include({ status: 'completed', continuedBy: second })
+  })
+
+  it('keep waiting, and nothing is stored, when an answer or a start is refused', async () => {
+    const { id, answers } = await wait(one.runs.of(''))
+    const store = await openStore({ store: 'sqlite', dir: folder.path('responses'), projectDir: folder.dir })
+    await store.commit([['queued:resp_0', '{"agent":"nobody","attempts":0,"sinceMs":0}']])
+    await store.close()
+    const full = await open({ maxQueuedRuns: 1 })
+    const closing = await open()
+    const message = { agent: 'tools', messages: [{ role: 'user' as const, content: 'more' }], previousId: id }
+    const before = (await one.runs.of('').find(id))?.open
+    const refused = async ({ runs }: OpenedProject) => [
+      await refusalOf(runs.of('').answer(answers, 'ann')),
+      await refusalOf(runs.of('').start(message)),
+    ]
+    try {
+      expect(await refused(full)).to.deep.equal(['OVERLOADED', 'OVERLOADED'])
+      await closing.drain()
+      expect(await refused(closing)).to.deep.equal(['SHUTTING_DOWN', 'SHUTTING_DOWN'])
+      two.host.unregister('tools')
+      expect(await refused(two)).to.deep.equal(['AGENT_NOT_FOUND', 'AGENT_NOT_FOUND'])
+      expect(await one.runs.of('').find(id)).to.deep.include({ status: 'waiting', open: before, continuedBy: null })
+    } finally {
+      await Promise.all([full.close(), closing.close()])
+    }
+    const { continuedBy } = await one.runs.of('').answer(answers, 'ann')
+    expect((await one.runs.of('').outcome(continuedBy ?? '')).text).to.equal('weather: sunny')
+  })
+})

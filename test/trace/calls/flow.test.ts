@@ -1,0 +1,82 @@
+import { expect } from 'chai'
+import { CallTree } from '../../../src/trace/calls/call-tree.ts'
+import { viewStep } from '../../../src/trace/calls/view-step.ts'
+import { Flow } from '../../../ui/src/graph/flow.ts'
+import { edgeKey, layoutGraph, pointAt } from '../../../ui/src/graph/graph-layout.ts'
+import { findPlumbing } from '../../../ui/src/traces/plumbing.ts'
+import { eventOf } from '../../support/events.ts'
+
+/** A run of a second: `main` from 0 to 1000 ms, a model from 100 to 400, a tool that fails from 500 to 600, a text at 900. */
+function flowOf(): Flow {
+  const tree = new CallTree()
+  const main = { call_id: 'a', module_id: 'main', caller_id: 'agent:x', parent_call_id: null }
+  const model = { call_id: 'b', module_id: 'llm', caller_id: 'main', parent_call_id: 'a', protocol: 'LLM' }
+  const tool = { ...model, call_id: 'c', module_id: 'shop', protocol: 'ToolProvider', method_name: 'executeTool' }
+  const text = { ...model, call_id: 'd', module_id: '__response__', protocol: 'Response', method_name: 'respondText' }
+  for (const [ms, step] of [
+    [0, { ...main, event_type: 'call' }],
+    [100, { ...model, event_type: 'call' }],
+    [400, { ...model, event_type: 'result' }],
+    [500, { ...tool, event_type: 'call' }],
+    [600, { ...tool, event_type: 'exception', exception: 'Error: closed' }],
+    [900, { ...text, event_type: 'call' }],
+    [900, { ...text, event_type: 'result' }],
+    [1000, { ...main, event_type: 'result' }],
+  ] as const) {
+    tree.add(viewStep(eventOf({ duration_ms: null, ...step, time: 1000 + ms / 1000 })))
+  }
+  return new Flow(tree, 1000, findPlumbing(tree))
+}
+
+describe('the flow of a run through its graph', () => {
+  const nodeAt = (flow: Flow, id: string, atMs: number) => {
+    const { calls = 0, busyMs = 0, isActive = false, hasFailed = false } = flow.at(atMs, 1).nodes.get(id) ?? {}
+    return [calls, Math.round(busyMs), isActive, hasFailed]
+  }
+
+  it('counts calls and time of each module up to a moment, forwards and backwards', () => {
+    const flow = flowOf()
+    expect(nodeAt(flow, 'llm', 50)).deep.equal([0, 0, false, false])
+    expect(nodeAt(flow, 'llm', 250)).deep.equal([1, 150, true, false])
+    expect(nodeAt(flow, 'llm', 1000)).deep.equal([1, 300, false, false])
+    expect(nodeAt(flow, 'shop', 1000)).deep.equal([1, 100, false, true])
+    expect(nodeAt(flow, 'llm', 250)).deep.equal([1, 150, true, false])
+    expect(nodeAt(flow, 'main', 250)).deep.equal([1, 250, true, false])
+  })
+
+  it('has calls travel to their modules, results back, and texts to the user', () => {
+    const flow = flowOf()
+    const travels = (atMs: number) =>
+      flow.at(atMs, 1).travels.map(({ edge, share, kind }) => [edge, Math.round(share * 10) / 10, kind])
+    expect(travels(110)).deep.include(['main llm', 0, 'model'])
+    expect(travels(510)).deep.include(['main shop', 0, 'tool'])
+    expect(travels(610)).deep.include(['main shop', 1, 'failed'])
+    expect(travels(910)).deep.include(['__entry__ main', 1, 'response'])
+    expect(flow.at(1000, 1, true).travels).deep.equal([])
+    expect([...flow.at(550, 1).labels.keys()]).deep.equal(['__entry__ main', 'main shop'])
+  })
+
+  it('steps from call to call', () => {
+    const flow = flowOf()
+    const steps: number[] = []
+    for (let at: number | undefined = 0; at !== undefined; at = flow.nextStepMs(at)) steps.push(Math.round(at))
+    expect(steps).deep.equal([0, 100, 400, 500, 600, 1000])
+  })
+})
+
+describe('layoutGraph', () => {
+  it('leaves out what the host provides, and leads every edge from the side of one card to that of the other', () => {
+    const modules = ['main', 'llm'].map((id) => ({ id, module: id, source: 'library', provides: null }))
+    const link = (module: string, provider: string) => ({ module, provider, protocol: 'P', fieldName: null })
+    const exchange = [link('__entry__', 'main'), link('main', 'llm'), link('main', '__response__')]
+    const { nodes, edges } = layoutGraph(modules, exchange, 'LR')
+    expect(nodes.map(({ id }) => id)).have.members(['__entry__', 'main', 'llm'])
+    const edge = edges.find(({ key }) => key === edgeKey('main', 'llm'))
+    const [main, llm] = ['main', 'llm'].map((id) => nodes.find((node) => node.id === id))
+    if (!edge || !main || !llm) throw new Error('It is not drawn.')
+    expect([pointAt(edge, 0), pointAt(edge, 1)]).deep.equal([
+      { x: main.x + main.width / 2, y: main.y },
+      { x: llm.x - llm.width / 2, y: llm.y },
+    ])
+  })
+})
