@@ -96,6 +96,18 @@ export async function settlesWithin(promise: PromiseLike<unknown>, timeoutMs: nu
   }
 }
 
+/** Items that {@link forEachConcurrent} works on at once. */
+const LANES = 20
+
+/** Works on all items, several at once. The first error ends it. */
+export async function forEachConcurrent<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values()
+  const lane = async () => {
+    for (const item of rest) await work(item)
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+}
+
 /** Cleanup steps, latest first; each runs once. */
 export class CleanupStack {
   readonly #steps: (() => unknown)[] = []

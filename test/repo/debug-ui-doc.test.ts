@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { parse, validate } from 'graphql'
-import { readSchema } from '../../src/server/adapters/ui/graphql.ts'
+import { readSchema } from '../../src/server/adapters/ui/queries/graphql.ts'
 import { ask } from '../support/graphql.ts'
 import { closeServers, makeServer } from '../support/server.ts'
 

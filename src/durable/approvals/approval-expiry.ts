@@ -1,6 +1,6 @@
+import { forEachConcurrent } from '../../async.ts'
 import { HostError } from '../../errors.ts'
 import type { RecordStore } from '../../store/record-store.ts'
-import { forEachConcurrent } from '../for-each-concurrent.ts'
 import { type ExpiredApproval, listExpired } from './approvals.ts'
 
 /** Decides the approvals of a tenant. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { readInput } from '../../../modules/orchestrator/lib/react-step.ts'
-import { withoutFence } from '../../../src/server/adapters/mcp/tool-result.ts'
+import { withoutFence } from '../../../src/server/adapters/mcp/tools/tool-result.ts'
 
 /** Time that a function takes, in milliseconds. */
 function timeOf(work: () => unknown): number {

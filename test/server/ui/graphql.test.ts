@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { GraphQLObjectType, getIntrospectionQuery, printType } from 'graphql'
 import { serverAudits } from 'graphql-http'
-import { readSchema } from '../../../src/server/adapters/ui/graphql.ts'
+import { readSchema } from '../../../src/server/adapters/ui/queries/graphql.ts'
 import { eventOf } from '../../support/events.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask, askRaw } from '../../support/graphql.ts'

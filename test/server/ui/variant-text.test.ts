@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { readChanges, writeChanges } from '../../../src/server/adapters/ui/variant-text.ts'
+import { readChanges, writeChanges } from '../../../src/server/adapters/ui/variants/variant-text.ts'
 import type { VariantChange } from '../../../src/wire/variant.ts'
 
 const TEXT = `# An agent.

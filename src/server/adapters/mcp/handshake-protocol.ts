@@ -1,11 +1,8 @@
 import { isObject } from '../../../json.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
-import type { ListResult, ReadResult } from './agent-resources.ts'
-import type { SkillEntry, SkillList } from './agent-skills.ts'
-import type { AgentTools, Call, CallOptions } from './agent-tools.ts'
-import type { CallMemory } from './call-memory.ts'
-import { type ElicitationResponse, toElicitation } from './elicitation.ts'
-import { Elicitations } from './elicitations.ts'
+import type { CallMemory } from './call-memory/call-memory.ts'
+import { type ElicitationResponse, toElicitation } from './elicitation/elicitation.ts'
+import { Elicitations } from './elicitation/elicitations.ts'
 import {
   failure,
   INTERNAL_ERROR,
@@ -23,8 +20,11 @@ import {
   readMessage,
   success,
 } from './json-rpc.ts'
+import type { ListResult, ReadResult } from './resources/agent-resources.ts'
+import type { SkillEntry, SkillList } from './resources/agent-skills.ts'
 import { SERVER_INFO } from './server-info.ts'
-import type { ToolResult } from './tool-result.ts'
+import type { AgentTools, Call, CallOptions } from './tools/agent-tools.ts'
+import type { ToolResult } from './tools/tool-result.ts'
 import { negotiate } from './versions.ts'
 
 /** Client of a request. */

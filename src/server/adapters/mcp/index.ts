@@ -11,8 +11,8 @@ import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { DETAILS } from '../../replies/error-replies.ts'
 import { streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
 import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../adapter.ts'
-import { AgentTools } from './agent-tools.ts'
-import { canElicitForm } from './elicitation.ts'
+import { openCallMemory } from './call-memory/open-call-memory.ts'
+import { canElicitForm } from './elicitation/elicitation.ts'
 import { CallInFlight, HandshakeProtocol, type Peer } from './handshake-protocol.ts'
 import {
   failure,
@@ -24,9 +24,9 @@ import {
   UNAUTHORIZED,
   withExactId,
 } from './json-rpc.ts'
-import { openCallMemory } from './open-call-memory.ts'
 import { mcpOperations } from './operations.ts'
 import type { SdkProtocol } from './sdk-protocol.ts'
+import { AgentTools } from './tools/agent-tools.ts'
 import { isForSdk, readVersion } from './versions.ts'
 
 /** Agents as tools for any client of the Model Context Protocol. */

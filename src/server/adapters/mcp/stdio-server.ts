@@ -7,9 +7,9 @@ import { messageOf } from '../../../errors.ts'
 import { makeRedact } from '../../../trace/redact.ts'
 import type { ServerOptions } from '../../options/options.ts'
 import { loadTranslation } from '../load-translation.ts'
-import { AgentTools } from './agent-tools.ts'
-import { openCallMemory } from './open-call-memory.ts'
+import { openCallMemory } from './call-memory/open-call-memory.ts'
 import { makeSdkServer } from './sdk-protocol.ts'
+import { AgentTools } from './tools/agent-tools.ts'
 
 /** A server whose one client is at the other end of standard input and output. */
 export interface StdioServer {

@@ -6,10 +6,10 @@ import { LiveUpdates } from './live.ts'
 import type { MutationSources } from './mutations.ts'
 import { uiOperations } from './operations.ts'
 import { servePage } from './page.ts'
-import type { QuerySources } from './queries.ts'
-import { addRerunRoute } from './rerun-route.ts'
-import { addTapeRoute } from './tape-route.ts'
-import { addVariantRoutes } from './variant-routes.ts'
+import type { QuerySources } from './queries/queries.ts'
+import { addRerunRoute } from './tapes/rerun-route.ts'
+import { addTapeRoute } from './tapes/tape-route.ts'
+import { addVariantRoutes } from './variants/variant-routes.ts'
 
 /** Maximum bytes of a query; longer ones are refused unread. */
 const MAX_QUERY_BYTES = 64 * 1024
@@ -49,8 +49,8 @@ export class UiApiAdapter implements Adapter {
 /** Loaded by the first query: a server whose page is never opened does without. */
 async function openGraphql(sources: QuerySources & MutationSources) {
   const [{ makeGraphqlRoute }, { makeQueries }, { makeMutations }] = await Promise.all([
-    import('./graphql.ts'),
-    import('./queries.ts'),
+    import('./queries/graphql.ts'),
+    import('./queries/queries.ts'),
     import('./mutations.ts'),
   ])
   return makeGraphqlRoute({ ...makeQueries(sources), ...makeMutations(sources) }, logFailure)

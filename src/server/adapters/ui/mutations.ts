@@ -5,8 +5,8 @@ import { Memory } from '../../../protocols/memory.ts'
 import type { Run } from '../../../protocols/run.ts'
 import { ToolProvider } from '../../../protocols/tool-provider.ts'
 import { writePayload } from '../../../trace/files/payload.ts'
-import type { AgentSources } from './agent-view.ts'
-import { between } from './run-view.ts'
+import type { AgentSources } from './queries/agent-view.ts'
+import { between } from './queries/run-view.ts'
 import type { Viewer } from './viewer.ts'
 
 const MAX_ENTRIES = 200

@@ -1,7 +1,7 @@
-import type { Taken } from '../../../durable/decisions/taken-row.ts'
-import type { Message } from '../../../protocols/message.ts'
-import type { Turn } from '../../../run/turn.ts'
-import type { PendingCall } from '../../../run/waiting/pending-call.ts'
+import type { Taken } from '../../../../durable/decisions/taken-row.ts'
+import type { Message } from '../../../../protocols/message.ts'
+import type { Turn } from '../../../../run/turn.ts'
+import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 
 /** Call of a tool whose run waits for the person behind the client. */
 export interface WaitingCall {

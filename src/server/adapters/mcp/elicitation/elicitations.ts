@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { deferred, raceAbort } from '../../../async.ts'
-import { fieldsOf, isObject } from '../../../json.ts'
-import type { CallMemory } from './call-memory.ts'
+import { deferred, raceAbort } from '../../../../async.ts'
+import { fieldsOf, isObject } from '../../../../json.ts'
+import type { CallMemory } from '../call-memory/call-memory.ts'
 import type { ElicitationResponse } from './elicitation.ts'
 
 /** Client that is asked. */

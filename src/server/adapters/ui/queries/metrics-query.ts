@@ -1,9 +1,9 @@
 import { GraphQLError } from 'graphql'
-import type { Prices } from '../../../trace/prices.ts'
-import type { MetricsRow } from '../../../trace/run-index/metrics.ts'
+import type { Prices } from '../../../../trace/prices.ts'
+import type { MetricsRow } from '../../../../trace/run-index/metrics.ts'
+import type { Viewer } from '../viewer.ts'
 import type { AgentSources } from './agent-view.ts'
 import { between, priceModels } from './run-view.ts'
-import type { Viewer } from './viewer.ts'
 
 const MAX_POINTS = 500
 const HOUR = 3600

@@ -1,9 +1,9 @@
-import type { JsonObjectSchema, ToolAnnotations } from '../../../definition/definition.ts'
-import { isObject } from '../../../json.ts'
-import type { AgentInfo } from '../../../run/agent/agent-info.ts'
-import { makeMisfitFinder } from '../../../run/checks/check-schema.ts'
-import { INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
-import { cutPage } from './pages.ts'
+import type { JsonObjectSchema, ToolAnnotations } from '../../../../definition/definition.ts'
+import { isObject } from '../../../../json.ts'
+import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
+import { makeMisfitFinder } from '../../../../run/checks/check-schema.ts'
+import { INVALID_PARAMS, JsonRpcError } from '../json-rpc.ts'
+import { cutPage } from '../pages.ts'
 
 /** A tool as clients see it (`Tool` of the MCP schema). */
 export interface Tool {

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import type { AgentHost } from '../../../host/host.ts'
-import { type Skill, Skills } from '../../../protocols/skills.ts'
-import type { Redact } from '../../../trace/redact.ts'
-import { INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
-import { cutPage } from './pages.ts'
+import type { AgentHost } from '../../../../host/host.ts'
+import { type Skill, Skills } from '../../../../protocols/skills.ts'
+import type { Redact } from '../../../../trace/redact.ts'
+import { INVALID_PARAMS, JsonRpcError } from '../json-rpc.ts'
+import { cutPage } from '../pages.ts'
 import type { Resource, ResourceContent } from './resource.ts'
 
 /** Extension of MCP that SEP-2640 defines. */

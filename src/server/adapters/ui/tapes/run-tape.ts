@@ -1,12 +1,12 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { GraphQLError } from 'graphql'
-import { HostError } from '../../../errors.ts'
-import { readTape } from '../../../tape/read-tape.ts'
-import { toSavedRun } from '../../../tape/saved-test.ts'
-import { pathOfTape } from '../../../tape/tape-pieces.ts'
-import type { RunSummary } from '../../../trace/run-index/run-summary.ts'
-import type { Traces } from '../../../trace/traces.ts'
+import { HostError } from '../../../../errors.ts'
+import { readTape } from '../../../../tape/read-tape.ts'
+import { toSavedRun } from '../../../../tape/saved-test.ts'
+import { pathOfTape } from '../../../../tape/tape-pieces.ts'
+import type { RunSummary } from '../../../../trace/run-index/run-summary.ts'
+import type { Traces } from '../../../../trace/traces.ts'
 
 /** Data sources of tapes. */
 export interface TapeSources {

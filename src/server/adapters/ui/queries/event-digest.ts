@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { TracedEvent } from '../../../trace/files/traced-event.ts'
+import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 
 /** Ids that runs make of themselves. */
 const IDS = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/gi

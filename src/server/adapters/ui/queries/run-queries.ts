@@ -1,9 +1,9 @@
 import { GraphQLError } from 'graphql'
-import { RUN_STATUSES } from '../../../trace/run-index/run-summary.ts'
-import { EVENT_TYPES, RUN_SORTS, type RunFilter, type RunsQuery } from '../../../trace/run-index/trace-query.ts'
+import { RUN_STATUSES } from '../../../../trace/run-index/run-summary.ts'
+import { EVENT_TYPES, RUN_SORTS, type RunFilter, type RunsQuery } from '../../../../trace/run-index/trace-query.ts'
+import { contentFor, sees, type Viewer } from '../viewer.ts'
 import type { AgentSources } from './agent-view.ts'
 import { between, viewLine, viewRun } from './run-view.ts'
-import { contentFor, sees, type Viewer } from './viewer.ts'
 
 const MAX_LOG = 10_000
 const MAX_RUNS = 500

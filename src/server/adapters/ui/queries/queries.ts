@@ -1,13 +1,13 @@
 import { GraphQLError } from 'graphql'
-import type { Traces } from '../../../trace/traces.ts'
-import { VERSION } from '../../../version.ts'
-import type { ServerOptions } from '../../options/options.ts'
+import type { Traces } from '../../../../trace/traces.ts'
+import { VERSION } from '../../../../version.ts'
+import type { ServerOptions } from '../../../options/options.ts'
+import { takesDefinitions } from '../variants/variant-routes.ts'
+import { contentFor, type Viewer } from '../viewer.ts'
 import { type AgentSources, AgentView, viewProblems } from './agent-view.ts'
 import { makeEvalQueries } from './eval-queries.ts'
 import { type MetricsArguments, queryMetrics } from './metrics-query.ts'
 import { makeRunQueries } from './run-queries.ts'
-import { takesDefinitions } from './variant-routes.ts'
-import { contentFor, type Viewer } from './viewer.ts'
 
 export interface QuerySources extends AgentSources {
   readonly options: ServerOptions

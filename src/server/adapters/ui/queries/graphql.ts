@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { buildSchema, type DocumentNode, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql'
 import { createHandler, type ResponseInit } from 'graphql-http'
-import { HostError } from '../../../errors.ts'
+import { HostError } from '../../../../errors.ts'
+import { type Viewer, viewerOf } from '../viewer.ts'
 import { checkQueryLimits } from './query-limits.ts'
-import { type Viewer, viewerOf } from './viewer.ts'
 
 /** Maximum characters of the queries that are remembered, parsed and validated: the page sends a dozen, of a few hundred each. */
 const MAX_REMEMBERED_CHARS = 64 * 1024
 
-const schemaFile = new URL('./schema.graphql', import.meta.url)
+const schemaFile = new URL('../schema.graphql', import.meta.url)
 
 /** The schema, which is the contract of the endpoint. */
 export function readSchema(): GraphQLSchema {

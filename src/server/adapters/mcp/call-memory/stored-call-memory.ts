@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { TakenRow, type WaitingRow } from '../../../durable/decisions/taken-row.ts'
-import { parseRow, ROW_VERSION, type RowShape } from '../../../durable/rows/parse-row.ts'
-import type { Message } from '../../../protocols/message.ts'
-import { fromMessageJson, type MessageJson, toMessageJson } from '../../../run/attachment-json.ts'
-import type { Change, RecordStore } from '../../../store/record-store.ts'
-import { parseIndexKey, tenantRecords } from '../../../store/tenant-records.ts'
+import { TakenRow, type WaitingRow } from '../../../../durable/decisions/taken-row.ts'
+import { parseRow, ROW_VERSION, type RowShape } from '../../../../durable/rows/parse-row.ts'
+import type { Message } from '../../../../protocols/message.ts'
+import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
+import type { Change, RecordStore } from '../../../../store/record-store.ts'
+import { parseIndexKey, tenantRecords } from '../../../../store/tenant-records.ts'
 import {
   type CallMemory,
   type ConversationTitle,

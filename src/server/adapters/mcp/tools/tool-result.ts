@@ -1,7 +1,7 @@
-import type { JsonObjectSchema } from '../../../definition/definition.ts'
-import { messageOf } from '../../../errors.ts'
-import { isObject } from '../../../json.ts'
-import type { PendingCall } from '../../../run/waiting/pending-call.ts'
+import type { JsonObjectSchema } from '../../../../definition/definition.ts'
+import { messageOf } from '../../../../errors.ts'
+import { isObject } from '../../../../json.ts'
+import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 import type { Content } from './content.ts'
 import type { ToolCatalog } from './tools.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Taken } from '../../../durable/decisions/taken-row.ts'
-import type { Message } from '../../../protocols/message.ts'
-import { bytesOfMessages } from '../../bodies/bytes-of-messages.ts'
-import { Recent } from '../../recent.ts'
+import type { Taken } from '../../../../durable/decisions/taken-row.ts'
+import type { Message } from '../../../../protocols/message.ts'
+import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
+import { Recent } from '../../../recent.ts'
 import {
   type CallMemory,
   type ConversationTitle,

@@ -1,6 +1,6 @@
-import { encodeBase64 } from '../../../base64.ts'
-import type { Attachment } from '../../../protocols/message.ts'
-import { attachmentToMarkdown } from '../../replies/attachment-to-markdown.ts'
+import { encodeBase64 } from '../../../../base64.ts'
+import type { Attachment } from '../../../../protocols/message.ts'
+import { attachmentToMarkdown } from '../../../replies/attachment-to-markdown.ts'
 
 /** A piece of a tool's answer (`ContentBlock` of the MCP schema). */
 export type Content =

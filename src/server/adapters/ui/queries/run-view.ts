@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql'
-import { foldStack } from '../../../run/calls/fold-stack.ts'
-import { isWaitingResult } from '../../../run/waiting/waits-for.ts'
+import { foldStack } from '../../../../run/calls/fold-stack.ts'
+import { isWaitingResult } from '../../../../run/waiting/waits-for.ts'
 import {
   type CallKind,
   errorOf,
@@ -9,15 +9,15 @@ import {
   labelOf,
   type ModelUsage,
   usageOf,
-} from '../../../trace/calls/describe-event.ts'
-import { readTraceLine } from '../../../trace/files/trace-line.ts'
-import type { TracedEvent } from '../../../trace/files/traced-event.ts'
-import type { Prices } from '../../../trace/prices.ts'
-import type { ListedRun } from '../../../trace/run-index/runs-table.ts'
-import type { EventsPage, EventsQuery } from '../../../trace/run-index/trace-query.ts'
+} from '../../../../trace/calls/describe-event.ts'
+import { readTraceLine } from '../../../../trace/files/trace-line.ts'
+import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
+import type { Prices } from '../../../../trace/prices.ts'
+import type { ListedRun } from '../../../../trace/run-index/runs-table.ts'
+import type { EventsPage, EventsQuery } from '../../../../trace/run-index/trace-query.ts'
+import { hasTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'
+import { contentFor, type Viewer } from '../viewer.ts'
 import { digestOfEvent } from './event-digest.ts'
-import { hasTape, type TapeSources, viewSavedTest } from './run-tape.ts'
-import { contentFor, type Viewer } from './viewer.ts'
 
 const MAX_EVENTS = 5000
 

@@ -1,11 +1,11 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import { HostError } from '../../../errors.ts'
-import { tapeFile } from '../../../tape/tape-folder.ts'
-import type { DebugAdapterOptions } from '../adapter.ts'
-import type { Operations } from './operations.ts'
+import { HostError } from '../../../../errors.ts'
+import { tapeFile } from '../../../../tape/tape-folder.ts'
+import type { DebugAdapterOptions } from '../../adapter.ts'
+import type { Operations } from '../operations.ts'
+import { sees, viewerOf } from '../viewer.ts'
 import { openTape } from './run-tape.ts'
-import { sees, viewerOf } from './viewer.ts'
 
 /** Serves the tape of a run, from whichever server has it, as a download: to pages of this server, and with a key that has the scope `debug`. */
 export function addTapeRoute(

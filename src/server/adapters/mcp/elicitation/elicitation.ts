@@ -1,5 +1,5 @@
-import { isObject } from '../../../json.ts'
-import type { PendingAnswer, PendingCall } from '../../../run/waiting/pending-call.ts'
+import { isObject } from '../../../../json.ts'
+import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 
 /** Response of a person to an elicitation (`ElicitResult` of the MCP schema). */
 export interface ElicitationResponse {

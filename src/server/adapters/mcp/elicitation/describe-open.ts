@@ -1,4 +1,4 @@
-import type { OpenCall } from '../../../durable/adapter-runs/adapter-runs.ts'
+import type { OpenCall } from '../../../../durable/adapter-runs/adapter-runs.ts'
 
 /** Tells a client whose user cannot be asked who decides, and how the agent goes on then. */
 export function describeOpen(
