@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { settlesWithin } from '../async.ts'
 import { readDefinition } from '../definition/definition.ts'
@@ -21,6 +19,7 @@ import { type Project, planAgent } from '../wiring/plan-agent.ts'
 import type { AskedCall } from './call-matcher.ts'
 import { describeDifferences } from './describe-differences.ts'
 import { type Divergence, toShown } from './divergence.ts'
+import { hashFile } from './hash-file.ts'
 import { hideSecrets } from './hide-secrets.ts'
 import { PlayRecorder, type PlayRecorderOptions } from './play-recorder.ts'
 import { lastRunOf, type Tape, type TapedRun } from './read-tape.ts'
@@ -343,7 +342,7 @@ function findChanged(tape: Tape, projectDir: string): Replay['changedFiles'] {
   const { files, modules } = lastRunOf(tape).head
   return Object.entries(files).flatMap(([file, hash]) => {
     const path = join(projectDir, file)
-    const now = existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : undefined
+    const now = hashFile(path)
     const owners = modules.filter((module) => module.files.includes(file)).map(({ id }) => id)
     return now === hash ? [] : [{ file, modules: owners }]
   })

@@ -60,6 +60,30 @@ describe('recording tapes', () => {
     expect(statSync(`${projectDir}/debug/tapes`).mode & 0o777).equal(0o700)
   })
 
+  it('names the files of a folder that a module watches, such as that of a skill', async () => {
+    const recording = await record()
+    const skill = `${projectDir}/skills/refunds`
+    mkdirSync(`${skill}/forms`, { recursive: true })
+    writeFileSync(`${skill}/SKILL.md`, '---\nname: refunds\ndescription: How to refund.\n---\n\nAsk for the number.\n')
+    writeFileSync(`${skill}/forms/letter.md`, 'Dear customer')
+    await recording.host.register({
+      id: 'clerk',
+      modules: [
+        { id: 'skills', module: 'tools/skills' },
+        { id: 'echo', module: 'echo' },
+      ],
+    })
+    const { runId } = await recording.run('clerk', 'hello')
+    const tape = await recording.tape(runId)
+    const files = ['skills/refunds/SKILL.md', 'skills/refunds/forms/letter.md']
+    expect(tape.runs[0]?.head.files).include.keys(files)
+    writeFileSync(`${skill}/forms/letter.md`, 'Dear friend')
+    const { changedFiles } = await replay(tape, { projectDir })
+    expect(changedFiles).deep.equal([{ file: 'skills/refunds/forms/letter.md', modules: [] }])
+    // The other agents are still recorded.
+    await recording.tape((await recording.run('echo', 'hello')).runId)
+  })
+
   it('puts the name of a variable in the place of a secret, and hides keys of known forms', async () => {
     const recording = await record({ environment: { VENDOR_API_KEY: SECRET } })
     const { runId } = await recording.run('echo', `My key is ${SECRET}, and sk-abcdefghijklmnopqrstuvwx too`)
