@@ -116,7 +116,8 @@ async function startServer(run: (start: Start) => ChildProcess, urlOf: (port: nu
   const dir = mkdtempSync(join(tmpdir(), 'agent-host-store-'))
   const owner = isRoot() ? postgresUser() : undefined
   if (owner) chownSync(dir, owner.uid, owner.gid)
-  const [port, front] = [await freePort(), await Front.open()]
+  const front = await Front.open()
+  let port = await freePort()
   let child: ChildProcess | undefined
   const start = async () => {
     child = run({ dir, port })
@@ -130,7 +131,12 @@ async function startServer(run: (start: Start) => ChildProcess, urlOf: (port: nu
     child.kill('SIGQUIT')
     await ended
   }
-  await start()
+  await start().catch(async (error) => {
+    // Another process took the port after it was found free.
+    if (!/already in use/i.test(String(error))) throw error
+    port = await freePort()
+    await start()
+  })
   return {
     url: urlOf(front.port),
     directUrl: urlOf(port),

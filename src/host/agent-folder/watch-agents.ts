@@ -13,8 +13,13 @@ import { readRegularFile } from './read-regular-file.ts'
 
 /** Editors write in several steps: events within this time are one change. */
 const SETTLE_MS = 40
-/** Time that a file may be missing before its agent is removed: some editors delete a file and write it again. */
-const GRACE_MS = 150
+/**
+ * Looks at a missing file before its agent is removed: some editors delete a file and write it again. Counted, because
+ * on a busy machine the editor is as late as the looks are.
+ */
+const LOOKS_AT_MISSING = 15
+/** Interval of the looks. */
+const LOOK_MS = 10
 
 /** chokidar drops a change that comes within 50 ms of another of the same file: each is checked once more. */
 const SECOND_LOOK_MS = 120
@@ -221,9 +226,8 @@ class AgentWatcher implements Watching {
   /** Gives files the time to come back; answers those that were missing all the while. */
   async #waitForReturn(paths: readonly string[]): Promise<Set<string>> {
     const missing = new Set(paths.filter((path) => !existsSync(path)))
-    const deadline = performance.now() + GRACE_MS
-    while (missing.size > 0 && performance.now() < deadline) {
-      await new Promise((resume) => setTimeout(resume, 10))
+    for (let look = 0; missing.size > 0 && look < LOOKS_AT_MISSING; look++) {
+      await new Promise((resume) => setTimeout(resume, LOOK_MS))
       for (const path of missing) if (existsSync(path)) missing.delete(path)
     }
     return missing
