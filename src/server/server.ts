@@ -28,7 +28,7 @@ import { readApiKeys } from './guards/api-keys.ts'
 import { addCors } from './guards/cors.ts'
 import type { Key } from './guards/door.ts'
 import { Doors } from './guards/doors.ts'
-import { checkHost, isLoopback } from './guards/host-check.ts'
+import { checkHost, isLoopback, servedNames } from './guards/host-check.ts'
 import { readKeysFile } from './guards/keys-file.ts'
 import { limitSockets } from './guards/limit-sockets.ts'
 import { Origins } from './guards/origins.ts'
@@ -190,8 +190,7 @@ async function assemble(
   })
   answerProbes(app, async () => (isDraining ? 'The server shuts down.' : findUnready(parts())))
   drainOnClose(app, project, streams)
-  const { allowedHosts } = options
-  app.addHook('onRequest', checkHost(isLoopback(options.host) || allowedHosts.length > 0 ? allowedHosts : undefined))
+  app.addHook('onRequest', checkHost(servedNames(options)))
   const origins = new Origins(options)
   await addCors(app, options.corsOrigins, origins)
   const onWrongKey = limitWrongKeys(app, options.authRateLimit)

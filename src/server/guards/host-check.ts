@@ -25,6 +25,22 @@ function canonicalHost(address: string): string {
   return URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : name
 }
 
+export interface ServedHosts {
+  /** Address that the server is bound to. */
+  readonly host: string
+  readonly publicUrl?: string | undefined
+  readonly allowedHosts: readonly string[]
+}
+
+/**
+ * Returns the names that a server answers to beside those of this machine; undefined for one that answers to all. The name in its public
+ * address is one of them, and by itself does not close a server that answers to all.
+ */
+export function servedNames({ host, publicUrl, allowedHosts }: ServedHosts): readonly string[] | undefined {
+  if (!isLoopback(host) && allowedHosts.length === 0) return undefined
+  return publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname]
+}
+
 /**
  * A hook that refuses requests that name two hosts, by a second `Host` header or by a target in absolute form (RFC 9112,
  * sections 3.2 and 3.2.2): a proxy in front may have checked the other one.

@@ -7,6 +7,8 @@ type Request = Pick<FastifyRequest, 'headers'>
 
 export interface OriginRules {
   readonly allowedHosts: readonly string[]
+  /** Address under which people reach the server: its pages are the server's own, also behind a proxy that changes the `Host`. */
+  readonly publicUrl?: string | undefined
   /** Origins whose pages are treated as those of the server itself. */
   readonly trustedOrigins: readonly string[]
 }
@@ -18,9 +20,12 @@ export class Origins {
   /** Clients send the same header every time: the last good one needs no second look. */
   #lastOwnHost: string | undefined
 
-  constructor({ allowedHosts, trustedOrigins }: OriginRules) {
-    this.#allowedHosts = new Set(allowedHosts.map((host) => host.toLowerCase()))
-    this.#trusted = new Set(trustedOrigins)
+  constructor({ allowedHosts, publicUrl, trustedOrigins }: OriginRules) {
+    const published = publicUrl === undefined ? [] : [new URL(publicUrl)]
+    this.#allowedHosts = new Set(
+      [...allowedHosts, ...published.map(({ hostname }) => hostname)].map((host) => host.toLowerCase()),
+    )
+    this.#trusted = new Set([...trustedOrigins, ...published.map(({ origin }) => origin)])
   }
 
   /**

@@ -431,6 +431,8 @@ function withoutAddress(text: string): string {
 
 function readUrl(raw: unknown): string {
   const url = URL.parse(String(raw))
+  if (url && url.username + url.password !== '')
+    throw new Error('must be an address without a user name and a password')
   if (url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') return url.href.replace(/\/$/, '')
   throw new Error(`must be an address such as https://agents.example, not '${raw}'`)
 }

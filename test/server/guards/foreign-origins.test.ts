@@ -127,6 +127,35 @@ describe('pages of other origins', () => {
     }
   })
 
+  it('are own under the public address, also behind a proxy that changes the host; rebound names are not', async () => {
+    const { request, wait } = await makeShop({ publicUrl: 'https://Agents.example:8443/base' })
+    const decideBy = async (headers: Headers) => {
+      const { approval } = await wait()
+      const seen = (await request('/compat/approvals', undefined, headers)).body.data?.[0].id
+      const { status } = await request(`/compat/approvals/${approval}`, { decision: 'approve' }, headers)
+      return [seen === approval, status]
+    }
+    const origin = 'https://agents.example:8443'
+    const own: Headers[] = [{ origin, host: 'agents.example:8443' }, { origin }, { origin, host: 'AGENTS.example' }]
+    for (const headers of own) {
+      expect(await decideBy(headers), JSON.stringify(headers)).to.deep.equal([true, 200])
+    }
+    const foreign: Headers[] = [
+      { origin: 'https://evil.example:8443', host: 'agents.example:8443' },
+      { origin: 'https://agents.example', host: 'agents.example:8443' },
+      { origin: 'https://agents.example:8443.evil.test' },
+      { origin: 'https://agents.example', 'sec-fetch-site': 'same-site' },
+    ]
+    for (const headers of foreign) {
+      expect(await decideBy(headers), JSON.stringify(headers)).to.deep.equal([false, 403])
+    }
+    for (const host of ['evil.test', 'agents.example.evil.test', 'evil.agents.example', 'evil.test:8443']) {
+      expect((await request('/compat/approvals', undefined, { host })).status, host).to.equal(403)
+      const rebound = { host, origin: `https://${host}` }
+      expect((await request('/compat/approvals', undefined, rebound)).status, host).to.equal(403)
+    }
+  })
+
   it('decide with a key that has the scope', async () => {
     const shop = await makeShop({ responsesApiKey: 'ann:run+approve:key-of-ann,ci:run:key-of-ci', trustedOrigins: [] })
     const as = (key: string, origin?: string) => ({ authorization: `Bearer ${key}`, ...(origin ? { origin } : {}) })

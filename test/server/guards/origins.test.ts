@@ -26,7 +26,7 @@ describe('hosts and origins', () => {
     expect(await statusOf('agents.example:8000')).to.equal(200)
     expect(await statusOf('127.0.0.1:8000')).to.equal(200)
     expect(await statusOf('evil.test')).to.equal(403)
-    const open = await makeServer({ host: '0.0.0.0' })
+    const open = await makeServer({ host: '0.0.0.0', publicUrl: 'https://agents.example' })
     expect((await open.app.inject({ url: '/compat/models', headers: { host: 'any.test' } })).statusCode).to.equal(200)
   })
 

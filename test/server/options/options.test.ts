@@ -99,6 +99,10 @@ describe('server options', () => {
 
   const REFUSED: readonly (readonly [Record<string, unknown>, string])[] = [
     [{ port: 65_536 }, "--port (AGENT_HOST_PORT) must be a whole number from 0 to 65535, not '65536'."],
+    [
+      { publicUrl: 'https://ann:secret@agents.example' },
+      '--public-url (AGENT_HOST_PUBLIC_URL) must be an address without a user name and a password.',
+    ],
     [{ port: '' }, "--port (AGENT_HOST_PORT) must be a whole number from 0 to 65535, not ''."],
     [
       { streamingTimeout: 0.5 },
