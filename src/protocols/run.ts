@@ -107,9 +107,10 @@ export interface Run {
    * Asks a question from inside a tool. Without an answer the run ends waiting (this never returns); when the answer comes, the
    * tool runs again from its start and this returns the answer. Code before it must have no effects.
    *
+   * @param question or, where making it has effects, a function that makes it: called only if there is no answer
    * @throws HostError `REQUEST_INVALID` outside of a tool call
    */
-  ask(question: Question): Promise<unknown>
+  ask(question: Question | (() => Promise<Question>)): Promise<unknown>
   /**
    * Calls another agent from inside a tool, once in each call of the tool: a child run, with the user, tenant, signal and slot of this one. Its
    * usage counts here, its text is progress. If it waits, this run waits for the same (this never returns); when the answer comes, the tool

@@ -187,19 +187,19 @@ export class AgentRun implements Run {
     else this.answer.reportProgress(message)
   }
 
-  async ask(question: Question): Promise<unknown> {
+  async ask(question: Question | (() => Promise<Question>)): Promise<unknown> {
     const { toolCallId: callId, waiting } = this
     if (!this.isInTool || callId === undefined) {
       throw new HostError('REQUEST_INVALID', 'run.ask was called outside of a tool.', {
         suggestions: ['Call it inside executeTool, with the run that the tool was given.'],
       })
     }
-    if (waiting.onQuestion) return waiting.onQuestion(question)
-    const { message, schema, url } = question
+    if (waiting.onQuestion) return waiting.onQuestion(typeof question === 'function' ? await question() : question)
     const given = waiting.answers.answerTo(callId)
     const answers = given?.kind === 'question' ? given.answers : []
     const index = waiting.answers.nextQuestion(callId)
     if (index < answers.length) return answers[index]
+    const { message, schema, url } = typeof question === 'function' ? await question() : question
     const recorded = this.answer.trail.begin('', NOTHING, callId)
     recorded.isPending = true
     const { name, arguments: proposed } = recorded.call

@@ -16,8 +16,8 @@ interface Grant {
 interface Session {
   access: string
   refresh: string
-  /** Refresh tokens that were used before. */
-  readonly used: ReadonlySet<string>
+  /** Refresh tokens that were used before, with the time of that (`performance.now()`). */
+  readonly used: ReadonlyMap<string, number>
 }
 
 /**
@@ -36,6 +36,9 @@ export class OAuthServer {
   refreshes = 0
   /** Time until a request for tokens is answered. */
   tokenDelayMs = 0
+  /** Time for which a refresh token that was used counts once more, as many authorization servers have it. */
+  graceMs = 0
+  #onHeld: (() => void) | undefined
   readonly #http: Server
   readonly #grants = new Map<string, Grant>()
   readonly #sessions = new Map<string, Session>()
@@ -56,9 +59,11 @@ export class OAuthServer {
     http.on('request', async (incoming: IncomingMessage, outgoing) => {
       const body = await readAll(incoming)
       const url = new URL(incoming.url ?? '/', this.#names.issuer)
-      if (url.pathname === '/token') await setTimeout(this.tokenDelayMs, undefined, { ref: false })
+      const isToken = url.pathname === '/token'
+      if (isToken) await setTimeout(this.tokenDelayMs, undefined, { ref: false })
       const reply =
         url.pathname === '/mcp' ? await this.#serveMcp(incoming, body, handler) : this.#authorize(url, body.toString())
+      if (isToken && this.#onHeld) return this.#onHeld()
       outgoing.writeHead(reply.status, Object.fromEntries(reply.headers))
       for await (const chunk of reply.body ?? []) outgoing.write(chunk)
       outgoing.end()
@@ -74,6 +79,16 @@ export class OAuthServer {
     const { headers, status } = await fetch(address, { redirect: 'manual' })
     if (status !== 302) throw new Error(`${address} answered ${status}.`)
     return new URL(headers.get('location') ?? '')
+  }
+
+  /** Issues the next tokens, and never answers with them. @returns when that is so */
+  holdToken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onHeld = () => {
+        this.#onHeld = undefined
+        resolve()
+      }
+    })
   }
 
   /** Has no access token count any more; they can be refreshed. */
@@ -157,7 +172,8 @@ export class OAuthServer {
       if (!found) return refuse()
       const [id, { refresh, used }] = found
       this.refreshes++
-      if (refresh === token) return this.#answer(id, new Set([...used, token]))
+      const isInGrace = performance.now() - (used.get(token) ?? 0) < this.graceMs
+      if (refresh === token || isInGrace) return this.#answer(id, new Map([...used, [token, performance.now()]]))
       // One that is used again may be stolen: the sign-in ends (RFC 9700, section 4.14.2).
       this.#sessions.delete(id)
       return refuse()
@@ -176,7 +192,7 @@ export class OAuthServer {
     return fits ? this.#answer(code) : refuse()
   }
 
-  #answer(session: string, used: ReadonlySet<string> = new Set()): Response {
+  #answer(session: string, used: ReadonlyMap<string, number> = new Map()): Response {
     const tokens = { access: `access-${randomUUID()}`, refresh: `refresh-${randomUUID()}`, used }
     this.#sessions.set(session, tokens)
     this.issued.push(tokens.access, tokens.refresh)
@@ -202,7 +218,7 @@ async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Calls the tool that the message names, and says its result. */
+/** Calls the tool that the message names, perhaps with the id of the call (`pay as call_1`), and says its result. */
 const CALLER = `import { ConversationHistory, defineModule, Response, TextMessageHandler, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'Caller', provides: [TextMessageHandler],
   uses: { tools: ToolProvider, history: ConversationHistory, response: Response },
@@ -211,7 +227,8 @@ export default defineModule({ name: 'Caller', provides: [TextMessageHandler],
     const [result] = (await history.getHistory()).filter(({ role }) => role === 'tool').slice(-1)
     if (result) return void (await response.respondText(result.content + ' | ' + names))
     if (text === 'list') return void (await response.respondText(names))
-    const { text: said } = await tools.executeTool(text, {}, run.with({ toolCallId: 'call_' + run.id })).catch(({ message }) => ({ text: message }))
+    const [tool, callId = 'call_' + run.id] = text.split(' as ')
+    const { text: said } = await tools.executeTool(tool, {}, run.with({ toolCallId: callId })).catch(({ message }) => ({ text: message }))
     await response.respondText(said + ' | ' + names)
   } }) })`
 

@@ -65,7 +65,7 @@ export class McpServers {
   async executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
     run.signal.throwIfAborted()
     const tools = await this.#byName(run)
-    const tool = tools.get(name) ?? (await this.#signInTool(name, run)) ?? findTool(tools, name)
+    const tool = findTool(tools, name)
     return tool.server.call(tool.remoteName, name, args, run)
   }
 
@@ -75,22 +75,17 @@ export class McpServers {
 
   #byName(run: Run): NamedTools | Promise<NamedTools> {
     if (this.#signedIn)
-      return this.#signedIn.of(run).then((servers) => this.#nameTools([...this.#connections, ...servers]))
-    this.#tools ??= this.#nameTools(this.#connections)
+      return this.#signedIn.of(run).then((servers) => this.#nameTools([...this.#connections, ...servers], run))
+    this.#tools ??= this.#nameTools(this.#connections, run)
     return this.#tools
   }
 
-  /** Tool that signs in, which is offered only before the first time. */
-  async #signInTool(name: string, run: Run): Promise<Pick<NamedTool, 'server' | 'remoteName'> | undefined> {
-    const servers = (await this.#signedIn?.of(run)) ?? []
-    const server = servers.find(({ prefix, signInTool }) => toName(prefix + signInTool.name) === name)
-    return server && { server, remoteName: server.signInTool.name }
-  }
-
-  #nameTools(servers: readonly Server[]): NamedTools {
+  #nameTools(servers: readonly Server[], run: Run): NamedTools {
     const named = new Map<string, NamedTool>()
     for (const server of servers) {
-      for (const { name: remoteName, ...definition } of server.tools) {
+      for (const { name: remoteName, ...definition } of server instanceof McpConnection
+        ? server.tools
+        : server.toolsFor(run)) {
         const name = toName(server.prefix + remoteName)
         const other = named.get(name)
         if (!other) named.set(name, { definition: { name, ...definition }, server, remoteName })

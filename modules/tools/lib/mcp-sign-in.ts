@@ -13,7 +13,7 @@ import {
   type StoredOAuthTokens,
   type Tool,
 } from '@modelcontextprotocol/client'
-import { type ModuleContext, messageOf, type Run, type Storage } from 'agent-host'
+import { type ModuleContext, messageOf, type Question, type Run, type Storage } from 'agent-host'
 import type { GuardedFetch } from './guarded-fetch.ts'
 
 export interface OAuthConfig {
@@ -33,6 +33,8 @@ export interface McpSignInOptions {
   readonly storage: Storage
   /** For addresses that the server names. */
   readonly fetch: GuardedFetch
+  /** Maximum time of a request of `fetch`, in milliseconds. */
+  readonly timeoutMs: number
 }
 
 /** Client and tokens of a tenant at a server, sealed in one record. */
@@ -40,14 +42,16 @@ interface SignedIn {
   readonly client?: StoredOAuthClientInformation
   readonly discovery?: OAuthDiscoveryState
   readonly tokens?: StoredOAuthTokens
-  /** True while a server of the store refreshes the tokens: a refresh token that is used twice may end the sign-in (RFC 9700, section 4.14.2). */
-  readonly isRefreshing?: boolean
+  /** State of the latest refresh, unless it ended well: a refresh token that is used twice may end the sign-in (RFC 9700, section 4.14.2). */
+  readonly refresh?: 'under way' | 'broken off'
+  /** Reason why there are no tokens any more, for the person who is to sign in again. */
+  readonly lost?: string
 }
 
-/** Sign-in that waits for a person, with the client that it was begun by: several may wait at once. */
+/** Sign-in that waits for a person, with the client that it was begun by: several may wait at once. Kept by the digest of its `state`. */
 interface OpenSignIn extends Pick<SignedIn, 'client' | 'discovery'> {
-  readonly state: string
-  readonly url: string
+  /** Tool call that waits for it. */
+  readonly callId: string | undefined
   readonly verifier: string
   /** Unix milliseconds. */
   readonly startedAt: number
@@ -55,8 +59,6 @@ interface OpenSignIn extends Pick<SignedIn, 'client' | 'discovery'> {
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 const MAX_OPEN = 1000
-/** Time after which a server that refreshes counts as gone; its requests end sooner. */
-const REFRESH_MS = 15_000
 const LOOK_AGAIN_MS = 50
 
 /** Returns true for an error of a call that needs a person to sign in first, wherever it was thrown. */
@@ -130,15 +132,8 @@ export class McpSignIn implements AuthProvider {
    */
   async ask(run: Run): Promise<void> {
     this.#run = run
-    const { server } = this.#options
-    const key = this.#openKey(run)
-    const open = (await this.#readOpen(key)) ?? (await this.#begin(key))
-    const answer = await run.ask({
-      message: `Sign in to '${server}' to go on: ${open.url}`,
-      schema: { type: 'string', minLength: 1, description: 'Address at which the sign-in ended, or its query.' },
-      url: open.url,
-    })
-    await this.#finish(key, open, toQuery(String(answer)))
+    const answer = await run.ask(() => this.#begin(run))
+    await this.#finish(toQuery(String(answer)), run)
   }
 
   /** Refreshes the tokens, or waits until the server of the store that does so has ended. */
@@ -146,20 +141,26 @@ export class McpSignIn implements AuthProvider {
     let [claimed, sinceMs] = [undefined as unknown, 0]
     for (;;) {
       const { signedIn, sealed } = await this.#read()
-      const { tokens, isRefreshing } = signedIn
+      const { tokens } = signedIn
+      const isClaimed = signedIn.refresh === 'under way'
       if (tokens && tokens.access_token !== this.#used) return
-      if (isRefreshing && sealed !== claimed) [claimed, sinceMs] = [sealed, performance.now()]
-      if (isRefreshing && performance.now() - sinceMs < REFRESH_MS) await wait(LOOK_AGAIN_MS)
+      if (isClaimed && sealed !== claimed) [claimed, sinceMs] = [sealed, performance.now()]
+      if (isClaimed && performance.now() - sinceMs < this.#claimMs) await wait(LOOK_AGAIN_MS)
       else {
         if (!tokens?.refresh_token) return this.#drop(sealed, signedIn)
-        const claim = await this.#seal({ ...signedIn, isRefreshing: true })
+        const claim = await this.#seal({ ...signedIn, refresh: 'under way' })
         if (await this.#replace(sealed, claim)) return this.#refresh(claim, signedIn, tokens.refresh_token)
       }
     }
   }
 
+  /** Time after which a server that refreshes counts as gone; its request ends sooner. */
+  get #claimMs(): number {
+    return 1.5 * this.#options.timeoutMs
+  }
+
   /** @param claim record that other servers leave alone, unless a person signs in or this takes too long */
-  async #refresh(claim: string, { isRefreshing: _, ...signedIn }: SignedIn, refreshToken: string): Promise<void> {
+  async #refresh(claim: string, signedIn: SignedIn, refreshToken: string): Promise<void> {
     const { server, fetch } = this.#options
     const { tokens, client, discovery } = signedIn
     if (!client || !discovery) return this.#drop(claim, signedIn)
@@ -171,50 +172,61 @@ export class McpSignIn implements AuthProvider {
         ...(discovery.resourceMetadata ? { resource: discovery.resourceMetadata.resource } : {}),
         fetchFn: fetch,
       })
-      await this.#replace(claim, await this.#seal({ ...signedIn, tokens: { ...tokens, ...fresh } }))
+      await this.#replace(claim, await this.#seal({ client, discovery, tokens: { ...tokens, ...fresh } }))
     } catch (error) {
       if (isRefused(error)) return this.#drop(claim, signedIn)
-      await this.#replace(claim, await this.#seal(signedIn))
+      // The refresh token may be spent; many authorization servers take it once more for a while.
+      await this.#replace(claim, await this.#seal({ ...signedIn, refresh: 'broken off' }))
       throw new Error(`'${server}' could not be asked for a new token: ${messageOf(error)}`)
     }
   }
 
   /** Forgets tokens that no longer count, unless others are there by now. */
   async #drop(sealed: unknown, signedIn: SignedIn): Promise<void> {
-    if (sealed !== undefined && !(await this.#replace(sealed, await this.#seal(withoutTokens(signedIn))))) return
+    const lost = signedIn.refresh ? 'renewing the last sign-in broke off' : 'the last sign-in is no longer accepted'
+    const left = { ...withoutTokens(signedIn), lost }
+    if (sealed !== undefined && !(await this.#replace(sealed, await this.#seal(left)))) return
     throw new SignInNeeded(this.#options.server)
   }
 
-  /** Registers this client where the server wants that, and gets the address of the sign-in. */
-  async #begin(key: string): Promise<OpenSignIn> {
-    const { storage, url, fetch, oauth, server } = this.#options
+  /** Registers this client where the server wants that, and asks with the address of the sign-in. */
+  async #begin(run: Run): Promise<Question> {
+    const { storage, url: serverUrl, fetch, oauth, server } = this.#options
     await this.#forgetOld()
     const { signedIn, sealed } = await this.#read()
     const provider = new SignInProvider(this.#options, signedIn)
     const scope = oauth.scope === undefined ? {} : { scope: oauth.scope }
     try {
-      await auth(provider, { serverUrl: url, fetchFn: fetch, forceReauthorization: true, ...scope })
+      await auth(provider, { serverUrl, fetchFn: fetch, forceReauthorization: true, ...scope })
     } catch (cause) {
       throw new Error(`The sign-in at '${server}' cannot begin: ${messageOf(cause)}`, { cause })
     }
     const { client } = provider.signedIn
     // The next sign-in needs no new client. Tokens that are there by now stay.
     if (!signedIn.tokens) await this.#replace(sealed, await this.#seal({ ...signedIn, ...(client ? { client } : {}) }))
-    const open = { ...provider.open(server), ...withoutTokens(provider.signedIn), startedAt: Date.now() }
-    await storage.set(key, await this.#seal(open), this.#run)
-    return open
+    const { state, url, verifier } = provider.open(server)
+    const open = { callId: run.toolCallId, verifier, ...withoutTokens(provider.signedIn), startedAt: Date.now() }
+    await storage.set(this.#openKey(state), await this.#seal(open), run)
+    const { lost } = signedIn
+    return {
+      message: `Sign in to '${server}' ${lost === undefined ? 'to go on' : `again to go on, since ${lost}`}: ${url}`,
+      schema: { type: 'string', minLength: 1, description: 'Address at which the sign-in ended, or its query.' },
+      url,
+    }
   }
 
   /** Exchanges the code for tokens, once. */
-  async #finish(key: string, open: OpenSignIn, query: URLSearchParams): Promise<void> {
+  async #finish(query: URLSearchParams, run: Run): Promise<void> {
     const { storage, url, fetch, server } = this.#options
     const refuse = (reason: string, cause?: unknown) =>
       new Error(`The sign-in at '${server}' failed: ${reason}`, { cause })
-    const sealed = await storage.get(key, this.#run)
-    if (sealed === undefined || !(await storage.replace(key, sealed, undefined, this.#run))) {
-      throw refuse('it has ended before.')
+    const key = this.#openKey(query.get('state') ?? '')
+    const sealed = await storage.get(key, run)
+    const open = await this.#unseal<OpenSignIn>(sealed)
+    if (!open || open.callId !== run.toolCallId) {
+      throw refuse('the answer belongs to another sign-in, or to one that has ended.')
     }
-    if (query.get('state') !== open.state) throw refuse('the answer belongs to another sign-in.')
+    if (!(await storage.replace(key, sealed, undefined, run))) throw refuse('it has ended before.')
     const error = query.get('error')
     if (error !== null) throw refuse(query.get('error_description') ?? error)
     const code = query.get('code')
@@ -227,7 +239,7 @@ export class McpSignIn implements AuthProvider {
     } catch (cause) {
       throw refuse(messageOf(cause), cause)
     }
-    await storage.set(this.#key, await this.#seal(provider.signedIn), this.#run)
+    await storage.set(this.#key, await this.#seal(provider.signedIn), run)
   }
 
   get #toolsKey(): string {
@@ -238,9 +250,9 @@ export class McpSignIn implements AuthProvider {
     return `sign-in/${this.#options.server}`
   }
 
-  /** A tool that runs again finds what it asked for. */
-  #openKey({ toolCallId = '' }: Run): string {
-    return `open-sign-in/${this.#options.server}/${createHash('sha256').update(toolCallId).digest('hex')}`
+  /** Ids of calls are a model's: several runs may use the same one at once, and `state` is of one sign-in. */
+  #openKey(state: string): string {
+    return `open-sign-in/${this.#options.server}/${createHash('sha256').update(state).digest('hex')}`
   }
 
   async #read(): Promise<{ readonly signedIn: SignedIn; readonly sealed: unknown }> {
@@ -255,10 +267,6 @@ export class McpSignIn implements AuthProvider {
 
   #seal(value: SignedIn | OpenSignIn): Promise<string> {
     return this.#options.context.seal(JSON.stringify(value), this.#run)
-  }
-
-  async #readOpen(key: string): Promise<OpenSignIn | undefined> {
-    return this.#unseal<OpenSignIn>(await this.#options.storage.get(key, this.#run))
   }
 
   /** Texts that another key sealed count as absent: the person signs in again. */
@@ -314,7 +322,7 @@ class SignInProvider implements OAuthClientProvider {
   }
 
   /** @throws Error when the authorization server named no page that a browser opens */
-  open(server: string): Pick<OpenSignIn, 'state' | 'url' | 'verifier'> {
+  open(server: string): { readonly state: string; readonly url: string; readonly verifier: string } {
     const { url, verifier } = this.#begun
     if (url === undefined || verifier === undefined || !/^https?:/.test(url)) {
       throw new Error(`The MCP server '${server}' names no page to sign in at.`)

@@ -66,7 +66,7 @@ export class SignedInServers {
     return servers.map((config) => {
       const { name: server, url, oauth } = config
       const fetch = this.#fetches.get(server) as GuardedFetch
-      const signIn = new McpSignIn({ server, url, oauth, context, storage, fetch }, run)
+      const signIn = new McpSignIn({ server, url, oauth, context, storage, fetch, timeoutMs: timeoutOf(config) }, run)
       return new SignedInServer(new McpConnection(config, context, onChange, signIn), signIn)
     })
   }
@@ -76,13 +76,13 @@ export class SignedInServers {
 export class SignedInServer {
   readonly #connection: McpConnection
   readonly #signIn: McpSignIn
-  readonly signInTool: ToolDefinition
+  readonly #signInTool: ToolDefinition
 
   constructor(connection: McpConnection, signIn: McpSignIn) {
     this.#connection = connection
     this.#signIn = signIn
     const { name } = connection
-    this.signInTool = {
+    this.#signInTool = {
       name: `sign_in_${name}`,
       description: `Asks the user to sign in to '${name}', whose tools can be used afterwards. Call it when the task needs them.`,
       parameters: { type: 'object', properties: {}, additionalProperties: false },
@@ -97,14 +97,17 @@ export class SignedInServer {
     return this.#connection.prefix
   }
 
-  /** By the names that the server knows: those of the latest listing, or the one that signs in. */
-  get tools(): readonly ToolDefinition[] {
+  /**
+   * By the names that the server knows: those of the latest listing, or the one that signs in. A call finds both: one that waits in the latter
+   * goes on, whoever has signed in meanwhile.
+   */
+  toolsFor({ toolCallId }: Run): readonly ToolDefinition[] {
     const { tools } = this.#connection
-    return tools.length > 0 ? tools : [this.signInTool]
+    return tools.length > 0 && toolCallId === undefined ? tools : [...tools, this.#signInTool]
   }
 
   isDestructive(tool: string): boolean {
-    return tool !== this.signInTool.name && this.#connection.isDestructive(tool)
+    return tool !== this.#signInTool.name && this.#connection.isDestructive(tool)
   }
 
   /** Connects for a run, where its tenant has signed in, for this many seconds at most. */
@@ -117,7 +120,7 @@ export class SignedInServer {
 
   /** @throws as {@link McpConnection.call}, and when the sign-in fails */
   async call(name: string, localName: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
-    if (name === this.signInTool.name) return this.#signInFor(run)
+    if (name === this.#signInTool.name) return this.#signInFor(run)
     for (let hasAsked = false; ; hasAsked = true) {
       try {
         return await this.#connection.call(name, localName, args, run)
@@ -146,9 +149,18 @@ export class SignedInServer {
 }
 
 /** Hosts that a server names have to be public, unless the agent file names them. */
-function fetchFor({ url, timeout, oauth: { hosts } }: OAuthServerConfig): GuardedFetch & AsyncDisposable {
-  const timeoutMs = Math.min(timeout, MAX_AUTH_SECONDS) * 1000
+function fetchFor(config: OAuthServerConfig): GuardedFetch & AsyncDisposable {
+  const {
+    url,
+    oauth: { hosts },
+  } = config
   const fetch = makeGuardedFetch({ namedHosts: new Set([hostOf(new URL(url)), ...hosts]), maxBytes: MAX_AUTH_BYTES })
-  const limited: GuardedFetch = (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(timeoutMs) })
+  const limited: GuardedFetch = (input, init) =>
+    fetch(input, { ...init, signal: AbortSignal.timeout(timeoutOf(config)) })
   return Object.assign(limited, { [Symbol.asyncDispose]: fetch[Symbol.asyncDispose] })
+}
+
+/** Milliseconds that an authorization server has to answer. */
+function timeoutOf({ timeout }: OAuthServerConfig): number {
+  return Math.min(timeout, MAX_AUTH_SECONDS) * 1000
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { HostError } from '../../errors.ts'
-import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
+import { type PendingAnswer, type PendingCall, stateOf } from '../../run/waiting/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import type { ApprovalStatus } from '../../wire/approval.ts'
@@ -91,12 +91,8 @@ export function openApprovals({ runId, agent, pending, createdAt, ttl }: NewAppr
 /** Keys of the indexes that an approval is in until it is closed. */
 function openKeysOf({ id, expiresAt, pending }: StoredApproval): string[] {
   const expiring = expiresAt === null ? [] : [`${EXPIRING_APPROVALS}${toSortable(expiresAt)}:${id}`]
-  const state = pending.url === undefined ? undefined : stateIn(pending.url)
+  const state = stateOf(pending)
   return [OPEN + id, ...expiring, ...(state === undefined ? [] : [callbackKey(state) + id])]
-}
-
-function stateIn(url: string): string | undefined {
-  return URL.parse(url)?.searchParams.get('state') ?? undefined
 }
 
 /** The state itself is no text of a key. */

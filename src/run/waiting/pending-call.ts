@@ -97,6 +97,11 @@ export function toolCallOf({ callId, within = callId }: Pick<PendingCall, 'callI
   return within
 }
 
+/** Returns the `state` with which another site sends back the answer to a question; undefined for questions without such a page. */
+export function stateOf({ url }: Pick<PendingCall, 'url'>): string | undefined {
+  return url === undefined ? undefined : (URL.parse(url)?.searchParams.get('state') ?? undefined)
+}
+
 /** Binds a decision to the exact call; later questions of one call take the earlier answers along. */
 export function bindAnswer(answer: PendingAnswer, { digest, earlierAnswers = [] }: PendingCall): PendingAnswer {
   if (answer.kind === 'question') return { ...answer, answers: [...earlierAnswers, ...answer.answers] }

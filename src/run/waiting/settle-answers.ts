@@ -9,7 +9,7 @@ import type { RunConversation } from '../exchange/run-providers.ts'
 import { openCallsOf, type RecordedCall } from '../state/trail.ts'
 import type { Turn } from '../turn.ts'
 import { toHeldPending, toHeldResult } from './held-texts.ts'
-import { type PendingAnswer, type PendingCall, RunWaits, toolCallOf } from './pending-call.ts'
+import { type PendingAnswer, type PendingCall, RunWaits, stateOf, toolCallOf } from './pending-call.ts'
 
 /**
  * Continues where an earlier run waits: accepts outputs of clients, executes decided calls as decided, and what has
@@ -44,10 +44,18 @@ export async function settleAnswers(
 /** Problem of an answer that does not match its call; undefined when it does. Paths are those of the answer. */
 export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer): string | undefined {
   if (answer.kind !== pending.kind) return `The call '${pending.callId}' waits for ${NAMES[pending.kind]}.`
+  if (answer.kind === 'question') return findQuestionProblem(pending, answer.answers.at(-1))
   if (!pending.schema) return undefined
-  if (answer.kind === 'question') return findMisfit(pending.schema, answer.answers.at(-1))
   const isEdited = answer.kind === 'approval' && answer.decision === 'edit'
   return isEdited ? findMisfit(pending.schema, answer.arguments ?? {}) : undefined
+}
+
+/** Checks the answer to a question: what another site sent back has its `state`, so that no answer to another one counts. */
+function findQuestionProblem(pending: PendingCall, answer: unknown): string | undefined {
+  const state = stateOf(pending)
+  const given = new URLSearchParams(String(answer).replace(/^[^?]*\?|#.*$/g, '')).get('state')
+  if (state !== undefined && given !== state) return 'it belongs to another question, by its state.'
+  return pending.schema && findMisfit(pending.schema, answer)
 }
 
 const NAMES = Object.freeze({
@@ -85,14 +93,15 @@ async function execute(
   modules: readonly WiredModule[],
   run: AgentRun,
 ): Promise<void> {
-  const provider = await findProvider(name, exchange, modules, run)
+  const ofCall = run.with({ toolCallId: id })
+  const provider = await findProvider(name, exchange, modules, ofCall)
   const recorded = run.answer.trail.find(id)
   if (!provider) {
     if (recorded) recorded.result = { text: `There is no tool '${name}' any more.`, isError: true }
     return
   }
   try {
-    await provider.executeTool(name, args, run.with({ toolCallId: id }))
+    await provider.executeTool(name, args, ofCall)
   } catch (error) {
     run.abort.throwIfRequested()
     if (error instanceof RunWaits || !recorded) return

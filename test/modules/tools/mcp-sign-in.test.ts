@@ -4,8 +4,10 @@ import { eventually } from '../../support/eventually.ts'
 import { filesWith } from '../../support/files-with.ts'
 import { OAuthServer, signInAgent } from '../../support/oauth-server.ts'
 import type { Json } from '../../support/responses.ts'
+import { startResponses } from '../../support/responses-process.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
 import { hasRedis, startRedis } from '../../support/store-servers.ts'
+import { makeProject } from '../../support/temp-project.ts'
 import { keysFile, Visitor } from '../../support/tenant-visitor.ts'
 
 const KEYS = keysFile([
@@ -103,22 +105,25 @@ describe('tools/mcp that wants a sign-in', function () {
     issues = await OAuthServer.start()
     const { url } = await open()
     const person = new Visitor(url, '', 'nobody')
-    const answer = async (change: (back: URL) => void) => {
-      await ask(person, 'sign_in_issues')
-      const [question] = await waiting(person)
-      const back = await issues.signIn(question?.url)
-      change(back)
-      const decided = { decision: 'answer', answer: back.href }
-      const { json } = await person.ask('POST', `/compat/approvals/${question?.id}`, decided)
-      return textOf(await settled(person, json.continued_by))
+    await ask(person, 'sign_in_issues')
+    await ask(person, 'sign_in_issues')
+    const [one, other] = await waiting(person)
+    const back = await issues.signIn(one?.url)
+    const answer = (question: Json, { href }: URL) =>
+      person.ask('POST', `/compat/approvals/${question.id}`, { decision: 'answer', answer: href })
+    for (const wrong of [await answer(other, back), await answer(one, new URL('?code=1', back))]) {
+      expect(wrong.status).to.equal(400)
+      expect(JSON.stringify(wrong.json)).to.include('it belongs to another question, by its state.')
     }
-    expect(await answer((back) => back.searchParams.set('state', 'other'))).to.include(
-      "The sign-in at 'issues' failed: the answer belongs to another sign-in.",
-    )
-    expect(await answer((back) => back.searchParams.set('iss', 'https://other.example'))).to.include(
-      "The sign-in at 'issues' failed: ",
-    )
-    expect(await answer(() => {})).to.include("Signed in to 'issues'.")
+    const { json } = await answer(one, back)
+    expect(textOf(await settled(person, json.continued_by))).to.include("Signed in to 'issues'.")
+    issues.revoke()
+    await ask(person, 'count_issues')
+    const again = (await waiting(person)).find(({ name }) => name === 'count_issues') as Json
+    const forged = await issues.signIn(again.url)
+    forged.searchParams.set('iss', 'https://other.example')
+    const failed = await answer(again, forged)
+    expect(textOf(await settled(person, failed.json.continued_by))).to.include("The sign-in at 'issues' failed: ")
   })
 
   it('tells the model when the person does not sign in', async () => {
@@ -170,12 +175,28 @@ describe('tools/mcp that wants a sign-in', function () {
       const { json } = await sendBack(person, await issues.signIn(question.url))
       said.push(textOf(await settled(person, json.continued_by)))
     }
-    // The tool that signs in is gone after the first.
-    expect(said.map((text) => text.replace(/ \|.*/, ''))).to.deep.equal([
-      "Signed in to 'issues'. Its tools: count_issues.",
-      ...Array.from({ length: 3 }, () => "There is no tool 'sign_in_issues' any more."),
-    ])
+    // New runs have no tool that signs in any more; those that wait in it go on.
+    expect(said).to.deep.equal(
+      Array.from({ length: 4 }, () => "Signed in to 'issues'. Its tools: count_issues. | count_issues"),
+    )
     expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues')
+  })
+
+  it('keeps apart sign-ins of runs whose models chose the same id for the call', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues as call_1')
+    const refused = 'error=access_denied&state='
+    const [first] = await waiting(person)
+    await ask(person, 'sign_in_issues as call_1')
+    const [second] = (await waiting(person)).filter(({ id }) => id !== first?.id)
+    const states = [first, second].map((question) => new URL(question?.url).searchParams.get('state'))
+    expect(states[0]).to.not.equal(states[1])
+    const denied = await person.ask('POST', '/compat/approvals/callback', { query: refused + states[0] })
+    expect(textOf(await settled(person, denied.json.continued_by))).to.include('access_denied')
+    const { json } = await sendBack(person, await issues.signIn(second?.url))
+    expect(textOf(await settled(person, json.continued_by))).to.include("Signed in to 'issues'.")
   })
 
   it('says that an authorization server does not answer, and goes on once it does', async () => {
@@ -306,16 +327,28 @@ describeWith('Redis', hasRedis(), 'tools/mcp that wants a sign-in, on two server
     const people = [
       new Visitor(await first.listen(), '', 'one'),
       new Visitor(await other.listen(), '', 'other'),
-    ] as const
+    ] satisfies [Visitor, Visitor]
     const ask = async (person: Visitor, input: string) => {
       const { json } = await person.ask('POST', '/compat/responses', { model: 'desk', input })
       return json.output.at(-1)?.content?.[0]?.text
     }
-    await ask(people[0], 'sign_in_issues')
+    await Promise.all(people.map((person) => ask(person, 'sign_in_issues')))
     const [question] = (await people[0].ask('GET', '/compat/approvals')).json.data
     const back = await issues.signIn(question.url)
     await people[1].ask('POST', '/compat/approvals/callback', { query: back.search.slice(1) })
     await eventually(async () => expect(await ask(people[0], 'list')).to.equal('count_issues'))
+    // One that waits in the tool that signs in goes on after another has, on a server that starts later, too.
+    const late = await makeServer({ ...options, projectDir: first.project.dir })
+    people[1] = new Visitor(await late.listen(), '', 'late')
+    const [left] = (await people[1].ask('GET', '/compat/approvals')).json.data
+    const answer = (await issues.signIn(left.url)).href
+    const { json } = await people[1].ask('POST', `/compat/approvals/${left.id}`, { decision: 'answer', answer })
+    await eventually(async () => {
+      const { output } = (await people[0].ask('GET', `/compat/responses/${json.continued_by}`)).json
+      expect(output.at(-1)?.content?.[0]?.text).to.equal(
+        "Signed in to 'issues'. Its tools: count_issues. | count_issues",
+      )
+    })
     for (let round = 1; round <= 5; round++) {
       issues.expire()
       issues.tokenDelayMs = 100
@@ -325,5 +358,52 @@ describeWith('Redis', hasRedis(), 'tools/mcp that wants a sign-in, on two server
     }
     await closeServers()
     await Promise.all([issues.close(), store.remove()])
+  })
+})
+
+describe('tools/mcp whose server is killed while it renews a token', function () {
+  this.timeout(60_000)
+  it('goes on where the refresh token still counts, and asks for a new sign-in where it does not', async () => {
+    const issues = await OAuthServer.start()
+    const project = await makeProject(signInAgent(issues.url, '{}', ', timeout: 0.5'))
+    let server = await startResponses(project.dir)
+    const ask = async (input: string) => {
+      const { json } = await server.ask('', { model: 'desk', input })
+      return json.output.at(-1)?.content?.[0]?.text
+    }
+    const signIn = async (): Promise<string> => {
+      const [question] = (await server.ask('/../approvals')).json.data
+      const query = (await issues.signIn(question.url)).search.slice(1)
+      const { json } = await server.ask('/../approvals/callback', { query })
+      await eventually(async () =>
+        expect((await server.ask(`/${json.continued_by}`)).json.status).to.equal('completed'),
+      )
+      return question.message
+    }
+    const killInRefresh = async () => {
+      issues.expire()
+      const held = issues.holdToken()
+      const asking = ask('count_issues').catch(() => {})
+      await held
+      await Promise.all([asking, server.stop('SIGKILL')])
+      server = await startResponses(project.dir)
+    }
+    try {
+      await ask('sign_in_issues')
+      await signIn()
+      issues.graceMs = 60_000
+      await killInRefresh()
+      expect(await ask('count_issues')).to.equal('42 issues | count_issues')
+      issues.graceMs = 0
+      await killInRefresh()
+      await ask('count_issues')
+      expect(await signIn()).to.match(
+        /^Sign in to 'issues' again to go on, since renewing the last sign-in broke off: /,
+      )
+      expect(await ask('count_issues')).to.equal('42 issues | count_issues')
+    } finally {
+      await server.stop('SIGKILL')
+      await issues.close()
+    }
   })
 })
