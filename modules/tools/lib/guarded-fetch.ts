@@ -87,7 +87,7 @@ function guardedLookup(namedHosts: ReadonlySet<string>): LookupFunction {
 function refusePrivate(address: string, host: string, namedHosts: ReadonlySet<string>): void {
   if (namedHosts.has(host) || !isPrivate(address)) return
   throw new Error(
-    `${host} has the address ${address}, which is not public. Only hosts that the agent file names may have one.`,
+    `${host}${host === address ? '' : ` has the address ${address}, which`} is not public. Only hosts that the agent file names may have one: name it as base_url (tools/openapi), or in oauth.hosts (tools/mcp).`,
   )
 }
 

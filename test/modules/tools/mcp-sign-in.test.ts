@@ -281,7 +281,7 @@ describe('tools/mcp that wants a sign-in', function () {
     issues = await OAuthServer.start('localhost')
     const { url } = await open()
     const person = new Visitor(url, '', 'nobody')
-    const refused = 'which is not public. Only hosts that the agent file names may have one.'
+    const refused = 'is not public. Only hosts that the agent file names may have one'
     expect(textOf(await ask(person, 'sign_in_issues'))).to.include(refused)
     expect(issues.registered).to.deep.equal([])
   })
