@@ -185,7 +185,7 @@ async function settle(promise: PromiseLike<unknown>, call: RecordedCall): Promis
   try {
     result = await promise
   } catch (error) {
-    call.fail(error)
+    call.fail(error, 'promise')
     throw error
   }
   if (isAsyncIterable(result)) return tapStream(result, call)
@@ -209,7 +209,6 @@ class RecordedCall implements StreamTap {
   readonly #run: AgentRun
   readonly #tape: CallTape
   #isOpen = true
-  #hasParts = false
 
   constructor(call: number, run: AgentRun, tape: CallTape) {
     this.#call = call
@@ -241,7 +240,6 @@ class RecordedCall implements StreamTap {
   }
 
   part(value: unknown): void {
-    this.#hasParts = true
     this.#tape.add({ type: 'part', call: this.#call, value: this.#tape.encode(value) })
   }
 
@@ -254,7 +252,7 @@ class RecordedCall implements StreamTap {
   }
 
   /** A call that is cut off by the abort of its run has no end. */
-  fail(error: unknown, shape: ResultShape = this.#hasParts ? 'stream' : 'promise'): void {
+  fail(error: unknown, shape: ResultShape = 'stream'): void {
     const { abort, waiting, toolCallId } = this.#run
     if (abort.isRequested) {
       this.#tape.close()

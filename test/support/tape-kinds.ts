@@ -245,6 +245,7 @@ export const TAPE_KINDS: readonly TapeKind[] = [
   ),
   kind(looping('failed-tool', [tools(['broken']), { text: 'It did not work.' }]), runs('Break')),
   kind(looping('failed-model', [{ text: 'Half an ans', error: 'the model is gone' }]), runs('Say'), { changedCall: 2 }),
+  kind(looping('refused-model', [{ error: 'the key is wrong' }]), runs('Say'), { changedCall: 2 }),
   kind(looping('cancelled', [tools(['slow', { ms: 60_000 }])]), (id) => (recording) => {
     const leaving = new AbortController()
     const onEvent = (event: { type: string }) =>
