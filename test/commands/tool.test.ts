@@ -83,6 +83,25 @@ export default defineModule({ name: 'Painter', provides: [ToolProvider], create:
     ])
   })
 
+  it('asks the module that decides which calls need an approval', async () => {
+    const { dir } = await makeProject({
+      ...FILES,
+      'agents/one.yml': `id: one
+modules:
+  - { id: llm, module: llm/auto }
+  - { id: limits, module: limits }
+  - { id: tools, module: tools/local, config: { files: [tools/sum.ts], approval: limits } }
+  - { id: loop, module: orchestrator/tool-loop }
+`,
+      'modules/limits.ts': `import { ApprovalPolicy, defineModule } from 'agent-host'
+export default defineModule({ name: 'Limits', provides: [ApprovalPolicy], create: () => ({
+  ruleFor: (_, { a }) => a > 100 ? { deny: 'Too much.' } : a > 10 ? 'always' : 'never' }) })`,
+    })
+    expect((await callCli(['tool', 'sum', '{"a": 1, "b": 2}'], { cwd: dir })).stdout).equal('{"sum":3}\n')
+    expect((await callCli(['tool', 'sum', '{"a": 11, "b": 2}'], { cwd: dir })).stderr).include('needs an approval')
+    expect((await callCli(['tool', 'sum', '{"a": 101, "b": 2}'], { cwd: dir })).stderr).include('Reason: Too much.')
+  })
+
   it('does not execute a tool that needs an approval', async () => {
     const refund = TOOLS.replace('execute(', 'needsApproval: true, execute(')
     const { dir } = await makeProject({ ...FILES, 'tools/sum.ts': refund })

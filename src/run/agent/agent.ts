@@ -4,6 +4,7 @@ import { HostError, type ModelLimit, ModelLimited, messageOf } from '../../error
 import type { Log } from '../../protocols/log.ts'
 import type { Protocol } from '../../protocols/protocol.ts'
 import type { Run } from '../../protocols/run.ts'
+import { ToolProvider } from '../../protocols/tool-provider.ts'
 import type { VariedAgent } from '../../variants/plan-variant.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from '../../wiring/describe-agent.ts'
 import { findHostModules, type HostModules, withDependencies } from '../../wiring/host-modules.ts'
@@ -181,7 +182,8 @@ export class Agent {
    * is in the handle's `result`.
    */
   startCall<T>({ moduleId, protocol, act, ...caller }: ModuleCall<T>, observer: RunObserver): RunHandle {
-    const entry = { name: moduleId, handlers: { [protocol.name]: moduleId } }
+    const policies = protocol.name === ToolProvider.name ? this.#hostModules.ApprovalPolicy : []
+    const entry = withCalledByHost({ name: moduleId, handlers: { [protocol.name]: moduleId } }, policies)
     const { id: agentId, version: agentVersion } = this.info
     const turn: Turn = { messages: [], ...caller }
     const owner = { agentId, agentVersion, entryPoint: moduleId, callChild: this.#callChild }
@@ -353,9 +355,8 @@ export class Agent {
     return instancesFor(this.#withHostModules(entry), this.#modules, new Set(Object.keys(overrides)))
   }
 
-  #withHostModules({ name, handlers }: EntryPoint): EntryPoint {
-    const ids = Object.values(this.#hostModules).flat()
-    return { name, handlers: { ...handlers, ...Object.fromEntries(ids.map((id) => [`host:${id}`, id])) } }
+  #withHostModules(entry: EntryPoint): EntryPoint {
+    return withCalledByHost(entry, Object.values(this.#hostModules).flat())
   }
 
   #dispose(exchange: Exchange, kept?: ReadonlySet<string>): Promise<void> {
@@ -389,6 +390,11 @@ type Work = (exchange: Exchange, conversation: RunConversation) => Promise<void>
 function throwUnlessWaiting(error: unknown, { abort, waiting }: AgentRun): void {
   abort.throwIfRequested()
   if (!waiting.hasBegun) throw error
+}
+
+/** The same entry point, which also leads to these modules. */
+function withCalledByHost({ name, handlers }: EntryPoint, ids: readonly string[]): EntryPoint {
+  return { name, handlers: { ...handlers, ...Object.fromEntries(ids.map((id) => [`host:${id}`, id])) } }
 }
 
 /** The modules that a run of this entry point creates instances of. */
