@@ -15,3 +15,16 @@ test('the example agent answers from the documents, without a network', async ()
     await host.close()
   }
 })
+
+test('it answers every tenant: each has a memory of its own', async () => {
+  const host = new AgentHost({ environment: {} })
+  try {
+    await host.register(await readFile('agents/example.yml', 'utf8'), { file: 'agents/example.yml' })
+    for (const tenant of ['acme', 'other']) {
+      const { text } = await host.run('example', 'What does delivery cost?', { tenant })
+      assert.match(text, /documents\/delivery\.md/)
+    }
+  } finally {
+    await host.close()
+  }
+})
