@@ -62,10 +62,10 @@ export default defineModule({
     }),
     ...costLimits,
   }),
-  create: ({ handlers, llm, history, response }, config) => {
+  create: ({ handlers, llm, history, response }, config, { providersFor }) => {
     const { handlers: routes, fallback, prompt, no_match } = config
     const described = routes.map(({ name, description }) => `- ${name}${description && `: ${description}`}`).join('\n')
-    checkRoutes(routes, handlers.length, fallback)
+    checkRoutes(routes, providersFor('handlers'), fallback)
     return {
       handleText: (text, run) =>
         withinBudget(config, run, response, async (budget) => {
@@ -86,11 +86,18 @@ export default defineModule({
   },
 })
 
-function checkRoutes(routes: readonly Route[], handlerCount: number, fallback: string | undefined): void {
+/** @param ids of the modules that handle messages, in the order of `exchange` */
+function checkRoutes(routes: readonly Route[], ids: readonly string[], fallback: string | undefined): void {
   const names = routes.map(({ name }) => name)
-  if (routes.length !== handlerCount) {
+  if (routes.length !== ids.length) {
     throw new Error(
-      `The router has ${handlerCount} handlers, and its config describes ${routes.length} (${names.join(', ')}). List the handlers under exchange in the order of the config.`,
+      `The router has ${ids.length} handlers, and its config describes ${routes.length} (${names.join(', ')}). List the handlers under exchange in the order of the config.`,
+    )
+  }
+  const swapped = routes.findIndex(({ name }, index) => name !== ids[index] && ids.includes(name))
+  if (swapped !== -1) {
+    throw new Error(
+      `The config of the router calls the handler '${ids[swapped]}' '${names[swapped]}', the id of another one. Describe the handlers in their order: ${ids.join(', ')}.`,
     )
   }
   const twice = names.find((name, index) => names.indexOf(name) !== index)

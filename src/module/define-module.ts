@@ -63,6 +63,8 @@ export interface ModuleContext {
   callsAgents(names: readonly string[]): () => readonly CallableAgent[]
   /** Returns the ids of the modules of this agent that provide a protocol, in the order of the file. */
   providersOf(protocol: Protocol): readonly string[]
+  /** Returns the ids of the modules that this module got for a field of its `uses`, in the same order. */
+  providersFor(field: string): readonly string[]
   /**
    * Loads a TypeScript or JavaScript file of the project, its path relative to the project folder. The agent is loaded
    * again when the file, or a file it imports, changes.

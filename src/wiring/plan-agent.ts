@@ -18,7 +18,7 @@ import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
 import { planWiring } from './plan-wiring.ts'
-import type { EntryPoint, WiredModule } from './wiring.ts'
+import type { EntryPoint, PlannedModule, WiredModule } from './wiring.ts'
 
 /** Path of the page to which other sites send people back. */
 export const CALLBACK_PATH = '/oauth/callback'
@@ -105,7 +105,7 @@ export function planLoaded(
   const modules = wiring.plan.modules.map((planned): WiredModule => {
     const index = definition.modules.findIndex(({ id }) => id === planned.id)
     const { module, reference } = loaded.get(planned.id) as LoadedModule
-    const context = makeContext(read, planned.id, loaded, project, { files, calls })
+    const context = makeContext(read, planned, loaded, project, { files, calls })
     const storage = project.storage.storageOf({ agentId: definition.id, moduleId: planned.id })
     return Object.freeze({ ...planned, module, reference, config: configs[index] ?? {}, context, storage })
   })
@@ -180,7 +180,7 @@ function prepareConfig(
 
 function makeContext(
   { definition: { id: agentId, modules }, problemAt }: DefinitionSource,
-  moduleId: string,
+  { id: moduleId, links }: PlannedModule,
   loaded: ReadonlyMap<string, LoadedModule>,
   project: Project,
   { files, calls }: Pick<AgentBlueprint, 'files' | 'calls'>,
@@ -209,6 +209,7 @@ function makeContext(
         (provides?.includes(name) ?? true)
       return modules.filter(isProvider).map(({ id }) => id)
     },
+    providersFor: (field: string) => links.find((link) => link.field === field)?.providers ?? [],
     callsAgents(names: readonly string[]) {
       const index = modules.findIndex(({ id }) => id === moduleId)
       const { config, module } = modules[index] as ModuleEntry

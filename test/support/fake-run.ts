@@ -67,6 +67,7 @@ export function makeContext(facts: Partial<ModuleContext> = {}): ModuleContext &
     importFile: async (path) => import(path),
     watchFile: () => {},
     providersOf: () => [],
+    providersFor: () => [],
     callsAgents: () => () => [],
     ...facts,
     lines,

@@ -82,6 +82,9 @@ describe('orchestrator/router', () => {
     expect(await failure(desk({ handlers: [{ name: 'billing' }] }))).to.equal(
       'The router has 2 handlers, and its config describes 1 (billing). List the handlers under exchange in the order of the config.',
     )
+    expect(await failure(desk({ handlers: [{ name: 'travel' }, { name: 'billing' }] }))).to.equal(
+      "The config of the router calls the handler 'billing' 'travel', the id of another one. Describe the handlers in their order: billing, travel.",
+    )
     expect(await failure(desk({ fallback: 'sales' }))).to.equal(
       "The router's fallback 'sales' is not one of its handlers: billing, travel.",
     )
