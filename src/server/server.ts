@@ -38,7 +38,7 @@ import { addMetrics } from './monitoring/add-metrics.ts'
 import { answerProbes } from './monitoring/probes.ts'
 import { queueGauges } from './monitoring/queue-gauges.ts'
 import { logRequests } from './monitoring/request-log.ts'
-import { onStart } from './on-start.ts'
+import { nameSlow, onStart } from './on-start.ts'
 import { serveApiDocs } from './openapi/serve-api-docs.ts'
 import { serveOpenapi } from './openapi/serve-openapi.ts'
 import { KEY_VARIABLES, resolveServerOptions, type ServerOptions } from './options/options.ts'
@@ -90,8 +90,6 @@ const CONNECTIONS_CHECK_MS = 1000
 const LINGER_MS = 1000
 /** Node's default of 511 resets connections when thousands arrive at once. */
 const BACKLOG = 4096
-/** Time that an adapter has to register its routes. */
-const PLUGIN_TIMEOUT_SECONDS = 10
 /** Time that streams have to send their last frame after their runs have ended. */
 const LAST_FRAME_MS = 1000
 
@@ -303,7 +301,7 @@ function answerReadBody(response: ServerResponse): void {
 }
 
 function makeApp(options: ServerOptions, log: ServerLog, describeFailure: DescribeFailure): FastifyInstance {
-  const { bodyLimit, drainTimeout, ...limits } = options
+  const { bodyLimit, ...limits } = options
   const process = randomUUID().slice(0, 8)
   let requests = 0
   const app: FastifyInstance = fastify({
@@ -315,8 +313,8 @@ function makeApp(options: ServerOptions, log: ServerLog, describeFailure: Descri
     bodyLimit,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
-    // Also the limit of the hook that drains: Fastify's 10 s would cut off work that may still end.
-    pluginTimeout: (drainTimeout + PLUGIN_TIMEOUT_SECONDS) * 1000,
+    // A slow disk is waited for (`onStart`), and so is work that drains: that has a limit of its own.
+    pluginTimeout: 0,
     // The own hook answers with a body of the right shape.
     return503OnClosing: false,
     forceCloseConnections: true,
@@ -414,7 +412,7 @@ async function addAdapters(
     const logLevel = name === DEBUG_UI ? 'warn' : undefined
     const add = async (scope: FastifyInstance) => {
       if (!checksItself) scope.addHook('onRequest', doors.doorOf(found))
-      await adapter.adapt(scope)
+      await nameSlow(app.log, `The adapter '${name}'`, Promise.resolve(adapter.adapt(scope)))
     }
     await app.register(add, logLevel ? { logLevel } : {})
     adapters.push({ name, part: adapter, isOpen: !checksItself && !requiresKey })

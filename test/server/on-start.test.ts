@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fastify from 'fastify'
-import { onStart } from '../../src/server/on-start.ts'
+import { nameSlow, onStart } from '../../src/server/on-start.ts'
 
 describe('onStart', () => {
   it('names the part that a server waited for in vain', async () => {
@@ -23,6 +23,18 @@ describe('onStart', () => {
     const failing = fastify()
     onStart(failing, 'The store', () => Promise.reject(new Error('the disk is full')))
     expect(await failureOf(failing.ready())).to.equal('the disk is full')
+  })
+})
+
+describe('nameSlow', () => {
+  it('names a part once in the log while it is waited for, and no part that is ready in time', async () => {
+    const lines: string[] = []
+    const log = { warn: (line: string) => void lines.push(line) }
+    const take = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms, 'ready'))
+    expect(await nameSlow(log, 'The store', take(60), 20)).to.equal('ready')
+    expect(await nameSlow(log, 'The adapter', take(1), 20)).to.equal('ready')
+    await take(40)
+    expect(lines).to.deep.equal(['The store is not ready after 0.02 s. The server starts as soon as it is.'])
   })
 })
 

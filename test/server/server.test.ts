@@ -278,9 +278,9 @@ export class Faulty { adapt(app) {
     await closing
   })
 
-  it('gives draining work its full time, although Fastify limits its hooks', async () => {
+  it('gives draining work and slow parts their full time, although Fastify limits its hooks', async () => {
     const { app } = await makeServer({ drainTimeout: 60 })
-    expect(app.initialConfig.pluginTimeout).to.be.above(60_000)
+    expect(app.initialConfig.pluginTimeout).to.equal(0)
   })
 
   it('answers malformed HTTP and oversized headers in the same format', async () => {
