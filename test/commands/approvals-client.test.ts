@@ -1,20 +1,36 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { ApprovalsClient } from '../../src/commands/approvals/approvals-client.ts'
+import { ApprovalsClient, type Send } from '../../src/commands/approvals/approvals-client.ts'
 
 describe('the client of approvals', () => {
-  it('says what to do when the server hides them at its name', async () => {
-    const hidden = { object: 'list', data: [{ id: null, agent: 'shop', name: 'pay' }] }
-    const server = createServer((_request, response) => response.end(JSON.stringify(hidden))).listen(0, '127.0.0.1')
-    await new Promise((resolve) => server.once('listening', resolve))
-    const { port } = server.address() as AddressInfo
-    const error = await new ApprovalsClient({ url: `http://127.0.0.1:${port}` }).list().catch((thrown) => thrown)
-    server.close()
-    server.closeAllConnections()
-    expect([error.message, error.suggestions]).to.deep.equal([
+  it('says what to do when the server hides them at its name, wants a key, or has none', async () => {
+    const failure = async (status: number, body: object) => {
+      const error = await new ApprovalsClient({}, async () => Response.json(body, { status })).list().catch((e) => e)
+      return [error.message, error.suggestions]
+    }
+    const hidden = { object: 'list', data: [{ id: null, agent: 'shop', name: 'pay' }], has_more: false }
+    expect(await failure(200, hidden)).to.deep.equal([
       'The server does not show approvals at the name 127.0.0.1.',
       ['Start it with --allowed-host 127.0.0.1, or send a key with the scope approve: --api-key.'],
     ])
+    expect(await failure(401, { detail: 'Invalid API key' })).to.deep.equal([
+      'Invalid API key.',
+      ['Send a key of its responses adapter: --api-key <key>.'],
+    ])
+    expect(await failure(404, { detail: 'Not Found' })).to.deep.equal([
+      'The server at http://127.0.0.1 has no approvals.',
+      ['They belong to its responses adapter: start it with --adapter ResponsesCompatApiAdapter.'],
+    ])
+  })
+
+  it('reads every page of a long list', async () => {
+    const ids = Array.from({ length: 101 }, (_, index) => `mcpr_${index}`)
+    const send: Send = async (url) => {
+      const { searchParams } = new URL(url)
+      const first = ids.indexOf(searchParams.get('after') ?? '') + 1
+      const data = ids.slice(first, first + Number(searchParams.get('limit'))).map((id) => ({ id }))
+      return Response.json({ object: 'list', data, has_more: first + data.length < ids.length })
+    }
+    const found = await new ApprovalsClient({}, send).list()
+    expect(found.map(({ id }) => id)).to.deep.equal(ids)
   })
 })

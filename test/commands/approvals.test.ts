@@ -30,13 +30,24 @@ describe('approvals in the terminal', () => {
       'shop wants to call pay({"amount":40})',
     ])
     expect(await failure('approve', 'mcpr_1')).to.deep.equal([
-      'Error: Approval not found.',
+      "Error: No pending approval begins with 'mcpr_1'.",
       '`agent-host approvals` lists those that wait.',
+    ])
+    expect(await failure('answer', id, 'M')).to.deep.equal([
+      'Error: The call of pay waits for an approval, not for an answer.',
+      `agent-host approvals approve ${id}`,
+      `agent-host approvals reject ${id}`,
     ])
     expect(await failure('edit', id, '--arguments', '{"amount": "lots"}')).to.deep.equal([
       'Error: amount must be a number.',
     ])
-    const { stdout } = await run('approve', id.slice(5, 18))
+    await server.create('please', { model: 'shop' })
+    const ids = (await run()).stdout.match(/^mcpr_\S+$/gm)
+    expect(await failure('approve', id.slice(5, 11))).to.deep.equal([
+      `Error: Several pending approvals begin with '${id.slice(5, 11)}'. Add more characters of one of these:`,
+      ...(ids ?? []),
+    ])
+    const { stdout } = await run('approve', id.slice(0, -4))
     const [, next = ''] = /^Approved: pay\. It continues as (resp_\S+)\.\n$/.exec(stdout) ?? []
     expect(textOf(await server.whenEnded(next))).to.equal('Results: pay 40')
     expect(await failure('reject', id)).to.deep.equal(['Error: The approval is already approved.'])
@@ -70,6 +81,10 @@ describe('approvals in the terminal', () => {
       await server.create('please', { model: 'shop' })
       const cwd = server.project.dir
       const [id = ''] = (await callCli(['approvals', '--url', url], { cwd })).stdout.split('\n')
+      const { stderr } = await callCli(['approvals', 'approve', id, '--url', url], { cwd })
+      expect(stderr).to.equal(
+        `Error: size asks a question: Which size?\n  agent-host approvals answer ${id} <answer>\n`,
+      )
       const { stdout } = await callCli(['approvals', 'answer', id, given, '--url', url], { cwd })
       const [, next = ''] = /^Answered: size\. It continues as (resp_\S+)\.\n$/.exec(stdout) ?? []
       return textOf(await server.whenEnded(next))

@@ -4,6 +4,7 @@ import { fieldsOf } from '../../json.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 import type { Approval, ApprovalDecision, HiddenApproval } from '../../wire/approval.ts'
 import { agentDirFlag } from '../agent-dir-flag.ts'
+import { ambiguousId } from '../ambiguous-id.ts'
 import { pickServerFlags } from '../server-flags.ts'
 
 /** Flags of the commands that ask a running server, or the store of the project. */
@@ -41,25 +42,31 @@ const PAGE = 100
 
 /** Asks a running server for its approvals. */
 export class ApprovalsClient {
+  readonly #server: string
   readonly #url: string
   readonly #send: Send
   readonly #headers: Readonly<Record<string, string>>
 
   constructor({ url = 'http://127.0.0.1', 'api-key': apiKey }: ServerFlags, send: Send = fetch) {
     this.#send = send
-    this.#url = `${url.replace(/\/+$/, '')}/compat`
+    this.#server = url.replace(/\/+$/, '')
+    this.#url = `${this.#server}/compat`
     this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   }
 
-  /** The oldest first: they have waited longest. */
+  /** All that wait, the oldest first. */
   async list(): Promise<readonly Approval[]> {
-    const { data } = (await this.#request(`/approvals?order=asc&limit=${PAGE}`)) as {
-      data: (Approval | HiddenApproval)[]
+    const found: Approval[] = []
+    for (let hasMore = true; hasMore; ) {
+      const last = found.at(-1)
+      const page = await this.#page(last === undefined ? '' : `&after=${encodeURIComponent(last.id)}`)
+      for (const approval of page.data) {
+        if (approval.id === null) throw this.#hidden()
+        found.push(approval)
+      }
+      hasMore = page.has_more
     }
-    return data.map((approval) => {
-      if (approval.id === null) throw this.#hidden()
-      return approval
-    })
+    return found
   }
 
   /**
@@ -74,10 +81,19 @@ export class ApprovalsClient {
     const exact = known.find(({ id }) => id === prefix)
     if (exact) return exact
     if (other) {
-      const suggestions = known.map(({ id }) => id)
-      throw new HostError('REQUEST_INVALID', `Several approvals begin with '${prefix}'.`, { suggestions })
+      const ids = known.map(({ id }) => id)
+      throw ambiguousId('REQUEST_INVALID', 'pending approvals', prefix, ids)
     }
-    return (await this.#request(`/approvals/${encodeURIComponent(prefix)}`)) as Approval
+    const missing = `No pending approval begins with '${prefix}'.`
+    const suggestions = ['`agent-host approvals` lists those that wait.']
+    return (await this.#request(`/approvals/${encodeURIComponent(prefix)}`, {}, { missing, suggestions })) as Approval
+  }
+
+  async #page(after: string): Promise<ApprovalsPage> {
+    const missing = `The server at ${this.#server} has no approvals.`
+    const suggestions = ['They belong to its responses adapter: start it with --adapter ResponsesCompatApiAdapter.']
+    const path = `/approvals?order=asc&limit=${PAGE}${after}`
+    return (await this.#request(path, {}, { missing, suggestions })) as ApprovalsPage
   }
 
   /** Text of the user in the request that waits; undefined where it has decisions and outputs alone. */
@@ -100,26 +116,42 @@ export class ApprovalsClient {
     })
   }
 
-  async #request(path: string, init: Omit<SentRequest, 'headers'> = {}): Promise<unknown> {
+  /** @param absence what a 404 means */
+  async #request(path: string, init: Omit<SentRequest, 'headers'> = {}, absence?: Absence): Promise<unknown> {
     const headers = { ...this.#headers, ...(init.body ? { 'content-type': 'application/json' } : {}) }
     const reply = await this.#send(this.#url + path, { ...init, headers }).catch((cause: unknown) => {
       const reason = messageOf(fieldsOf(cause).cause ?? cause)
-      throw new HostError('OPTION_INVALID', `Cannot reach ${this.#url}: ${reason}`, {
+      throw new HostError('OPTION_INVALID', `Cannot reach ${this.#server}: ${reason}`, {
         suggestions: ['Start the server: agent-host dev', 'Name another one with --url.'],
         cause,
       })
     })
     const body: unknown = await reply.json().catch(() => ({}))
     if (reply.ok) return body
+    if (reply.status === 404 && absence) {
+      const { missing, suggestions } = absence
+      throw new HostError('REQUEST_INVALID', missing, { suggestions })
+    }
     const { detail } = fieldsOf(body)
     const reason = typeof detail === 'string' ? detail : `status ${reply.status}`
-    const suggestions = reply.status === 404 ? ['`agent-host approvals` lists those that wait.'] : []
+    const suggestions = reply.status === 401 ? ['Send a key of its responses adapter: --api-key <key>.'] : []
     throw new HostError('REQUEST_INVALID', `${reason.replace(/\.$/, '')}.`, { suggestions })
   }
 }
 
 /** Length of the beginning that all ids of approvals have. */
 const PREFIX = 'mcpr_'.length
+
+interface ApprovalsPage {
+  readonly data: readonly (Approval | HiddenApproval)[]
+  readonly has_more: boolean
+}
+
+/** Message for something that is not there. */
+interface Absence {
+  readonly missing: string
+  readonly suggestions: readonly string[]
+}
 
 interface InputMessage {
   readonly role?: string

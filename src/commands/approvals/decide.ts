@@ -14,24 +14,26 @@ const id = Args.string({
 export class ApprovalsApprove extends BaseCommand {
   static override description =
     'Approves a call. The server executes it with the arguments shown, and the agent continues.'
+  static override examples = ['<%= config.bin %> approvals approve 019a']
   static override args = { id }
   static override flags = serverFlags
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsApprove)
-    this.log(await decide(flags, args.id, { decision: 'approve' }))
+    this.log(await decideCall(flags, args.id, { decision: 'approve' }))
   }
 }
 
 export class ApprovalsReject extends BaseCommand {
   static override description = 'Rejects a call. It is not executed, and the model sees the reason.'
+  static override examples = ['<%= config.bin %> approvals reject 019a --reason "too expensive"']
   static override args = { id }
   static override flags = { reason: Flags.string({ description: 'Reason, shown to the model' }), ...serverFlags }
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsReject)
     this.log(
-      await decide(flags, args.id, {
+      await decideCall(flags, args.id, {
         decision: 'reject',
         ...(flags.reason === undefined ? {} : { reason: flags.reason }),
       }),
@@ -51,7 +53,7 @@ export class ApprovalsEdit extends BaseCommand {
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsEdit)
     const edited = readArguments(flags.arguments)
-    this.log(await decide(flags, args.id, { decision: 'edit', arguments: edited }))
+    this.log(await decideCall(flags, args.id, { decision: 'edit', arguments: edited }))
   }
 }
 
@@ -69,17 +71,38 @@ export class ApprovalsAnswer extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsAnswer)
-    const { schema } = await useApprovals(flags, (client) => client.find(args.id))
-    this.log(await decide(flags, args.id, { decision: 'answer', answer: readAnswer(args.answer, schema) }))
+    const outcome = await decide(flags, args.id, ({ id, kind, name, schema }) => {
+      if (kind === 'question') return { decision: 'answer', answer: readAnswer(args.answer, schema) }
+      throw new HostError('REQUEST_INVALID', `The call of ${name} waits for an approval, not for an answer.`, {
+        suggestions: [`agent-host approvals approve ${id}`, `agent-host approvals reject ${id}`],
+      })
+    })
+    this.log(outcome)
   }
 }
 
-async function decide(flags: ServerFlags, prefix: string, decision: ApprovalDecision): Promise<string> {
+function decideCall(flags: ServerFlags, prefix: string, decision: ApprovalDecision): Promise<string> {
+  return decide(flags, prefix, ({ id, kind, name, message }) => {
+    if (kind === 'approval') return decision
+    throw new HostError('REQUEST_INVALID', `${name} asks a question: ${message}`, {
+      suggestions: [`agent-host approvals answer ${id} <answer>`],
+    })
+  })
+}
+
+async function decide(
+  flags: ServerFlags,
+  prefix: string,
+  toDecision: (approval: Approval) => ApprovalDecision,
+): Promise<string> {
   const {
     status,
     name,
     continued_by: next,
-  } = await useApprovals(flags, async (client) => client.decide((await client.find(prefix)).id, decision))
+  } = await useApprovals(flags, async (client) => {
+    const approval = await client.find(prefix)
+    return client.decide(approval.id, toDecision(approval))
+  })
   const outcome = `${status[0]?.toUpperCase()}${status.slice(1)}: ${name}.`
   return next === null
     ? `${outcome} The agent continues once everything else is decided.`
