@@ -1,16 +1,17 @@
+import { existsSync } from 'node:fs'
 import { Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
+import { isRemote } from '../store/open-store.ts'
 import { RUN_STATUSES, type RunStatus } from '../trace/run-index/run-summary.ts'
 import { BaseCommand } from './base-command.ts'
 import { formatRuns, shortensIds } from './runs/format-run.ts'
 import { listRuns } from './runs/list-runs.ts'
+import { NO_RUNS, TRACED_BY } from './runs/open-reader.ts'
 import { openRuns } from './runs/open-runs.ts'
 import { readLocation, storeFlags } from './store/store-location.ts'
 
 const MAX_LIMIT = 10_000
-const NO_RUNS =
-  'No runs yet. `agent-host dev`, `chat`, `tool` and `run` trace theirs, and `agent-host serve --debug-ui true`.'
 
 export default class Runs extends BaseCommand {
   static override description =
@@ -41,12 +42,14 @@ export default class Runs extends BaseCommand {
     }
     const filter = { agentId: agent, server, status: readStatus(status), text }
     this.requireProject()
-    const open = await openRuns(readLocation(flags))
+    const location = readLocation(flags)
+    if (!isRemote(location.store) && !existsSync('debug')) return this.#printNone(json)
+    const open = await openRuns(location)
     try {
       const runs = listRuns(open.reader.index.runs, filter, { limit, isEval: evals })
-      if (json) this.log(JSON.stringify({ runs }, null, 2))
-      else if (runs.length === 0)
-        this.log(open.reader.index.runs.count({ isEval: evals }) === 0 ? NO_RUNS : 'No matching runs.')
+      if (open.reader.index.runs.count({ isEval: evals }) === 0) this.#printNone(json)
+      else if (json) this.log(JSON.stringify({ runs }, null, 2))
+      else if (runs.length === 0) this.log('No matching runs.')
       else {
         const width = process.stdout.columns ?? Infinity
         const options = { shortId: shortensIds(open.reader), width, hasServer: open.isShared }
@@ -55,6 +58,10 @@ export default class Runs extends BaseCommand {
     } finally {
       await open.close()
     }
+  }
+
+  #printNone(isJson: boolean): void {
+    this.log(isJson ? JSON.stringify({ runs: [] }, null, 2) : `${NO_RUNS} ${TRACED_BY}`)
   }
 }
 

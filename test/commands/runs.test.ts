@@ -81,9 +81,13 @@ aaaa-1  Nov 14, 2023, 22:13:20  echo   completed  500 ms      1  first question
 
   it('says so while nothing was traced', async () => {
     const project = await makeProject(NO_AGENTS)
+    const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
+    const none = /^This project has no runs yet\. `agent-host dev`, `chat`, /
+    expect(await list()).match(none)
+    expect(project.exists('debug')).equal(false)
     await (await openTraces(project)).close()
-    const { stdout } = await callCli(['runs'], { cwd: project.dir })
-    expect(stdout).match(/^No runs yet\. `agent-host dev`, `chat`, /)
+    expect(await list()).match(none)
+    expect(JSON.parse(await list('--json'))).deep.equal({ runs: [] })
   })
 
   it('shows a run as a tree of its calls, by the beginning of its id', async () => {
@@ -255,7 +259,7 @@ main.handleText("first question")  500 ms
     }
     expect((await fail(['runs', 'show', 'dddd']))[0]).equal("Error: There is no run 'dddd'.")
     const several = await fail(['runs', 'show', 'aa'])
-    expect(several[0]).equal("Error: Several runs begin with 'aa'.")
+    expect(several[0]).equal("Error: Several runs begin with 'aa'. Add more characters of one of these:")
     expect(
       several
         .slice(1, 3)
@@ -263,9 +267,9 @@ main.handleText("first question")  500 ms
         .sort(),
     ).deep.equal(['aaaa-1', 'aabb-2'])
     const empty = await makeProject(NO_AGENTS)
-    const none = await fail(['runs'], empty.dir)
-    expect(none[0]).match(/^Error: There are no traces: the folder .*debug is not there\.$/)
-    expect(none[1]).contain('agent-host dev')
+    const none = await fail(['runs', 'show', 'aa'], empty.dir)
+    expect(none[0]).equal('Error: This project has no runs yet.')
+    expect(none[1]).contain('`agent-host dev`, `chat`, ')
     expect(empty.exists('debug')).equal(false)
   })
 

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { HostError } from '../../errors.ts'
 import { readTape, type Tape } from '../../tape/read-tape.ts'
 import { runOfFile, TAPE_FOLDER, tapeFile } from '../../tape/tape-folder.ts'
+import { ambiguousId } from '../ambiguous-id.ts'
 
 /** A tape with its file. */
 export interface FoundTape {
@@ -49,7 +50,7 @@ export function findTapedRun(word: string): string | undefined {
   const exact = found.find((runId) => runId === word)
   const [runId, other] = exact === undefined ? found : [exact]
   if (runId !== undefined && other !== undefined) {
-    throw new HostError('PROJECT_INVALID', `Several tapes begin with '${word}'.`, { suggestions: [runId, other] })
+    throw ambiguousId('PROJECT_INVALID', 'tapes', word, found)
   }
   return runId
 }

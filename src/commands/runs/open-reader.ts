@@ -4,9 +4,14 @@ import { setTimeout } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
 import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
+import { ambiguousId, NAMED_IDS } from '../ambiguous-id.ts'
 
 /** Maximum wait for a server to index what other processes wrote, such as a chat a moment ago: it looks around every second. */
 const MAX_WAIT_MS = 2500
+
+export const NO_RUNS = 'This project has no runs yet.'
+export const TRACED_BY =
+  '`agent-host dev`, `chat`, `tool` and `run` trace theirs, and `agent-host serve --debug-ui true`.'
 
 /**
  * The traces of the project in this folder. While a server runs it keeps the index, and is waited for; otherwise this process brings
@@ -18,9 +23,7 @@ const MAX_WAIT_MS = 2500
 export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader> {
   const dir = resolve('debug')
   if (!mayBeNew && !existsSync(dir)) {
-    throw new HostError('PROJECT_INVALID', `There are no traces: the folder ${dir} is not there.`, {
-      suggestions: ['They are written while `agent-host dev` runs, or `agent-host serve --debug-ui true`.'],
-    })
+    throw new HostError('PROJECT_INVALID', NO_RUNS, { suggestions: [TRACED_BY] })
   }
   const { TraceReader: Reader } = await import('../../trace/trace-reader.ts')
   // The process that writes decides when files are rotated.
@@ -37,16 +40,16 @@ export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader
  * @throws HostError `PROJECT_INVALID` when it means none, or several
  */
 export function findRun(reader: TraceReader, prefix: string): RunSummary {
-  const [run, other] = reader.index.runs.like(prefix, 2)
+  const runs = reader.index.runs.like(prefix, NAMED_IDS + 1)
+  const [run, other] = runs
   if (!run) {
     throw new HostError('PROJECT_INVALID', `There is no run '${prefix}'.`, {
       suggestions: ['`agent-host runs` lists the latest ones; an older one may have been rotated away.'],
     })
   }
   if (other && run.run_id !== prefix) {
-    throw new HostError('PROJECT_INVALID', `Several runs begin with '${prefix}'.`, {
-      suggestions: [run.run_id, other.run_id],
-    })
+    const ids = runs.map(({ run_id }) => run_id)
+    throw ambiguousId('PROJECT_INVALID', 'runs', prefix, ids)
   }
   return run
 }
