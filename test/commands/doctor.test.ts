@@ -37,7 +37,7 @@ describe('doctor', function () {
   })
 
   it('reports an unreachable provider without showing the key, and exits with 1', async () => {
-    const env = 'OLLAMA_BASE_URL=http://127.0.0.1:47199\nOTHER_API_KEY=sk-hidden\n'
+    const env = 'OLLAMA_BASE_URL=http://me:sk-hidden@127.0.0.1:47199\nOTHER_API_KEY=sk-hidden\n'
     const { dir } = await makeProject({ 'agents/none.txt': '', '.env': env })
     const { exitCode, findings } = await findingsOf(dir)
     expect(exitCode).equal(1)

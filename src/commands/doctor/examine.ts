@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { PROVIDERS } from '../../project/create/providers.ts'
+import { makeRedact } from '../../trace/redact.ts'
 import { defaultPort, findServer } from '../running-server.ts'
 
 /** Result of one check. */
@@ -41,7 +42,8 @@ export async function examine(projectDir: string, port: number | undefined): Pro
     [await examinePython(projectDir)],
     examineEjected(projectDir),
   ])
-  return groups.flat()
+  const redact = makeRedact(process.env)
+  return groups.flat().map((finding) => ({ ...finding, message: redact(finding.message) }))
 }
 
 export function examineNode(version: string): Finding {
@@ -75,7 +77,7 @@ async function examineModels(environment: NodeJS.ProcessEnv): Promise<Finding[]>
   }
   return Promise.all(
     present.map(async ({ name, variable }): Promise<Finding> => {
-      const url = HOSTS[name] ?? (environment[variable] as string)
+      const url = HOSTS[name] ?? withoutCredentials(environment[variable] as string)
       const reason = await reach(url)
       if (reason === undefined)
         return { state: 'ok', subject: 'Models', message: `${variable} is set, ${url} answers.` }
@@ -83,6 +85,13 @@ async function examineModels(environment: NodeJS.ProcessEnv): Promise<Finding[]>
       return { state: 'problem', subject: 'Models', message, advice: 'Check the network, a proxy, or the address.' }
     }),
   )
+}
+
+/** `fetch` takes no address with a user and a password. */
+function withoutCredentials(address: string): string {
+  if (!URL.canParse(address)) return address
+  const { protocol, host, pathname } = new URL(address)
+  return `${protocol}//${host}${pathname.replace(/\/$/, '')}`
 }
 
 /** @returns undefined when something answers, otherwise why not */
