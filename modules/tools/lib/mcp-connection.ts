@@ -318,7 +318,9 @@ export class McpConnection {
     const missing = (this.#config.include ?? []).filter((name) => !names.includes(name)).join("', '")
     if (missing !== '' && missing !== this.#missing) {
       const has = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`
-      this.#context.log.warn(`The MCP server '${this.name}' has no tool '${missing}', which include names. ${has}`)
+      this.#context.log.warn(
+        `\`include\` names '${missing}', which are no tools of the MCP server '${this.name}'. ${has}`,
+      )
     }
     this.#missing = missing
   }

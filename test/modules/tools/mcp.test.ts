@@ -222,7 +222,7 @@ describe('tools/mcp', () => {
   it('warns about names in include that its server does not have', async () => {
     const { lines } = await make({ a: { ...GOOD, include: ['add', 'ad', 'nope'] } })
     expect(lines.filter((line) => line.includes('include'))[0]).to.match(
-      /^warn The MCP server 'a' has no tool 'ad', 'nope', which include names\. It has: .*\badd\b/,
+      /^warn `include` names 'ad', 'nope', which are no tools of the MCP server 'a'\. It has: .*\badd\b/,
     )
   })
 
