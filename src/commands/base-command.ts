@@ -40,7 +40,7 @@ export abstract class BaseCommand extends Command {
       const { flags } = fieldsOf(error)
       const unknown = Array.isArray(flags) ? flags.map(String) : []
       const suggestions = unknown.flatMap((name) => didYouMean(name, known))
-      const help = `See more help with ${this.id?.replaceAll(':', ' ')} --help`
+      const help = `See more help with agent-host ${this.id?.replaceAll(':', ' ')} --help`
       this.#fail(describeUsageError(error.message), [...suggestions, help], 2)
     }
     const { message, suggestions } = this.#describe(error)

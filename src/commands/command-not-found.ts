@@ -20,7 +20,11 @@ function adviceFor(id: string, commands: readonly string[]): string[] {
     const name = words.slice(0, called + 1).join(' ')
     const next = words[called + 1] ?? ''
     const nearest = didYouMean(next, commandsBelow(name.replaceAll(' ', ':'), commands)).map((line) => `  ${line}`)
-    return [`Error: '${name}' takes no argument '${next}'.`, ...nearest, `  See more help with ${name} --help`]
+    return [
+      `Error: '${name}' takes no argument '${next}'.`,
+      ...nearest,
+      `  See more help with agent-host ${name} --help`,
+    ]
   }
   const [word = ''] = words
   const isFlag = word.startsWith('-')

@@ -137,6 +137,9 @@ async function ask(folder: string): Promise<string[]> {
 function misplaced(word: string): HostError {
   const [meant] = didYouMean(word, ['list', 'diff', 'upgrade'])
   return new HostError('OPTION_INVALID', `'eject' takes no argument '${word}'.`, {
-    suggestions: [meant ?? `To copy a module: agent-host eject -m ${word}`, 'See more help with eject --help'],
+    suggestions: [
+      meant ?? `To copy a module: agent-host eject -m ${word}`,
+      'See more help with agent-host eject --help',
+    ],
   })
 }

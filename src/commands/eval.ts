@@ -74,7 +74,7 @@ export default class Eval extends BaseCommand {
       min: 1,
       max: 100,
     }),
-    resume: Flags.boolean({ description: 'Go on with the newest result that was stopped' }),
+    resume: Flags.boolean({ description: 'Continue the latest result that was stopped' }),
     min: Flags.string({
       description: 'Exit with 1 if the score of an agent or a variant is below this, from 0 to 1',
       helpValue: '<score>',

@@ -3,9 +3,9 @@ import { HostError } from '../errors.ts'
 import { agentDirFlag } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import { runStdioServer } from './run-server.ts'
-import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
+import { fillSwitches, readServerFlags, serverFlags, tracingFlag } from './server-flags.ts'
 
-const { 'debug-ui': debugUi, 'log-level': logLevel, 'drain-timeout': drain } = serverFlags()
+const { 'log-level': logLevel, 'drain-timeout': drain } = serverFlags()
 
 export default class Mcp extends BaseCommand {
   static override description = 'Serves the agents of this project as MCP tools to a client that starts this command.'
@@ -13,7 +13,7 @@ export default class Mcp extends BaseCommand {
   static override flags = {
     stdio: Flags.boolean({ description: 'Use standard input and output. For HTTP, serve McpApiAdapter.' }),
     'log-level': logLevel as NonNullable<typeof logLevel>,
-    'debug-ui': debugUi as NonNullable<typeof debugUi>,
+    ...tracingFlag(),
     'agent-dir': agentDirFlag,
     'drain-timeout': drain as NonNullable<typeof drain>,
   }

@@ -19,6 +19,8 @@ export default class Replay extends BaseCommand {
     '<%= config.bin %> replay 4f1c --as-recorded',
     '<%= config.bin %> replay 4f1c --live llm --from 3',
   ]
+  static override usage =
+    'replay TAPE [--as-recorded] [--set <module>.<path>=<value>...] [--json] [--live <name>... [--from <call>] [--update]] [--agent-dir <value>]'
   static override args = {
     tape: Args.string({ description: 'Id of the run, its first characters, or the file of a tape', required: true }),
   }

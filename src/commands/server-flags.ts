@@ -26,7 +26,8 @@ export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {
     options.map(([name, { flag, variable, description, kind, default: fallback }]) => {
       const value = defaults[name as keyof Defaults] ?? fallback
       const facts = {
-        description: `${description}${describeDefault(value)}`,
+        // A share of all or none is written as a switch.
+        description: `${description}${describeDefault(flag === 'record' ? value !== 0 : value)}`,
         env: variable,
         helpValue: flag === 'record' ? '[<share>]' : kind === 'switch' ? '[true|false]' : '<value>',
         helpGroup: PLACES[placeOf(flag)]?.group ?? '',
@@ -61,6 +62,13 @@ function placeOf(flag: string): number {
 function describeDefault(value: unknown): string {
   const text = Array.isArray(value) ? value.join(', ') : typeof value === 'object' ? '' : `${value ?? ''}`
   return text === '' ? '' : ` [default: ${text}]`
+}
+
+/** `--debug-ui` of commands that serve no page. */
+export function tracingFlag(): Interfaces.FlagInput {
+  const description = 'Debug mode: trace every call in ./debug, show failures to clients in full [default: false]'
+  const { 'debug-ui': flag } = serverFlags()
+  return flag === undefined ? {} : { 'debug-ui': { ...flag, description } }
 }
 
 /** Those of the flags with these names, for commands that take some of them. */

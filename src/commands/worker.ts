@@ -3,7 +3,7 @@ import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { requireShared } from '../store/open-store.ts'
 import { BaseCommand } from './base-command.ts'
 import { runServer } from './run-server.ts'
-import { fillSwitches, pickServerFlags, readServerFlags } from './server-flags.ts'
+import { fillSwitches, pickServerFlags, readServerFlags, tracingFlag } from './server-flags.ts'
 
 /** Server options that make sense without clients. */
 const OPTIONS = [
@@ -41,6 +41,7 @@ export default class Worker extends BaseCommand {
       OPTIONS.map((name) => SERVER_OPTIONS[name].flag),
       DEFAULTS,
     ),
+    ...tracingFlag(),
   }
 
   override async run(): Promise<void> {

@@ -19,15 +19,15 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [['--hepl'], ["Error: There is no flag '--hepl'.", "Did you mean '--help'?", COMMANDS]],
   [
     ['serve', 'now'],
-    ["Error: 'serve' takes no argument 'now'.", 'See more help with serve --help'],
+    ["Error: 'serve' takes no argument 'now'.", 'See more help with agent-host serve --help'],
   ],
   [
     ['serve', '--prot', '1'],
-    ['Error: There is no flag --prot.', "Did you mean '--port'?", 'See more help with serve --help'],
+    ['Error: There is no flag --prot.', "Did you mean '--port'?", 'See more help with agent-host serve --help'],
   ],
   [
     ['serve', '--port'],
-    ['Error: --port needs a value.', 'See more help with serve --help'],
+    ['Error: --port needs a value.', 'See more help with agent-host serve --help'],
   ],
   [
     ['serve', '--port', 'http'],
@@ -47,7 +47,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [['init', ''], ['Error: The name of the project must not be empty.']],
   [
     ['init', 'a', 'b'],
-    ['Error: Unexpected argument: b', 'See more help with init --help'],
+    ['Error: Unexpected argument: b', 'See more help with agent-host init --help'],
   ],
   [
     ['new', 'agent', 'a b'],
@@ -57,31 +57,35 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   ],
   [
     ['new', 'thing', 'x'],
-    ["Error: 'thing' is none of: module, tool, agent.", 'See more help with new --help'],
+    ["Error: 'thing' is none of: module, tool, agent.", 'See more help with agent-host new --help'],
   ],
   [
     ['runs', 'shwo'],
-    ["Error: 'runs' takes no argument 'shwo'.", "Did you mean 'show'?", 'See more help with runs --help'],
+    ["Error: 'runs' takes no argument 'shwo'.", "Did you mean 'show'?", 'See more help with agent-host runs --help'],
   ],
   [
     ['runs', 'show'],
     [
       'Error: Missing arguments:',
       'run_id  Id of the run, or its first characters',
-      'See more help with runs show --help',
+      'See more help with agent-host runs show --help',
     ],
   ],
   [
     ['runs', '--limit', 'x'],
-    ["Error: --limit must be a whole number, not 'x'.", 'See more help with runs --help'],
+    ["Error: --limit must be a whole number, not 'x'.", 'See more help with agent-host runs --help'],
   ],
   [
     ['approvals', 'edit', 'mcpr_1'],
-    ['Error: --arguments is missing.', 'See more help with approvals edit --help'],
+    ['Error: --arguments is missing.', 'See more help with agent-host approvals edit --help'],
   ],
   [
     ['store', 'chekc'],
-    ["Error: 'store' takes no argument 'chekc'.", "Did you mean 'check'?", 'See more help with store --help'],
+    [
+      "Error: 'store' takes no argument 'chekc'.",
+      "Did you mean 'check'?",
+      'See more help with agent-host store --help',
+    ],
   ],
   [['runs', '--limit', '0'], ['Error: --limit must be from 1 to 10000, not 0.']],
   [
@@ -100,23 +104,23 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   ],
   [
     ['eject', '-m'],
-    ['Error: --module needs a value.', 'See more help with eject --help'],
+    ['Error: --module needs a value.', 'See more help with agent-host eject --help'],
   ],
   [
     ['eject', 'lst'],
-    ["Error: 'eject' takes no argument 'lst'.", "Did you mean 'list'?", 'See more help with eject --help'],
+    ["Error: 'eject' takes no argument 'lst'.", "Did you mean 'list'?", 'See more help with agent-host eject --help'],
   ],
   [
     ['eject', 'llm/auto'],
     [
       "Error: 'eject' takes no argument 'llm/auto'.",
       'To copy a module: agent-host eject -m llm/auto',
-      'See more help with eject --help',
+      'See more help with agent-host eject --help',
     ],
   ],
   [
     ['eject', 'list', 'llm'],
-    ["Error: 'eject list' takes no argument 'llm'.", 'See more help with eject list --help'],
+    ["Error: 'eject list' takes no argument 'llm'.", 'See more help with agent-host eject list --help'],
   ],
   [['init', 'a', '--python', 'new'], ["Error: --python must be a version such as 3.12, not 'new'."]],
 ]

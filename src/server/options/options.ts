@@ -171,7 +171,8 @@ export const SERVER_OPTIONS: OptionSpecs = {
   secretKey: {
     flag: 'secret-key',
     variable: 'AGENT_HOST_SECRET_KEY',
-    description: 'Secret that seals what clients or the store keep; without it the store makes one, and keeps it',
+    description:
+      'Secret that encrypts what clients or the store keep, such as sign-ins; without it the store generates and keeps one',
     kind: 'text',
     default: undefined,
     read: readSecret,
