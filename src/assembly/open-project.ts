@@ -27,7 +27,7 @@ import { SharedStore } from '../store/shared-store.ts'
 import { TapeRecorder } from '../tape/tape-recorder.ts'
 import { TapeWriter } from '../tape/tape-writer.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
-import { makeNameSecrets, makeRedact, type Redact } from '../trace/redact.ts'
+import { makeRedact, type Redact } from '../trace/redact.ts'
 import { Traces } from '../trace/traces.ts'
 import { describeFault, levelOfFailure, makeDescribeFailure } from './failures.ts'
 import { type LogLevel, openLog } from './project-log.ts'
@@ -88,8 +88,8 @@ export interface ProjectParts {
   readonly log?: Log | undefined
   /** Default: takes out the secrets of `process.env`. */
   readonly redact?: Redact | undefined
-  /** For tapes. Default: puts names of variables in the place of the secrets of `process.env`. */
-  readonly nameSecrets?: Redact | undefined
+  /** Variables whose names stand on tapes in the place of their values, where those are secrets. Default: `process.env`. */
+  readonly secrets?: Readonly<Record<string, string | undefined>> | undefined
   /** Has debug mode log each call of a tool. Default: true. */
   readonly logsSteps?: boolean | undefined
 }
@@ -149,7 +149,7 @@ export const TRACE_FOLDER = 'debug'
  *   `OPTION_INVALID` for telemetry that cannot be started. An invalid agent file is logged, and one of its `problems`.
  */
 export async function openProject(options: ProjectOptions, parts: ProjectParts): Promise<AssembledProject> {
-  const { redact = makeRedact(process.env), nameSecrets = makeNameSecrets(process.env) } = parts
+  const { redact = makeRedact(process.env), secrets = process.env } = parts
   const { log = await openLog(options, redact), logsSteps = true, loadTranslation } = parts
   const { projectDir, agentDir, publicUrl, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
@@ -161,7 +161,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     cleanup.add(() => records.close())
     const storage = recordStorage(() => records.open(), isRemote(options.store))
     const sealing = recordSealing(() => records.open(), options.secretKey)
-    const tapes = options.record > 0 ? await openTapes(options, nameSecrets, log) : undefined
+    const tapes = options.record > 0 ? await openTapes(options, secrets, log) : undefined
     if (tapes) cleanup.add(() => tapes.close())
     const host = new AgentHost({
       projectDir,
@@ -227,8 +227,12 @@ function recordTapes(
   return () => sweeper.close()
 }
 
-function openTapes({ projectDir, debugMaxMb }: ProjectOptions, hide: Redact, log: Log): Promise<TapeWriter> {
-  return TapeWriter.open({ projectDir, maxBytes: debugMaxMb * 1024 * 1024, hide, log })
+function openTapes(
+  { projectDir, debugMaxMb }: ProjectOptions,
+  secrets: NonNullable<ProjectParts['secrets']>,
+  log: Log,
+): Promise<TapeWriter> {
+  return TapeWriter.open({ projectDir, maxBytes: debugMaxMb * 1024 * 1024, secrets, log })
 }
 
 /** Records all runs of a host from now on. */

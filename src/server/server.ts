@@ -13,7 +13,7 @@ import { HostError, messageOf } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { GaugeSpec } from '../telemetry/add-gauge.ts'
-import { makeNameSecrets, makeRedact } from '../trace/redact.ts'
+import { makeRedact } from '../trace/redact.ts'
 import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
 import { adapterName } from './adapters/adapter-name.ts'
@@ -106,8 +106,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   const secrets = secretsOf(options)
   const redact = makeRedact(secrets)
   const log = await openLog(options, redact)
-  const nameSecrets = makeNameSecrets(secrets)
-  const project = await openProject(options, { redact, nameSecrets, log, loadTranslation })
+  const project = await openProject(options, { redact, secrets, log, loadTranslation })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const app = makeApp(options, log, describeFailure)
   nameRequests(app)
@@ -136,8 +135,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
   const fileKeys = await readFileKeys(options)
   const secrets = secretsOf(options)
   const redact = makeRedact(secrets)
-  const nameSecrets = makeNameSecrets(secrets)
-  const project = await openProject(options, { redact, nameSecrets, log: app.log, loadTranslation })
+  const project = await openProject(options, { redact, secrets, log: app.log, loadTranslation })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   try {
     setRules(app, describeFailure, options)

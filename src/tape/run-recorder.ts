@@ -9,7 +9,7 @@ import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from '../run/
 import type { RunResult, Turn } from '../run/turn.ts'
 import { toolCallOf } from '../run/waiting/pending-call.ts'
 import { waitingResultOf } from '../run/waiting/waits-for.ts'
-import type { CallLine, EffectLine, EndLine, OutcomeLine, ResultShape, TapeLine } from './tape-lines.ts'
+import type { CallLine, EffectLine, EndLine, OutcomeLine, PartLine, ResultShape, TapeLine } from './tape-lines.ts'
 import { encodeError, encodeToWrite, type JsonValue } from './tape-values.ts'
 
 type Method = (...args: unknown[]) => unknown
@@ -35,12 +35,21 @@ export class RunRecorder {
   readonly #kept = new Set<string>()
   /** Open calls of each boundary, for calls that pass no run. */
   readonly #open = new Map<string, number[]>()
+  /** Made once: a run has many calls. */
+  readonly #tape: CallTape
   #calls = 0
   #isOver = false
 
   constructor(run: AgentRun, turn: Turn, sink: LineSink) {
     this.#run = run
     this.#sink = sink
+    this.#tape = {
+      ms: () => this.#ms(),
+      encode: (value) => this.#encode(value),
+      encodeError: (error) => encodeError(error, this.#keep),
+      add: (line) => this.#add(line),
+      close: (call, moduleId) => this.#close(call, moduleId),
+    }
     const { runId: _id, tenant: _tenant, onEvent: _sink, overrides = {}, ...said } = turn
     this.#add({
       type: 'turn',
@@ -102,9 +111,9 @@ export class RunRecorder {
     const { moduleId, callerId, protocol } = place
     const within = this.#callerOf(run, callerId)
     const number = ++this.#calls
-    const open = this.#open.get(moduleId) ?? []
-    this.#open.set(moduleId, open)
-    open.push(number)
+    const open = this.#open.get(moduleId)
+    if (open) open.push(number)
+    else this.#open.set(moduleId, [number])
     const model = protocol.name === 'LLM' ? (provider as LLM).modelInfo : undefined
     const line: CallLine = {
       type: 'call',
@@ -119,12 +128,12 @@ export class RunRecorder {
       ...(model === undefined ? {} : { model: this.#encode(model) }),
     }
     this.#add(line)
-    return new RecordedCall(number, run ?? this.#run, {
-      encode: (value) => this.#encode(value),
-      encodeError: (error) => encodeError(error, this.#keep),
-      add: (later) => this.#add({ ...later, ms: this.#ms() } as TapeLine),
-      close: () => open.splice(open.indexOf(number), 1),
-    })
+    return new RecordedCall(number, moduleId, run ?? this.#run, this.#tape)
+  }
+
+  #close(call: number, moduleId: string): void {
+    const open = this.#open.get(moduleId)
+    open?.splice(open.indexOf(call), 1)
   }
 
   #callerOf(run: AgentRun | undefined, callerId: string): number | null {
@@ -193,54 +202,54 @@ async function settle(promise: PromiseLike<unknown>, call: RecordedCall): Promis
   return result
 }
 
-/** Line about a call, without its time. */
-type CallNote = Omit<OutcomeLine, 'ms'> | Omit<EffectLine, 'ms'> | { type: 'part'; call: number; value: JsonValue }
-
+/** The tape of a run, for its calls. */
 interface CallTape {
+  /** Time since the run began. */
+  ms(): number
   encode(value: unknown): JsonValue
   encodeError(error: unknown): JsonValue
-  add(line: CallNote): void
-  close(): void
+  add(line: PartLine | EffectLine | OutcomeLine): void
+  close(call: number, moduleId: string): void
 }
 
 /** A call under way; as a tap it records the parts of its stream. */
 class RecordedCall implements StreamTap {
   readonly #call: number
+  readonly #moduleId: string
   readonly #run: AgentRun
   readonly #tape: CallTape
   #isOpen = true
 
-  constructor(call: number, run: AgentRun, tape: CallTape) {
+  constructor(call: number, moduleId: string, run: AgentRun, tape: CallTape) {
     this.#call = call
+    this.#moduleId = moduleId
     this.#run = run
     this.#tape = tape
   }
 
   /** The run as the callee gets it: what it does to the run is recorded, too. */
   view(run: AgentRun): AgentRun {
-    const note = (effect: EffectLine['effect'], value: unknown) =>
-      this.#tape.add({ type: 'effect', call: this.#call, effect, value: this.#tape.encode(value) })
     const markIncomplete: MarkWithin = (reason) => {
-      note('incomplete', reason)
+      this.#note('incomplete', reason)
       run.markIncomplete(reason)
     }
     // A WeakMap costs more than the rest of a view.
     markIncomplete.withinCall = this.#call
     return run.with({
       markIncomplete,
-      addUsage(usage) {
-        note('usage', usage)
+      addUsage: (usage) => {
+        this.#note('usage', usage)
         run.addUsage(usage)
       },
-      reportProgress(message) {
-        note('progress', message)
+      reportProgress: (message) => {
+        this.#note('progress', message)
         run.reportProgress(message)
       },
     })
   }
 
   part(value: unknown): void {
-    this.#tape.add({ type: 'part', call: this.#call, value: this.#tape.encode(value) })
+    this.#tape.add({ type: 'part', call: this.#call, ms: this.#tape.ms(), value: this.#tape.encode(value) })
   }
 
   end(): void {
@@ -255,7 +264,7 @@ class RecordedCall implements StreamTap {
   fail(error: unknown, shape: ResultShape = 'stream'): void {
     const { abort, waiting, toolCallId } = this.#run
     if (abort.isRequested) {
-      this.#tape.close()
+      this.#tape.close(this.#call, this.#moduleId)
       return
     }
     if (waitingResultOf(error, this.#run) === undefined) {
@@ -270,8 +279,18 @@ class RecordedCall implements StreamTap {
   #close(shape: ResultShape, outcome: Pick<OutcomeLine, 'value' | 'error' | 'waits'>): void {
     if (!this.#isOpen) return
     this.#isOpen = false
-    this.#tape.close()
-    this.#tape.add({ type: 'result', call: this.#call, shape, ...outcome })
+    this.#tape.close(this.#call, this.#moduleId)
+    this.#tape.add({ type: 'result', call: this.#call, ms: this.#tape.ms(), shape, ...outcome })
+  }
+
+  #note(effect: EffectLine['effect'], value: unknown): void {
+    this.#tape.add({
+      type: 'effect',
+      call: this.#call,
+      ms: this.#tape.ms(),
+      effect,
+      value: this.#tape.encode(value),
+    })
   }
 }
 

@@ -6,6 +6,8 @@ export interface TapeThreadData {
   readonly projectDir: string
   /** Of all tapes together. */
   readonly maxBytes: number
+  /** Variables by their names, in the place of whose values those names are written. */
+  readonly secrets: Readonly<Record<string, string | undefined>>
 }
 
 /** Lines of one run. */
@@ -15,8 +17,8 @@ export interface LinesToWrite {
   readonly head: number
   /** Run whose tape this one goes on. */
   readonly continues: string | null
-  /** Whole lines. */
-  readonly text: string
+  /** Whole lines, in UTF-8. */
+  readonly bytes: Uint8Array<ArrayBuffer>
   /** True for the last of them. */
   readonly isEnd: boolean
 }
@@ -33,6 +35,6 @@ export type TapeRequest =
 
 /** Message from the thread, beside its replies. */
 export type TapeNews =
-  | { readonly kind: 'written'; readonly chars: number }
+  | { readonly kind: 'written'; readonly bytes: number }
   /** The tape of this run is incomplete. */
   | { readonly kind: 'failed'; readonly runId: string; readonly problem: string }

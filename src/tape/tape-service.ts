@@ -13,8 +13,10 @@ import { join } from 'node:path'
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { messageOf, systemCodeOf } from '../errors.ts'
+import { makeNameSecrets, type Redact } from '../trace/redact.ts'
 import type { ThreadReply } from '../trace/thread/service-thread.ts'
 import { fillHead } from './fill-head.ts'
+import { findCut, hideSecrets, hideSecretsInLines, hideSecretsInPieces } from './hide-secrets.ts'
 import { PART_ENDING, TapeFolder, tapeFile } from './tape-folder.ts'
 import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape-messages.ts'
 
@@ -38,11 +40,18 @@ interface Head {
   readonly bytes: Buffer
 }
 
+/** Lines of one run, as text. */
+interface Lines extends Omit<LinesToWrite, 'bytes'> {
+  readonly text: string
+}
+
 /** A tape of several parts, under way. */
 interface OpenTape {
   readonly path: string
   readonly descriptor: number
   size: number
+  /** Lines that are not written: a secret may go on in the next ones. */
+  rest: string
   /** Why parts are missing. */
   problem: string | undefined
 }
@@ -51,14 +60,16 @@ interface OpenTape {
 class TapeService {
   readonly #folder: TapeFolder
   readonly #projectDir: string
+  readonly #hide: Redact
   readonly #heads = new Map<number, Head>()
   readonly #open = new Map<string, OpenTape>()
   readonly #deleted = new Set<string>()
   #parts = 0
 
-  constructor({ dir, projectDir, maxBytes }: TapeThreadData) {
+  constructor({ dir, projectDir, maxBytes, secrets }: TapeThreadData) {
     this.#folder = new TapeFolder(dir, maxBytes)
     this.#projectDir = projectDir
+    this.#hide = makeNameSecrets(secrets)
     parentPort?.on('message', (request: TapeRequest) => this.#do(request))
     this.#say({ kind: 'ready' })
   }
@@ -66,11 +77,11 @@ class TapeService {
   #do(request: TapeRequest): void {
     switch (request.kind) {
       case 'head':
-        this.#heads.set(request.key, makeHead(fillHead(request.line, request.files, this.#projectDir)))
+        this.#heads.set(request.key, this.#makeHead(request.line, request.files))
         break
       case 'write':
         for (const lines of request.runs) this.#take(lines)
-        this.#say({ kind: 'written', chars: request.runs.reduce((sum, { text }) => sum + text.length, 0) })
+        this.#say({ kind: 'written', bytes: request.runs.reduce((sum, { bytes }) => sum + bytes.length, 0) })
         break
       case 'delete':
         for (const runId of request.runIds) this.#delete(runId)
@@ -86,10 +97,16 @@ class TapeService {
     }
   }
 
-  #take(lines: LinesToWrite): void {
-    const { runId, isEnd } = lines
+  #makeHead(line: string, files: readonly string[]): Head {
+    const text = `${fillHead(hideSecrets(line, this.#hide), files, this.#projectDir)}\n`
+    return { text, bytes: compress(text) }
+  }
+
+  #take({ bytes, ...given }: LinesToWrite): void {
+    const { runId, isEnd } = given
     if (this.#deleted.has(runId)) return
     try {
+      const lines = { ...given, text: Buffer.from(bytes.buffer, 0, bytes.length).toString() }
       const open = this.#open.get(runId)
       if (!open && isEnd) this.#writeWhole(lines)
       else this.#append(open ?? this.#begin(lines), lines)
@@ -99,11 +116,12 @@ class TapeService {
   }
 
   /** Most tapes come at once: a file without its last line counts as cut off. */
-  #writeWhole(lines: LinesToWrite): void {
+  #writeWhole(given: Lines): void {
+    const lines = { ...given, text: this.#withoutSecrets(given.text) }
     const bytes = this.#joined(lines) ?? Buffer.concat([this.#beginningOf(lines), compress(lines.text)])
     const descriptor = bytes.length > this.#folder.maxTapeBytes ? undefined : this.#create(lines.runId)
     if (descriptor === undefined) {
-      this.#append(this.#begin(lines), lines)
+      this.#append(this.#begin(given), given)
       return
     }
     let size = bytes.length
@@ -119,7 +137,7 @@ class TapeService {
   }
 
   /** Leaves the reason alone in a file that could not be written whole, and nothing where a full disk does not take that either. */
-  #markIncomplete(descriptor: number, { head, text }: LinesToWrite, problem: string): number {
+  #markIncomplete(descriptor: number, { head, text }: Lines, problem: string): number {
     try {
       ftruncateSync(descriptor)
       const mark = compress((this.#heads.get(head)?.text ?? '') + markLast(text, problem))
@@ -141,17 +159,21 @@ class TapeService {
     }
   }
 
-  #begin(lines: LinesToWrite): OpenTape {
+  #begin(lines: Lines): OpenTape {
     const part = `${tapeFile(lines.runId)}.${process.pid}-${threadId}-${++this.#parts}${PART_ENDING}`
     const path = join(this.#folder.dir, part)
-    const tape: OpenTape = { path, descriptor: openSync(path, NEW_FILE, 0o600), size: 0, problem: undefined }
+    const tape: OpenTape = { path, descriptor: openSync(path, NEW_FILE, 0o600), size: 0, rest: '', problem: undefined }
     this.#open.set(lines.runId, tape)
     this.#appendBytes(tape, lines.runId, () => this.#beginningOf(lines))
     return tape
   }
 
-  #append(tape: OpenTape, { runId, text, isEnd }: LinesToWrite): void {
-    if (!tape.problem) this.#appendBytes(tape, runId, () => compress(text))
+  #append(tape: OpenTape, { runId, text: more, isEnd }: Lines): void {
+    const all = tape.rest + more
+    const cut = isEnd ? all.length : findCut(all, this.#hide)
+    const text = this.#withoutSecrets(all.slice(0, cut))
+    tape.rest = all.slice(cut)
+    if (!tape.problem && text !== '') this.#appendBytes(tape, runId, () => compress(text))
     if (!isEnd) return
     if (tape.problem) this.#appendBytes(tape, runId, () => compress(markLast(text, tape.problem ?? '')), Infinity)
     this.#open.delete(runId)
@@ -159,6 +181,10 @@ class TapeService {
     // The one that ends last stays.
     renameSync(tape.path, this.#folder.pathOf(runId))
     this.#folder.add(tape.size)
+  }
+
+  #withoutSecrets(text: string): string {
+    return hideSecretsInLines(hideSecretsInPieces(text, this.#hide), this.#hide)
   }
 
   /** Removes a part that cannot be written whole: the tape is incomplete, and can be read up to there. */
@@ -176,12 +202,12 @@ class TapeService {
   }
 
   /** The tape that this one goes on, as far as it is here, and the head. */
-  #beginningOf({ continues, head }: LinesToWrite): Buffer {
+  #beginningOf({ continues, head }: Lines): Buffer {
     return Buffer.concat([this.#earlier(continues), this.#heads.get(head)?.bytes ?? Buffer.alloc(0)])
   }
 
   /** A tape with the one that it goes on in one piece, which is smaller: they say much the same. Undefined where there is none, or a large one. */
-  #joined({ continues, head, text }: LinesToWrite): Buffer | undefined {
+  #joined({ continues, head, text }: Lines): Buffer | undefined {
     const earlier = this.#earlier(continues)
     if (earlier.length === 0 || earlier.length > MAX_JOINED) return undefined
     return compress(gunzipSync(earlier).toString() + (this.#heads.get(head)?.text ?? '') + text)
@@ -210,11 +236,6 @@ class TapeService {
   #say(reply: TapeNews | ThreadReply): void {
     parentPort?.postMessage(reply)
   }
-}
-
-function makeHead(line: string): Head {
-  const text = `${line}\n`
-  return { text, bytes: compress(text) }
 }
 
 /** A part of its own: gzip files may be put one after another (RFC 1952, 2.2). */

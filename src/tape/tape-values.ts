@@ -41,10 +41,15 @@ function isPlain(value: unknown, within: object[]): boolean {
   if (typeof value !== 'object' || within.length > MAX_DEPTH || within.includes(value)) return false
   within.push(value)
   const isEachPlain = Array.isArray(value)
-    ? value.every((item) => isPlain(item, within))
+    ? hasPlainItems(value, within)
     : isPlainObject(value) && hasPlainFields(value as Record<string, unknown>, within)
   within.pop()
   return isEachPlain
+}
+
+function hasPlainItems(items: readonly unknown[], within: object[]): boolean {
+  for (const item of items) if (!isPlain(item, within)) return false
+  return true
 }
 
 function isPlainObject(value: object): boolean {

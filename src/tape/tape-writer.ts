@@ -1,14 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { HostError, messageOf } from '../errors.ts'
-import { fieldsOf } from '../json.ts'
 import type { Log } from '../protocols/log.ts'
-import type { Redact } from '../trace/redact.ts'
 import { ServiceThread } from '../trace/thread/service-thread.ts'
-import { hideSecrets, hideSecretsInLines, hideSecretsInPieces } from './hide-secrets.ts'
 import type { LineSink } from './run-recorder.ts'
 import { TAPE_FOLDER, tapeFile } from './tape-folder.ts'
-import type { EndLine, HeadLine, PartLine, TapeLine } from './tape-lines.ts'
+import type { EndLine, HeadLine, TapeLine } from './tape-lines.ts'
 import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape-messages.ts'
 
 export interface TapeWriterOptions {
@@ -16,8 +13,8 @@ export interface TapeWriterOptions {
   readonly projectDir: string
   /** Of all tapes together. */
   readonly maxBytes: number
-  /** Puts names in the place of secrets. */
-  readonly hide: Redact
+  /** Variables by their names, in the place of whose values those names are written. */
+  readonly secrets: Readonly<Record<string, string | undefined>>
   readonly log: Log
 }
 
@@ -31,11 +28,15 @@ const SCRIPT = new URL('./tape-service', import.meta.url)
 /** Lines are handed over together, at the latest after this. */
 const HAND_OVER_MS = 100
 /** Lines of a run that goes on are kept until they come to this: a tape in few parts is smaller. */
-const PART_CHARS = 256 * 1024
+const PART_BYTES = 256 * 1024
 /** Or until those of all runs come to this. */
-const MAX_KEPT_CHARS = 32 * 1024 * 1024
+const MAX_KEPT_BYTES = 32 * 1024 * 1024
 /** Maximum size of the lines that wait to be written; further ones are lost, and their tapes incomplete. */
-const MAX_WAITING_CHARS = 128 * 1024 * 1024
+const MAX_WAITING_BYTES = 128 * 1024 * 1024
+/** Room for the lines of a run, at first. */
+const FIRST_BYTES = 4096
+/** Maximum size of a UTF-16 code unit in UTF-8. */
+const MAX_BYTES_A_CHAR = 3
 /** Minimum interval between reports of tapes that are incomplete. */
 const WARN_EVERY_MS = 10_000
 
@@ -48,8 +49,8 @@ export class TapeWriter {
   readonly #growing = new Set<TapeSink>()
   /** Those of them whose turn it is. */
   readonly #due = new Set<TapeSink>()
-  #chars = 0
-  #waitingChars = 0
+  #bytes = 0
+  #waitingBytes = 0
   #incomplete = 0
   #warnedMs = Number.NEGATIVE_INFINITY
 
@@ -61,8 +62,9 @@ export class TapeWriter {
 
   /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
   static async open(options: TapeWriterOptions): Promise<TapeWriter> {
-    const { projectDir, maxBytes } = options
-    const workerData: TapeThreadData = { dir: join(projectDir, TAPE_FOLDER), projectDir, maxBytes }
+    const { projectDir, maxBytes, secrets } = options
+    const dir = join(projectDir, TAPE_FOLDER)
+    const workerData: TapeThreadData = { dir, projectDir, maxBytes, secrets: { ...secrets } }
     try {
       const thread = await ServiceThread.start<TapeRequest, TapeNews>({
         script: SCRIPT,
@@ -86,9 +88,8 @@ export class TapeWriter {
    */
   open(runId: string, continues: string | null, head: () => HeadToWrite): LineSink {
     return new TapeSink(runId, continues, head, {
-      hide: this.#options.hide,
-      hasRoom: () => !this.#thread.failure && this.#waitingChars + this.#chars <= MAX_WAITING_CHARS,
-      noteAdded: (sink, chars) => this.#noteAdded(sink, chars),
+      hasRoom: () => !this.#thread.failure && this.#waitingBytes + this.#bytes <= MAX_WAITING_BYTES,
+      noteAdded: (sink, bytes) => this.#noteAdded(sink, bytes),
       noteLost: (problem) => this.#warn(runId, this.#thread.failure?.message ?? problem),
     })
   }
@@ -113,10 +114,10 @@ export class TapeWriter {
     return this.#thread.close({ kind: 'close' })
   }
 
-  #noteAdded(sink: TapeSink, chars: number): void {
+  #noteAdded(sink: TapeSink, bytes: number): void {
     this.#growing.add(sink)
-    this.#chars += chars
-    if (this.#chars >= MAX_KEPT_CHARS) for (const each of this.#growing) this.#due.add(each)
+    this.#bytes += bytes
+    if (this.#bytes >= MAX_KEPT_BYTES) for (const each of this.#growing) this.#due.add(each)
     else if (!sink.isDue) return
     this.#due.add(sink)
     this.#thread.handOverSoon()
@@ -127,13 +128,16 @@ export class TapeWriter {
     const runs: LinesToWrite[] = []
     for (const sink of this.#due) {
       this.#growing.delete(sink)
-      this.#chars -= sink.chars
+      this.#bytes -= sink.size
       const lines = sink.take(this.#keyOf(sink.head()))
-      this.#waitingChars += lines.text.length
+      this.#waitingBytes += lines.bytes.length
       runs.push(lines)
     }
     this.#due.clear()
-    this.#thread.tell({ kind: 'write', runs })
+    this.#thread.tell(
+      { kind: 'write', runs },
+      runs.map(({ bytes }) => bytes.buffer),
+    )
   }
 
   #keyOf(head: HeadToWrite): number {
@@ -141,17 +145,12 @@ export class TapeWriter {
     if (known !== undefined) return known
     const key = this.#heads.size + 1
     this.#heads.set(head, key)
-    this.#thread.tell({
-      kind: 'head',
-      key,
-      line: hideSecrets(JSON.stringify(head.line), this.#options.hide),
-      files: head.files,
-    })
+    this.#thread.tell({ kind: 'head', key, line: JSON.stringify(head.line), files: head.files })
     return key
   }
 
   #onNews(news: TapeNews): void {
-    if (news.kind === 'written') this.#waitingChars -= news.chars
+    if (news.kind === 'written') this.#waitingBytes -= news.bytes
     else this.#warn(news.runId, news.problem)
   }
 
@@ -165,24 +164,23 @@ export class TapeWriter {
 }
 
 interface SinkOptions {
-  readonly hide: Redact
   hasRoom(): boolean
-  noteAdded(sink: TapeSink, chars: number): void
+  noteAdded(sink: TapeSink, bytes: number): void
   /** Called when a run whose lines were lost has ended. */
   noteLost(problem: string): void
 }
 
 const TOO_FAST = 'calls came faster than they could be written'
 
-/** Lines of one run that were not handed over yet. */
+/** Lines of one run that were not handed over yet, as bytes: kept texts would be copied by each collection of garbage. */
 class TapeSink implements LineSink {
   readonly head: () => HeadToWrite
   readonly #runId: string
   readonly #continues: string | null
   readonly #options: SinkOptions
-  #text = ''
-  /** Texts that the pieces of streams among them come to, by call and kind. */
-  readonly #said = new Map<string, string>()
+  // Not of Node's pool, which cannot be handed over.
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #size = 0
   #isEnded = false
   #hasLost = false
 
@@ -194,12 +192,8 @@ class TapeSink implements LineSink {
   }
 
   add(line: TapeLine): void {
-    if (this.#hasLost || !this.#options.hasRoom()) {
-      this.#hasLost = true
-      return
-    }
-    if (line.type === 'part') this.#notePiece(line)
-    this.#write(line)
+    if (this.#hasLost || !this.#options.hasRoom()) this.#hasLost = true
+    else this.#write(line)
   }
 
   end(line: EndLine): void {
@@ -208,34 +202,35 @@ class TapeSink implements LineSink {
     if (this.#hasLost) this.#options.noteLost(TOO_FAST)
   }
 
-  /** Length of the lines that were not handed over. */
-  get chars(): number {
-    return this.#text.length
+  /** Of the lines that were not handed over. */
+  get size(): number {
+    return this.#size
   }
 
   get isDue(): boolean {
-    return this.#isEnded || this.#text.length >= PART_CHARS
+    return this.#isEnded || this.#size >= PART_BYTES
   }
 
   take(head: number): LinesToWrite {
-    const { hide } = this.#options
-    const said = [...this.#said.values()].join('\n')
-    const text = hideSecretsInLines(hide(said) === said ? this.#text : hideSecretsInPieces(this.#text, hide), hide)
-    this.#text = ''
-    this.#said.clear()
-    return { runId: this.#runId, continues: this.#continues, head, text, isEnd: this.#isEnded }
-  }
-
-  #notePiece({ call, value }: PartLine): void {
-    const { type, text } = fieldsOf(value)
-    if (typeof text !== 'string') return
-    const key = `${call} ${String(type)}`
-    this.#said.set(key, (this.#said.get(key) ?? '') + text)
+    const bytes = new Uint8Array(this.#bytes.buffer, 0, this.#size)
+    this.#bytes = Buffer.allocUnsafeSlow(this.#isEnded ? 0 : FIRST_BYTES)
+    this.#size = 0
+    return { runId: this.#runId, continues: this.#continues, head, bytes, isEnd: this.#isEnded }
   }
 
   #write(line: TapeLine): void {
-    const text = `${JSON.stringify(line)}\n`
-    this.#text += text
-    this.#options.noteAdded(this, text.length)
+    const text = JSON.stringify(line)
+    this.#makeRoom(text.length * MAX_BYTES_A_CHAR + 1)
+    const written = this.#bytes.write(text, this.#size) + 1
+    this.#size += written
+    this.#bytes[this.#size - 1] = 0x0a
+    this.#options.noteAdded(this, written)
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.#size + bytes <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, this.#size + bytes))
+    larger.set(this.#bytes.subarray(0, this.#size))
+    this.#bytes = larger
   }
 }

@@ -18,7 +18,6 @@ import { type ReplayOptions, replayTape } from '../../src/tape/replay.ts'
 import { TAPE_FOLDER, tapeFile } from '../../src/tape/tape-folder.ts'
 import { TapeRecorder } from '../../src/tape/tape-recorder.ts'
 import { TapeWriter } from '../../src/tape/tape-writer.ts'
-import { makeNameSecrets } from '../../src/trace/redact.ts'
 
 /** A host whose runs are recorded in a project. */
 export interface RecordingHost {
@@ -50,7 +49,7 @@ export async function openRecordingHost(
   projectDir: string,
   { environment = {}, maxBytes = 256 * 1024 * 1024, share = 1, log = silentLog } = {},
 ): Promise<RecordingHost> {
-  const writer = await TapeWriter.open({ projectDir, maxBytes, hide: makeNameSecrets(environment), log })
+  const writer = await TapeWriter.open({ projectDir, maxBytes, secrets: environment, log })
   const host = new AgentHost({ projectDir, environment, storage: memoryStorage() })
   attachBoundaries(host, new TapeRecorder({ writer, share, environment }))
   const start = async (agent: string, { onEvent, ...turn }: Turn, signal?: AbortSignal): Promise<RecordedRun> => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { HostError, type LLMPart, messageOf } from 'agent-host'
+import { HostError, type LLM, type LLMPart, messageOf } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
 import { readTape, readTapeFile } from '../../src/tape/read-tape.ts'
@@ -116,6 +116,40 @@ describe('recording tapes', () => {
     ])
     expect(run?.end.text).equal(`\${VENDOR_API_KEY} "and more"`)
   })
+
+  for (const size of [1, 2, 7]) {
+    it(`hides a secret in pieces of ${size} characters, of text and of reasoning, also where a tape is written in parts`, async () => {
+      const recording = await record({ environment: { VENDOR_API_KEY: SECRET } })
+      const said = `${SECRET} `.repeat(350 * size)
+      const pieces = said.match(new RegExp(`.{1,${size}}`, 'g')) ?? []
+      const parts = pieces.flatMap((text): LLMPart[] => [
+        { text, type: 'text' },
+        { type: 'reasoning', text, blockId: 'a' },
+      ])
+      const llm: LLM = {
+        async *generate() {
+          for (const [index, part] of parts.entries()) {
+            // Hands over what has come: each cut lies elsewhere within a secret.
+            if (index % 997 === 0) await recording.writer.finish()
+            yield part
+          }
+        },
+      }
+      const { runId, result } = await recording.run('talking', 'go', { overrides: { llm } })
+      expect(result?.text).equal(said)
+      const [run] = (await recording.tape(runId)).runs
+      const text = gunzipSync(readFileSync(pathOfTape(projectDir, runId))).toString()
+      expect(text.length).greaterThan(512 * 1024)
+      expect(text).not.include(SECRET)
+      const streamed = { text: '', reasoning: '' }
+      for (const step of run?.calls.at(-1)?.steps ?? []) {
+        const { value } = step.read() as { value?: { type: 'text' | 'reasoning'; text: string } }
+        if (value) streamed[value.type] += value.text
+      }
+      const hidden = said.replaceAll(SECRET, '${VENDOR_API_KEY}')
+      expect([streamed.text, streamed.reasoning]).deep.equal([hidden, hidden])
+    })
+  }
 
   it('records the given share of the runs, and none for 0', async () => {
     const recording = await record({ share: 0 })

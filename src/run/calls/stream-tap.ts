@@ -16,9 +16,13 @@ export function isGenerator(value: unknown): value is AsyncGenerator<unknown> {
   return types.isGeneratorObject(value)
 }
 
-/** The same stream with a listener. Keeps its shape: a `ReadableStream` stays one, an object keeps its other properties. */
+/**
+ * The same stream with a listener. Keeps its shape: a `ReadableStream` stays one, an object keeps its other properties. Listeners
+ * hear of a part in the order in which they came.
+ */
 export function tapStream(stream: AsyncIterable<unknown>, tap: StreamTap): AsyncIterable<unknown> {
-  if (isGenerator(stream) || stream instanceof TappedGenerator) return new TappedGenerator(stream, tap)
+  if (stream instanceof TappedGenerator) return stream.add(tap)
+  if (isGenerator(stream)) return new TappedGenerator(stream, tap)
   if (stream instanceof ReadableStream) return tapReadable(stream, tap)
   return new Proxy(stream, {
     get(target, name) {
@@ -29,18 +33,25 @@ export function tapStream(stream: AsyncIterable<unknown>, tap: StreamTap): Async
   })
 }
 
-/** Passes a stream on, and tells a listener. A class, because a second generator function would cost two more turns for each part. */
+/** Passes a stream on, and tells its listeners. A class, because a second generator function would cost two more turns for each part. */
 class TappedGenerator implements AsyncGenerator<unknown, unknown, unknown> {
   readonly #iterator: AsyncIterator<unknown, unknown, unknown>
   /** Read once, as `for await` does. */
   readonly #next: AsyncIterator<unknown, unknown, unknown>['next']
-  readonly #tap: StreamTap
+  readonly #taps: StreamTap[]
   #isOver = false
 
   constructor(iterator: AsyncIterator<unknown, unknown, unknown>, tap: StreamTap) {
     this.#iterator = iterator
     this.#next = iterator.next
-    this.#tap = tap
+    this.#taps = [tap]
+  }
+
+  /** Adds a listener: one generator around another would cost each part another turn. */
+  add(tap: StreamTap): TappedGenerator {
+    if (this.#isOver) return new TappedGenerator(this, tap)
+    this.#taps.push(tap)
+    return this
   }
 
   async next(): Promise<IteratorResult<unknown, unknown>> {
@@ -51,12 +62,15 @@ class TappedGenerator implements AsyncGenerator<unknown, unknown, unknown> {
       this.#fail(error)
       throw error
     }
-    if (result.done) this.#end()
-    else {
+    if (result.done) {
+      this.#end()
+      return result
+    }
+    for (const tap of this.#taps) {
       try {
-        this.#tap.part(result.value)
+        tap.part(result.value)
       } catch (error) {
-        return this.throw(error)
+        return this.#refuse(error, tap)
       }
     }
     return result
@@ -82,16 +96,25 @@ class TappedGenerator implements AsyncGenerator<unknown, unknown, unknown> {
     await this.return()
   }
 
+  /** Ends the stream when a listener refuses a part: for those before it, the stream has not failed. */
+  async #refuse(error: unknown, refusing: StreamTap): Promise<never> {
+    const before = this.#isOver ? [] : this.#taps.splice(0, this.#taps.indexOf(refusing))
+    this.#fail(error)
+    for (const tap of before) tap.end()
+    await this.#iterator.return?.()
+    throw error
+  }
+
   #end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#tap.end()
+    for (const tap of this.#taps) tap.end()
   }
 
   #fail(error: unknown): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#tap.fail(error)
+    for (const tap of this.#taps) tap.fail(error)
   }
 }
 

@@ -86,6 +86,48 @@ for (const [shape, make] of Object.entries(SHAPES)) {
       expect(isClosed).equal(true)
     })
 
+    it('tells its listeners in the order in which they were added', async () => {
+      const order: string[] = []
+      const listener = (name: string): StreamTap => ({
+        part: (value) => order.push(`${name} ${value}`),
+        end: () => order.push(`${name} end`),
+        fail: () => order.push(`${name} fail`),
+      })
+      const twice = tapStream(tap('a', 'b'), listener('second'))
+      expect(await read(tapStream(twice, listener('third')))).deep.equal(['a', 'b'])
+      expect(notes).deep.equal(['a', 'b', 'end'])
+      expect(order).deep.equal(['second a', 'third a', 'second b', 'third b', 'second end', 'third end'])
+    })
+
+    it('has not failed for the listeners before the one that refuses a part', async () => {
+      const refusing = new NotingTap()
+      const last = new NotingTap()
+      const inner: StreamTap = {
+        part: () => {},
+        end: () => notes.push('inner end'),
+        fail: () => notes.push('inner fail'),
+      }
+      const stream = tapStream(
+        tapStream(
+          tapStream(
+            make(async function* () {
+              yield 'refused'
+            }),
+            inner,
+          ),
+          refusing,
+        ),
+        last,
+      )
+      notes = []
+      expect(await read(stream)).deep.equal(['error: no such part'])
+      expect([notes, refusing.notes, last.notes]).deep.equal([
+        ['inner end'],
+        ['fail: no such part'],
+        ['fail: no such part'],
+      ])
+    })
+
     it('fails, and closes its source, when the listener refuses a part', async () => {
       expect(await read(tap('a', 'refused', 'c'))).deep.equal(['a', 'error: no such part'])
       expect(notes).deep.equal(['a', 'fail: no such part'])
@@ -93,3 +135,13 @@ for (const [shape, make] of Object.entries(SHAPES)) {
     })
   })
 }
+
+describe('a tapped generator', () => {
+  it('that has ended tells a listener that is added then of its end', async () => {
+    const stream = tapStream(SHAPES.generator?.(async function* () {}) as Parts, new NotingTap())
+    for await (const _part of stream);
+    const late = new NotingTap()
+    for await (const _part of tapStream(stream, late));
+    expect(late.notes).deep.equal(['end'])
+  })
+})
