@@ -135,5 +135,6 @@ export class CleanupStack {
 }
 
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+  const isObject = typeof value === 'object' || typeof value === 'function'
+  return isObject && value !== null && 'then' in value && typeof value.then === 'function'
 }

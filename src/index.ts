@@ -62,6 +62,7 @@ export {
   type Target,
 } from './host/host.ts'
 export type { ResumableRun, WaitingOptions, WaitingRun } from './host/waiting-run.ts'
+export { type Fields, fieldsOf, isObject } from './json.ts'
 export {
   type Dependencies,
   defineModule,

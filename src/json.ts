@@ -16,7 +16,7 @@ export function isJsonText(text: string): boolean {
   }
 }
 
-/** The fields of a value, to be read one by one: those of anything but an object are none. */
+/** Returns the fields of a value, to be read one by one: none for anything but an object. */
 export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : NONE
 }

@@ -116,8 +116,9 @@ async function askAll(
   run.signal.throwIfAborted()
   const failures = settled.flatMap((outcome, index) => {
     if (outcome.status === 'fulfilled') return []
-    tellFailure(index, outcome.reason)
-    return [outcome.reason as unknown]
+    const reason: unknown = outcome.reason
+    tellFailure(index, reason)
+    return [reason]
   })
   if (failures.length === llms.length) {
     const lines = failures.map((failure, index) => `${index + 1}. ${messageOf(failure)}`)

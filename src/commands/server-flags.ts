@@ -96,7 +96,7 @@ export function readServerFlags(flags: Readonly<Record<string, unknown>>, defaul
 
 /** An adapter whose key is set, to nothing, was not meant to be open: in a script, the variable behind it is missing. */
 function refuseUnusableKeys(raw: Partial<Record<keyof ServerOptions, unknown>>): void {
-  const names = ([raw.adapters ?? []].flat() as string[]).flatMap((paths) => paths.split(',').map(adapterName))
+  const names = [raw.adapters ?? []].flat().flatMap((paths) => String(paths).split(',').map(adapterName))
   for (const name of names) {
     const variables = KEY_VARIABLES[name] ?? []
     const option = Object.entries(SERVER_OPTIONS).find(([, { variable }]) => variable === variables[0])?.[0]

@@ -40,17 +40,21 @@ export async function loadScorers(code: ProjectCode, projectDir: string): Promis
       for (const [key, value] of Object.entries(exports)) {
         const scorer = key === 'default' ? basename(name, extname(name)) : key
         if (value === undefined || value === null) continue
-        if (typeof value !== 'function') {
+        if (!isScorer(value)) {
           problems.push({ where: file, message: `the export '${key}' is no scorer: it is no function.` })
         } else if (scorers.has(scorer)) {
           problems.push({ where: file, message: `there are two scorers '${scorer}'.` })
-        } else scorers.set(scorer, value as Scorer)
+        } else scorers.set(scorer, value)
       }
     } catch (error) {
       problems.push({ where: file, message: messageOf(error) })
     }
   }
   return { scorers, problems }
+}
+
+function isScorer(value: unknown): value is Scorer {
+  return typeof value === 'function'
 }
 
 /**

@@ -163,7 +163,7 @@ export function isModule(value: unknown): value is Module {
 
 /** Version of the module interface that a module was written for. */
 export function apiOf(module: Module): number {
-  return Number((module as { [moduleMark]?: unknown })[moduleMark])
+  return Number(Reflect.get(module, moduleMark))
 }
 
 function findProblem(facts: Partial<ModuleOptions<readonly Protocol[], Uses, TObject>>): string | undefined {

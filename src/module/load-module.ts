@@ -163,7 +163,7 @@ function suggestModules(path: string, projectDir: string, cause: unknown): reado
 function pickExport(exports: Record<string, unknown>, name: string): unknown {
   const value = exports[name]
   if (isModule(value)) return value
-  const inner = (exports.default as Record<string, unknown> | null | undefined)?.[name]
+  const inner: unknown = Reflect.get(Object(exports.default), name)
   return inner === undefined ? value : inner
 }
 

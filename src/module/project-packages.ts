@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { HostError, messageOf } from '../errors.ts'
+import { type Fields, fieldsOf } from '../json.ts'
 import { API_VERSION } from './define-module.ts'
 
 /** Declaration of a module package in its `package.json`: `"agent-host": {"modules": "./modules", "api": 1}`. */
@@ -10,24 +11,18 @@ export interface ModulePackage {
   readonly modules: string
 }
 
-interface Manifest {
-  readonly 'agent-host'?: { readonly modules?: unknown; readonly api?: unknown }
-  readonly dependencies?: Readonly<Record<string, string>>
-  readonly devDependencies?: Readonly<Record<string, string>>
-  readonly optionalDependencies?: Readonly<Record<string, string>>
-}
-
 /** Lists the packages that a project depends on and that bring modules, by name. */
 export function listModulePackages(projectDir: string): ModulePackage[] {
-  const { dependencies, devDependencies, optionalDependencies } = readManifest(projectDir) ?? {}
-  const names = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies }).sort()
+  const { dependencies, devDependencies, optionalDependencies } = readManifest(projectDir)
+  const lists = [dependencies, devDependencies, optionalDependencies].map(fieldsOf)
+  const names = [...new Set(lists.flatMap(Object.keys))].sort()
   return names.flatMap((name) => findModulePackage(name, projectDir) ?? [])
 }
 
 /** Finds an installed package with modules; undefined if it is not installed, or has no modules. */
 export function findModulePackage(name: string, projectDir: string): ModulePackage | undefined {
   const dir = findPackage(name, projectDir)
-  const folder = dir === undefined ? undefined : readManifest(dir)?.['agent-host']?.modules
+  const folder = dir === undefined ? undefined : fieldsOf(readManifest(dir)['agent-host']).modules
   return dir !== undefined && typeof folder === 'string' ? { name, modules: join(dir, folder) } : undefined
 }
 
@@ -38,7 +33,7 @@ export function findModulePackage(name: string, projectDir: string): ModulePacka
  */
 export function checkPackageApi(name: string, projectDir: string): void {
   const dir = findPackage(name, projectDir)
-  const api = dir === undefined ? undefined : readManifest(dir)?.['agent-host']?.api
+  const api = dir === undefined ? undefined : fieldsOf(readManifest(dir)['agent-host']).api
   if (typeof api === 'number') checkApi(api, `The package '${name}'`)
 }
 
@@ -68,11 +63,12 @@ function findPackage(name: string, from: string): string | undefined {
   }
 }
 
-function readManifest(dir: string): Manifest | undefined {
+/** Fields of a `package.json`, none of them checked: none where there is no file. */
+function readManifest(dir: string): Fields {
   const path = join(dir, 'package.json')
-  if (!existsSync(path)) return undefined
+  if (!existsSync(path)) return fieldsOf(undefined)
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Manifest
+    return fieldsOf(JSON.parse(readFileSync(path, 'utf8')))
   } catch (cause) {
     throw new HostError('PROJECT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { cause })
   }

@@ -66,8 +66,9 @@ export async function loadOpenTelemetry(
 
 function findPackages(base: string, exporterName: string): readonly string[] | undefined {
   try {
-    const [api, sdk, exporter] = [API, SDK, exporterName].map((name) => createRequire(base).resolve(name))
-    return [api, sdk, exporter, findResources(sdk)] as readonly string[]
+    const { resolve } = createRequire(base)
+    const sdk = resolve(SDK)
+    return [resolve(API), sdk, resolve(exporterName), findResources(sdk)]
   } catch {
     return undefined
   }

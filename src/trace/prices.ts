@@ -86,14 +86,17 @@ export class Prices {
 function readPrices(text: string): PriceTable {
   const table: unknown = parse(text) ?? {}
   if (!isObject(table)) throw new Error(SHAPE)
-  for (const [model, price] of Object.entries(table)) if (!isPrice(price)) throw new Error(`'${model}': ${SHAPE}`)
-  return table as PriceTable
+  const prices = Object.entries(table).map(([model, price]): [string, ModelPrice] => {
+    if (!isPrice(price)) throw new Error(`'${model}': ${SHAPE}`)
+    return [model, price]
+  })
+  return Object.fromEntries(prices)
 }
 
 const SHAPE =
   'a price is { input: 2, output: 8, cached_input: 0.5 }, in US dollars per million tokens; context: 128000 says how many tokens the model takes.'
 
-function isPrice(value: unknown): boolean {
+function isPrice(value: unknown): value is ModelPrice {
   const { input, output, cached_input: cached = 0, context = 0, ...rest } = fieldsOf(value)
   const isAmount = (amount: unknown) => typeof amount === 'number' && amount >= 0 && Number.isFinite(amount)
   return [input, output, cached, context].every(isAmount) && Object.keys(rest).length === 0

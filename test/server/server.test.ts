@@ -364,6 +364,9 @@ export class Faulty { adapt(app) {
     expect(await refusal(['old-style#Plain'], { Plan: { a: 1 } })).to.equal(
       "OPTION_INVALID There are options for 'Plan', and no such adapter is served.",
     )
+    expect(await refusal(['old-style#Plain'], { Plain: 'loud' })).to.match(
+      /^OPTION_INVALID .* must have an object of names and values for Plain\.$/,
+    )
     expect(await refusal(['later#Later'])).to.match(/^MODULE_INVALID The package 'later' was written for version 9/)
     expect(await refusal(['@acme/none#None'])).to.equal(
       "ADAPTER_NOT_FOUND The adapter '@acme/none#None' was not found.",

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Attachment, Message, Run, Storage } from 'agent-host'
+import { type Attachment, fieldsOf, type Message, type Run, type Storage } from 'agent-host'
 
 const PAGE = 200
 
@@ -62,7 +62,7 @@ function readTurns(stored: readonly unknown[]): Message[][] {
 
 /** Bytes as base64. Not by the value: a Buffer has turned itself into an object before it gets here. */
 function writeBytes(this: unknown, key: string, value: unknown): unknown {
-  const { data } = this as { data?: unknown }
+  const { data } = fieldsOf(this)
   return key === 'data' && data instanceof Uint8Array ? { base64: Buffer.from(data).toString('base64') } : value
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { messageOf, type Run } from 'agent-host'
+import { type Fields, fieldsOf, messageOf, type Run } from 'agent-host'
 
 export interface Endpoint {
   readonly url: string
@@ -29,7 +29,7 @@ export async function requestVectors(endpoint: Endpoint, texts: readonly string[
       return await attemptOnce(endpoint, texts, run)
     } catch (error) {
       run.signal.throwIfAborted()
-      const { waitMs } = error as { waitMs?: number }
+      const waitMs = error instanceof PassingError ? error.waitMs : undefined
       if (attempt >= endpoint.maxRetries || waitMs === undefined) throw withoutSecrets(endpoint, error)
       await setTimeout(Math.min(waitMs || 500 * 2 ** attempt, LONGEST_WAIT_MS), undefined, {
         signal: run.signal,
@@ -75,39 +75,39 @@ async function attemptOnce(endpoint: Endpoint, texts: readonly string[], run: Ru
 }
 
 function readVectors(reply: string, count: number, run: Run): Float32Array[] {
-  const { data, usage } = parse(reply) as {
-    data?: { index?: number; embedding?: number[] }[]
-    usage?: { prompt_tokens?: number }
-  }
+  const { data, usage } = parse(reply)
   const vectors: Float32Array[] = []
-  for (const [place, { index = place, embedding }] of (data ?? []).entries()) {
-    if (Array.isArray(embedding)) vectors[index] = Float32Array.from(embedding)
+  for (const [place, vector] of (Array.isArray(data) ? data : []).map(fieldsOf).entries()) {
+    const { index = place, embedding } = vector
+    if (Array.isArray(embedding)) vectors[Number(index)] = Float32Array.from(embedding)
   }
   const lengths = new Set<number | undefined>(Array.from({ length: count }, (_, at) => vectors[at]?.length))
   if (vectors.length !== count || lengths.size > 1 || lengths.has(undefined) || lengths.has(0)) {
     throw new Error(`gave an answer that is not ${count} vectors of one length: ${reply.slice(0, 100)}`)
   }
-  run.addUsage({ inputTokens: usage?.prompt_tokens ?? 0 })
+  const { prompt_tokens: inputTokens } = fieldsOf(usage)
+  run.addUsage({ inputTokens: typeof inputTokens === 'number' ? inputTokens : 0 })
   return vectors
 }
 
 function describe(reply: string): string {
-  const { error } = parse(reply) as { error?: { message?: unknown } | string }
-  const message = typeof error === 'string' ? error : error?.message
+  const { error } = parse(reply)
+  const message = typeof error === 'string' ? error : fieldsOf(error).message
   return typeof message === 'string' ? message : reply.slice(0, 200) || 'nothing'
 }
 
-function parse(text: string): object {
+/** Fields of a reply, none of them checked. */
+function parse(text: string): Fields {
   try {
-    return (JSON.parse(text) as object | null) ?? {}
+    return fieldsOf(JSON.parse(text))
   } catch {
-    return {}
+    return fieldsOf(undefined)
   }
 }
 
 /** fetch says only that it failed; why, stands in the cause. */
 function reasonOf(error: unknown): string {
-  const { cause } = error as { cause?: unknown }
+  const cause = error instanceof Error ? error.cause : undefined
   return messageOf(cause ?? error)
 }
 

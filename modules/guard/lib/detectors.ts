@@ -1,4 +1,4 @@
-import { makeRedact } from 'agent-host'
+import { makeRedact, messageOf } from 'agent-host'
 import { withinLimit } from './within-limit.ts'
 
 /** Replaces every match. */
@@ -26,7 +26,7 @@ export function toDetector(pattern: string): Detector {
     const find = replaceMatches(new RegExp(pattern, 'giu'))
     return (text, replacement) => withinLimit(() => find(text, replacement), replacement)
   } catch (cause) {
-    throw new Error(`patterns: ${(cause as Error).message}`, { cause })
+    throw new Error(`patterns: ${messageOf(cause)}`, { cause })
   }
 }
 

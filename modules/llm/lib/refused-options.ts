@@ -1,4 +1,4 @@
-import type { LLMRequest } from 'agent-host'
+import { fieldsOf, type LLMRequest } from 'agent-host'
 
 /** Optional request options, by the names that vendors use when they reject one. */
 const WORDS: Readonly<Partial<Record<keyof LLMRequest, RegExp>>> = {
@@ -20,17 +20,9 @@ const WORDS: Readonly<Partial<Record<keyof LLMRequest, RegExp>>> = {
 
 /** Options of a request that a refusal (status 400 or 422) names, of those that may be left out. */
 export function refusedOptions(error: unknown, dispensable: Partial<LLMRequest>): (keyof LLMRequest)[] {
-  const {
-    statusCode,
-    message = '',
-    responseBody = '',
-  } = (error ?? {}) as {
-    statusCode?: number
-    message?: string
-    responseBody?: string
-  }
+  const { statusCode, message = '', responseBody = '' } = fieldsOf(error)
   if (statusCode !== 400 && statusCode !== 422) return []
-  const said = `${message}\n${responseBody.slice(0, 2000)}`
+  const said = `${message}\n${String(responseBody).slice(0, 2000)}`
   const names = Object.keys(dispensable) as (keyof LLMRequest)[]
   return names.filter((name) => dispensable[name] !== undefined && WORDS[name]?.test(said))
 }

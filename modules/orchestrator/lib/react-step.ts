@@ -1,4 +1,4 @@
-import type { ToolDefinition } from 'agent-host'
+import { fieldsOf, isObject, type ToolDefinition } from 'agent-host'
 
 /** Output of a model in one step: a tool call, an answer, or neither. */
 export type ReactStep =
@@ -51,8 +51,8 @@ export function readInput(input: string, tool: ToolDefinition | undefined): Reco
   const bare = withoutFence(input).trim()
   if (bare === '' || bare.toLowerCase() === 'none') return {}
   const value = parse(bare)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  const names = Object.keys((tool?.parameters.properties as object | undefined) ?? {})
+  if (isObject(value)) return { ...value }
+  const names = Object.keys(fieldsOf(tool?.parameters.properties))
   if (names.length === 1) return { [names[0] as string]: value ?? bare }
   const example = JSON.stringify(Object.fromEntries(names.map((name) => [name, '...'])))
   throw new Error(`Action Input must be a JSON object such as ${example}, and nothing else.`)

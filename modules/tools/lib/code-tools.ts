@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path'
-import type { ModuleContext, Run, Tool, ToolResult } from 'agent-host'
+import { isObject, type ModuleContext, type Run, type Tool, type ToolResult } from 'agent-host'
 import { type ArgumentCheck, makeArgumentCheck } from './check-arguments.ts'
 import type { LocalTool } from './local-tool.ts'
 import { toToolResult, withinTimeout } from './tool-result.ts'
@@ -22,8 +22,8 @@ export async function loadCodeTools(file: string, timeout: number, context: Modu
 }
 
 function isTool(value: unknown): value is Tool {
-  const { description, parameters } = value as Partial<Tool>
-  return typeof value === 'function' && typeof description === 'string' && typeof parameters === 'object'
+  if (typeof value !== 'function') return false
+  return typeof Reflect.get(value, 'description') === 'string' && isObject(Reflect.get(value, 'parameters'))
 }
 
 function makeTool(name: string, tool: Tool, file: string, timeout: number): LocalTool {

@@ -3,6 +3,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
+import { messageOf } from 'agent-host'
 
 export interface GuardedFetchOptions {
   /** Names of hosts that the agent file names: they may have private addresses. */
@@ -74,7 +75,7 @@ function guardedLookup(namedHosts: ReadonlySet<string>): LookupFunction {
         // One private address among several is enough: the next connection might use it.
         for (const { address } of addresses) refusePrivate(address, host, namedHosts)
       } catch (refusal) {
-        return callback(refusal as Error, '')
+        return callback(refusal instanceof Error ? refusal : new Error(messageOf(refusal)), '')
       }
       const [first] = addresses
       if (options.all) callback(null, addresses)

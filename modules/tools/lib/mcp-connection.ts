@@ -14,6 +14,7 @@ import {
 import {
   type CompiledSchema,
   compileSchema,
+  fieldsOf,
   isTimeLimit,
   type ModuleContext,
   messageOf,
@@ -403,8 +404,7 @@ function isSessionLost(error: unknown): boolean {
 /** Returns true for a failure of `fetch` to reach the server: its cause is the reason of the network. */
 function isUnreachable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|EPIPE|UND_ERR_SOCKET)/.test(String((cause as { code?: unknown }).code)))
-      return true
+    if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|EPIPE|UND_ERR_SOCKET)/.test(String(fieldsOf(cause).code))) return true
   }
   return false
 }

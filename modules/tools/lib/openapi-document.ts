@@ -2,7 +2,7 @@ import { open, realpath } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, posix, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { HostError, type ModuleContext, readYamlText } from 'agent-host'
+import { HostError, isObject, type ModuleContext, messageOf, readYamlText } from 'agent-host'
 import type { GuardedFetch } from './guarded-fetch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -153,7 +153,7 @@ function readSource(text: string, name: string): Source {
   try {
     return { data: JSON.parse(text), lineOf }
   } catch (cause) {
-    throw new HostError('MODULE_INVALID', `${name}: ${(cause as Error).message}`, { cause })
+    throw new HostError('MODULE_INVALID', `${name}: ${messageOf(cause)}`, { cause })
   }
 }
 
@@ -161,13 +161,13 @@ async function download(url: string, fetch: GuardedFetch): Promise<string> {
   const failed = (reason: string) =>
     new HostError('MODULE_INVALID', `${url}: the document cannot be fetched: ${reason}`)
   const response = await fetch(url, { headers: { accept: 'application/json, application/yaml' } }).catch((error) => {
-    throw failed(`${(error as Error).message}.`)
+    throw failed(`${messageOf(error)}.`)
   })
   const { status, headers } = response
   if (status >= 300 && status < 400) throw failed(`it redirects to ${headers.get('location')}. Name that address.`)
   if (!response.ok) throw failed(`the server answered ${status}.`)
   return response.text().catch((error) => {
-    throw failed(`${(error as Error).message}.`)
+    throw failed(`${messageOf(error)}.`)
   })
 }
 
@@ -224,10 +224,6 @@ function pathAtLine(root: unknown, line: number): (string | number)[] {
 
 function decodePointer(token: string): string {
   return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function invalid(place: string, message: string): HostError {

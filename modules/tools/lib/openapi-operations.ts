@@ -1,4 +1,5 @@
-import { isObject, type Json, type OpenApiDocument } from './openapi-document.ts'
+import { isObject } from 'agent-host'
+import type { Json, OpenApiDocument } from './openapi-document.ts'
 import { SchemaCollector } from './openapi-schema.ts'
 import type { ParameterStyle } from './openapi-style.ts'
 

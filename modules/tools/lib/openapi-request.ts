@@ -1,5 +1,6 @@
+import { isObject } from 'agent-host'
 import type { Operation, Parameter, RequestBody } from './openapi-operations.ts'
-import { isRecord, serialize, toHeader, toPairs, toPathPart } from './openapi-style.ts'
+import { serialize, toHeader, toPairs, toPathPart } from './openapi-style.ts'
 
 /** A request that is ready to be sent. */
 export interface OperationRequest {
@@ -71,12 +72,12 @@ function addBody(
 }
 
 function toForm(value: unknown, encoding: RequestBody['encoding']): string {
-  const fields = Object.entries(isRecord(value) ? value : {})
+  const fields = Object.entries(isObject(value) ? value : {})
   return fields
     .flatMap(([name, field]) => {
       const { style, explode, allowReserved } = encoding[name] ?? {}
       // Without a style an object is a document of its own.
-      const written = isRecord(field) && style === undefined ? JSON.stringify(field) : field
+      const written = isObject(field) && style === undefined ? JSON.stringify(field) : field
       const chosen = typeof style === 'string' ? style : 'form'
       const isExploded = typeof explode === 'boolean' ? explode : chosen === 'form'
       return toPairs(written, { name, style: chosen, explode: isExploded, allowReserved: allowReserved === true })
@@ -86,13 +87,13 @@ function toForm(value: unknown, encoding: RequestBody['encoding']): string {
 
 function toFormData(value: unknown, encoding: RequestBody['encoding'], files: RequestBody['files']): FormData {
   const form = new FormData()
-  for (const [name, field] of Object.entries(isRecord(value) ? value : {})) {
+  for (const [name, field] of Object.entries(isObject(value) ? value : {})) {
     for (const item of Array.isArray(field) ? field : [field]) {
       const { contentType } = encoding[name] ?? {}
       const type = typeof contentType === 'string' && !contentType.includes('*') ? contentType.split(',')[0] : undefined
       if (files.has(name))
         form.append(name, new Blob([serialize(item)], { type: type ?? 'application/octet-stream' }), name)
-      else if (isRecord(item)) form.append(name, new Blob([serialize(item)], { type: type ?? 'application/json' }))
+      else if (isObject(item)) form.append(name, new Blob([serialize(item)], { type: type ?? 'application/json' }))
       else form.append(name, serialize(item))
     }
   }

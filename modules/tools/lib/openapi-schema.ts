@@ -1,4 +1,5 @@
-import { isObject, type Json, type OpenApiDocument } from './openapi-document.ts'
+import { isObject } from 'agent-host'
+import type { Json, OpenApiDocument } from './openapi-document.ts'
 
 /** Keywords whose values are schemas, by the shape of the value. */
 const ONE = [

@@ -1,4 +1,5 @@
-import { isObject, type OpenApiDocument } from './openapi-document.ts'
+import { isObject } from 'agent-host'
+import type { OpenApiDocument } from './openapi-document.ts'
 import type { Operation } from './openapi-operations.ts'
 
 /**

@@ -1,3 +1,5 @@
+import { isObject } from 'agent-host'
+
 /** Rules by which a parameter writes its value (OpenAPI 3.1, section 4.8.12.2). */
 export interface ParameterStyle {
   readonly name: string
@@ -23,7 +25,7 @@ export function toPairs(value: unknown, { name, style, explode, allowReserved = 
     if (explode && style === 'form') return items.map((item) => `${key}=${item}`)
     return [`${key}=${items.join(DELIMITERS[style] ?? ',')}`]
   }
-  if (!isRecord(value)) return [`${key}=${encode(serialize(value))}`]
+  if (!isObject(value)) return [`${key}=${encode(serialize(value))}`]
   const entries = Object.entries(value).filter(([, item]) => item !== undefined)
   if (style === 'deepObject') return entries.flatMap(([field, item]) => deepPairs(`${name}[${field}]`, item, encode))
   const encoded = entries.map(([field, item]) => [encode(field), encode(serialize(item))] as const)
@@ -35,7 +37,7 @@ const DELIMITERS: Readonly<Record<string, string>> = { form: ',', spaceDelimited
 
 function deepPairs(name: string, value: unknown, encode: Encode): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => deepPairs(name, item, encode))
-  if (isRecord(value)) return Object.entries(value).flatMap(([key, item]) => deepPairs(`${name}[${key}]`, item, encode))
+  if (isObject(value)) return Object.entries(value).flatMap(([key, item]) => deepPairs(`${name}[${key}]`, item, encode))
   return [`${encode(name)}=${encode(serialize(value))}`]
 }
 
@@ -45,7 +47,7 @@ export function toPathPart(value: unknown, { name, style, explode }: ParameterSt
   if (style === 'matrix') {
     const named = (key: string, text: string) => (text === '' ? `;${key}` : `;${key}=${text}`)
     if (explode && Array.isArray(value)) return value.map((item) => named(name, encode(serialize(item)))).join('')
-    if (explode && isRecord(value)) {
+    if (explode && isObject(value)) {
       return Object.entries(value)
         .map(([key, item]) => named(encode(key), encode(serialize(item))))
         .join('')
@@ -64,7 +66,7 @@ export function toHeader(value: unknown, { explode }: ParameterStyle): string {
 
 function joined(value: unknown, explode: boolean, delimiter: string, encode: Encode): string {
   if (Array.isArray(value)) return value.map((item) => encode(serialize(item))).join(delimiter)
-  if (isRecord(value)) return pairsOf(value, encode, explode ? '=' : ',').join(delimiter)
+  if (isObject(value)) return pairsOf(value, encode, explode ? '=' : ',').join(delimiter)
   return encode(serialize(value))
 }
 
@@ -76,8 +78,4 @@ function pairsOf(value: Readonly<Record<string, unknown>>, encode: Encode, sign:
 export function serialize(value: unknown): string {
   if (value === null || value === undefined) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,4 @@
-import { type Attachment, raceAbort, type ToolResult, withDeadline } from 'agent-host'
+import { type Attachment, fieldsOf, messageOf, raceAbort, type ToolResult, withDeadline } from 'agent-host'
 
 /** Converts the return value of a tool to a result: a string or a result as it is, anything else as JSON and value. */
 export function toToolResult(tool: string, value: unknown): ToolResult {
@@ -8,14 +8,13 @@ export function toToolResult(tool: string, value: unknown): ToolResult {
   try {
     return { text: JSON.stringify(value) ?? String(value), data: value }
   } catch (cause) {
-    throw new Error(`The tool '${tool}' returned a value that is not JSON: ${(cause as Error).message}`, { cause })
+    throw new Error(`The tool '${tool}' returned a value that is not JSON: ${messageOf(cause)}`, { cause })
   }
 }
 
 /** Only with nothing beside it: a tool's own object may have a `text` too. */
 function isToolResult(value: unknown): value is ToolResult {
-  if (typeof value !== 'object' || value === null) return false
-  const { text, data: _data, attachments, isError: _isError, ...others } = value as Partial<ToolResult>
+  const { text, data: _data, attachments, isError: _isError, ...others } = fieldsOf(value)
   return typeof text === 'string' && isAttachments(attachments) && Object.keys(others).length === 0
 }
 

@@ -63,6 +63,7 @@ class LocalConversation implements Conversation {
       const { text, runId, trail, pending } = result
       if (pending.length === 0) this.#messages = trail
       this.#waiting = { trail, pending }
+      // The chat offers no tools of its own: a run waits for a person alone.
       return { text, runId, toolCalls, waitsFor: pending as Reply['waitsFor'] }
     } catch (error) {
       throw nameFailure(error, this.#agent)

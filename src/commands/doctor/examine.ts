@@ -70,14 +70,16 @@ function examineProject(projectDir: string): Finding {
 }
 
 async function examineModels(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const present = PROVIDERS.filter(({ variable }) => environment[variable])
+  const present = PROVIDERS.flatMap(({ name, variable }) => {
+    const value = environment[variable]
+    return value ? [{ name, variable, url: HOSTS[name] ?? withoutCredentials(value) }] : []
+  })
   if (present.length === 0) {
     const advice = `Set one in .env for a real model: ${PROVIDERS.map(({ variable }) => variable).join(', ')}`
     return [{ state: 'warning', subject: 'Models', message: 'No key is set: the offline model answers.', advice }]
   }
   return Promise.all(
-    present.map(async ({ name, variable }): Promise<Finding> => {
-      const url = HOSTS[name] ?? withoutCredentials(environment[variable] as string)
+    present.map(async ({ variable, url }): Promise<Finding> => {
       const reason = await reach(url)
       if (reason === undefined)
         return { state: 'ok', subject: 'Models', message: `${variable} is set, ${url} answers.` }

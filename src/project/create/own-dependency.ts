@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fieldsOf } from '../../json.ts'
 import { VERSION } from '../../version.ts'
 
 // The same place from src/project/create/ and from dist/project/create/.
@@ -22,11 +23,9 @@ function findTarball(folder: string): string | undefined {
   const modules = dirname(folder)
   const lock = resolve(modules, '.package-lock.json')
   if (basename(modules) !== 'node_modules' || !existsSync(lock)) return undefined
-  const { packages = {} } = JSON.parse(readFileSync(lock, 'utf8')) as {
-    packages?: Record<string, { resolved?: string }>
-  }
-  const from = packages['node_modules/agent-host']?.resolved
-  if (!from?.startsWith('file:')) return undefined
+  const { packages } = fieldsOf(JSON.parse(readFileSync(lock, 'utf8')))
+  const { resolved: from } = fieldsOf(fieldsOf(packages)['node_modules/agent-host'])
+  if (typeof from !== 'string' || !from.startsWith('file:')) return undefined
   const tarball = resolve(dirname(modules), from.slice('file:'.length))
   return existsSync(tarball) ? tarball : undefined
 }

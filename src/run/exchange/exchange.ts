@@ -291,7 +291,7 @@ function withModel(callee: NamedCallee, { modelInfo }: LLM): Callee {
 function checkInstance({ id, reference, module }: WiredModule, instance: unknown): asserts instance is object {
   for (const { name, methods } of module.provides) {
     for (const method of methods) {
-      if (typeof (instance as Record<string, unknown> | null)?.[method] === 'function') continue
+      if (typeof Reflect.get(Object(instance), method) === 'function') continue
       const message = `Module '${id}' (${reference}) provides '${name}', and what its create returned has no method '${method}'.`
       throw new HostError('MODULE_INVALID', message, {
         suggestions: [`Add ${method} to the object that create returns.`],
@@ -301,5 +301,5 @@ function checkInstance({ id, reference, module }: WiredModule, instance: unknown
 }
 
 function isDisposable(instance: object): instance is MaybeDisposable {
-  return Symbol.asyncDispose in instance || typeof (instance as MaybeDisposable).dispose === 'function'
+  return Symbol.asyncDispose in instance || ('dispose' in instance && typeof instance.dispose === 'function')
 }

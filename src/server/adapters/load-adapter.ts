@@ -5,6 +5,7 @@ import { Value } from 'typebox/value'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { findValueProblems } from '../../definition/schema-problems.ts'
 import { HostError } from '../../errors.ts'
+import { isObject } from '../../json.ts'
 import { findProjectFile } from '../../module/find-project-file.ts'
 import { ProjectCode } from '../../module/project-code.ts'
 import { checkPackageApi, packageNameOf } from '../../module/project-packages.ts'
@@ -127,8 +128,9 @@ async function importAdapter(path: string, projectDir: string): Promise<Imported
   try {
     const { exports } = await code.import(await code.resolve(file))
     // A CommonJS package may have put its exports one level down.
-    const inner = exports[exportName] === undefined ? (exports.default as Record<string, unknown>) : undefined
-    return { file, exportName, exports: inner ?? exports }
+    const { default: inner } = exports
+    const isBelow = exports[exportName] === undefined && isObject(inner)
+    return { file, exportName, exports: isBelow ? inner : exports }
   } catch (error) {
     if (!(error instanceof HostError) || error.code !== 'MODULE_NOT_FOUND') throw error
     throw notFound(path, [error.message, ...error.suggestions])

@@ -4,7 +4,7 @@ import type { ProjectOptions } from '../../assembly/open-project.ts'
 import { LOG_LEVELS, type LogLevel } from '../../assembly/project-log.ts'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError } from '../../errors.ts'
-import { isObject } from '../../json.ts'
+import { type Fields, isObject } from '../../json.ts'
 import { isRedisUrl } from '../../store/redis/redis-location.ts'
 import {
   key,
@@ -390,7 +390,7 @@ function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string,
 }
 
 function readAdapterOptions(raw: unknown): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
-  if (isObject(raw)) return structuredClone(raw) as Record<string, Record<string, unknown>>
+  if (isObject(raw)) return Object.fromEntries(Object.entries(raw).map(copyOptions))
   const options: Record<string, Record<string, string>> = {}
   for (const text of [raw].flat()) {
     const [, adapter, name, value] = /^([\w-]+)\.([\w-]+)=(.*)$/s.exec(String(text)) ?? []
@@ -400,6 +400,11 @@ function readAdapterOptions(raw: unknown): Readonly<Record<string, Readonly<Reco
     options[adapter] = { ...options[adapter], [name]: value ?? '' }
   }
   return options
+}
+
+function copyOptions([adapter, options]: [string, unknown]): [string, Fields] {
+  if (isObject(options)) return [adapter, structuredClone(options)]
+  throw new Error(`must have an object of names and values for ${adapter}`)
 }
 
 function readStore(raw: unknown): string {

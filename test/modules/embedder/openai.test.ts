@@ -146,6 +146,8 @@ describe('embedder/openai', () => {
       [{ index: 0, embedding: [] }],
       [{ index: 1, embedding: [1] }],
       [{ index: 0, embedding: 'AAAA' }],
+      [null],
+      'none',
     ]) {
       expect(await failureOf([say(data)])).to.contain('gave an answer that is not 1 vectors of one length')
     }

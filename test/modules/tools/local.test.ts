@@ -206,7 +206,7 @@ describe('tools/local', () => {
 
     it('explains an invalid file', async () => {
       expect(await failure({}, { files: ['gone.ts'] })).to.match(/gone\.ts/)
-      expect(await failure({ 'a.ts': 'export const x = 1' }, { files: ['a.ts'] })).to.match(
+      expect(await failure({ 'a.ts': 'export const [x, none] = [1, null]' }, { files: ['a.ts'] })).to.match(
         /^a\.ts has no tool\. Write: export const/,
       )
       expect(await failure({ 'a.ts': 'export const = 1' }, { files: ['a.ts'] })).to.match(/^a\.ts:1:14: /)

@@ -157,6 +157,10 @@ describe('POST /compat/responses', () => {
         { model: 'talk', input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'x' }] }] },
         'input[0].content[0].file_id: this server keeps no files. Send the data or a URL.',
       ],
+      [
+        { model: 'talk', input: [{ type: 'function_call_output', call_id: 'c', output: [null] }] },
+        "input[0].output[0].type: parts of the type 'undefined' cannot be handled",
+      ],
     ]
     for (const [body, detail] of cases) {
       const reply = await inject('POST', '', body)

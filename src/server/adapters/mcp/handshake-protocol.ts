@@ -52,6 +52,7 @@ interface CallInFlightOptions {
   readonly onEnd: (call: CallInFlight) => void
 }
 
+type AnyCall = Call<ToolResult | ReadResult | ListResult | SkillList | { skill: SkillEntry }>
 type Answered = Omit<NonNullable<CallOptions['elicitation']>, 'by'>
 
 /** The only version that knows batches. */
@@ -74,7 +75,8 @@ export class CallInFlight {
   readonly #options: CallInFlightOptions
   /** Undefined unless the client can be asked: a signal for every call costs too much. */
   readonly #leaving: AbortController | undefined
-  #call!: Call<ToolResult | ReadResult | ListResult | SkillList | { skill: SkillEntry }>
+  /** The one under way: another after each question. */
+  #call: AnyCall
   #progress = 0
 
   constructor(request: Request & { id: RequestId }, peer: Peer, options: CallInFlightOptions) {
@@ -85,7 +87,8 @@ export class CallInFlight {
     this.#request = request
     this.#options = options
     this.#leaving = this.mayAsk ? new AbortController() : undefined
-    this.answer = this.#begin(peer.decider === undefined ? undefined : { state: undefined, responses: {} })
+    this.#call = this.#begin(peer.decider === undefined ? undefined : { state: undefined, responses: {} })
+    this.answer = this.#answer()
   }
 
   abort(reason: string): void {
@@ -98,36 +101,37 @@ export class CallInFlight {
     return this.peer.decider !== undefined
   }
 
-  #begin(answered: Answered | undefined): Promise<string> {
-    const { tools, onEnd } = this.#options
-    const { id, method, params } = this.#request
+  #begin(answered: Answered | undefined): AnyCall {
+    const { tools } = this.#options
+    const { method, params } = this.#request
     const { version, tenant, requestId, baseUrl, decider = '', variantOf } = this.peer
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
     const elicitation = answered && { ...answered, by: decider }
-    if (method === 'resources/read') this.#call = tools.read(params, { tenant, requestId })
-    else if (method === 'resources/list') this.#call = tools.listResources(params.cursor, { tenant, requestId })
-    else if (method === 'skills/list') this.#call = tools.listSkills(params.cursor, { tenant, requestId })
-    else if (method === 'skills/get') this.#call = tools.getSkill(params, { tenant, requestId })
-    else
-      this.#call = tools.call(params, {
-        version,
-        tenant,
-        requestId,
-        baseUrl,
-        traceparent: traceparentOf(params) ?? this.peer.traceparent,
-        onProgress,
-        ...(elicitation ? { elicitation } : {}),
-        ...(variantOf ? { variantOf } : {}),
-      })
-    const answer = this.#call.answer<string | Promise<string>>(
+    if (method === 'resources/read') return tools.read(params, { tenant, requestId })
+    if (method === 'resources/list') return tools.listResources(params.cursor, { tenant, requestId })
+    if (method === 'skills/list') return tools.listSkills(params.cursor, { tenant, requestId })
+    if (method === 'skills/get') return tools.getSkill(params, { tenant, requestId })
+    return tools.call(params, {
+      version,
+      tenant,
+      requestId,
+      baseUrl,
+      traceparent: traceparentOf(params) ?? this.peer.traceparent,
+      onProgress,
+      ...(elicitation ? { elicitation } : {}),
+      ...(variantOf ? { variantOf } : {}),
+    })
+  }
+
+  #answer(): Promise<string> {
+    return this.#call.answer(
       (result) => {
         if ('waiting' in result && result.waiting) return this.#ask(result.waiting)
-        onEnd(this)
-        return success(id, result)
+        this.#options.onEnd(this)
+        return success(this.id, result)
       },
       (error) => this.#fail(error),
     )
-    return answer as Promise<string>
   }
 
   /** Asks the client one question after the other, and continues with its answers. The run has ended meanwhile: no process waits. */
@@ -140,7 +144,8 @@ export class CallInFlight {
         this.onQuestion?.(question.message)
         responses[call.callId] = await question.response
       }
-      return await this.#begin({ state, responses })
+      this.#call = this.#begin({ state, responses })
+      return await this.#answer()
     } catch (error) {
       if (error instanceof JsonRpcError) return this.#fail(error)
       throw error

@@ -27,7 +27,10 @@ import { ToolCatalog, type ToolInput } from './tools.ts'
 /** A call under way. */
 export interface Call<R> {
   /** Turns the outcome into an answer. One promise for all of it: promises are most of the cost of a plain call. */
-  answer<T>(onResult: (result: R) => T, onFailure: (error: JsonRpcError) => T): Promise<T>
+  answer<T>(
+    onResult: (result: R) => T | PromiseLike<T>,
+    onFailure: (error: JsonRpcError) => T | PromiseLike<T>,
+  ): Promise<T>
   abort(reason: string): void
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Fields, fieldsOf } from '../../../../json.ts'
+import { type Fields, fieldsOf, isObject } from '../../../../json.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import { readToolName, toCustomTool } from '../../../bodies/custom-tool.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
@@ -30,9 +30,12 @@ export function toClientTools(tools: CreateRequest['tools'], field = 'tools'): T
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function toAddedTools({ tools }: Fields, at: string): ToolDefinition[] {
-  const isList = Array.isArray(tools) && tools.every((tool: unknown) => typeof fieldsOf(tool).type === 'string')
-  if (!isList) throw invalidField(`${at}.tools`, 'must be an array of tools.')
-  return toClientTools(tools as CreateRequest['tools'], `${at}.tools`)
+  if (!isToolList(tools)) throw invalidField(`${at}.tools`, 'must be an array of tools.')
+  return toClientTools(tools, `${at}.tools`)
+}
+
+function isToolList(tools: unknown): tools is NonNullable<CreateRequest['tools']> {
+  return Array.isArray(tools) && tools.every((tool: unknown) => typeof fieldsOf(tool).type === 'string')
 }
 
 /** Tools of a conversation with later ones: a later one stands in for an earlier one of its name. */
@@ -85,13 +88,13 @@ function toTool(tool: Fields, at: string): ToolDefinition | undefined {
 
 function toFunction({ name: rawName, description, parameters, strict }: Fields, at: string): ToolDefinition {
   const name = readToolName(rawName, at)
-  if ((parameters ?? undefined) !== undefined && (typeof parameters !== 'object' || Array.isArray(parameters))) {
+  if ((parameters ?? undefined) !== undefined && !isObject(parameters)) {
     throw invalidField(`${at}.parameters`, 'must be a JSON Schema')
   }
   return {
     name,
     description: typeof description === 'string' ? description : '',
-    parameters: (parameters as Fields | null | undefined) ?? { type: 'object', properties: {} },
+    parameters: isObject(parameters) ? parameters : { type: 'object', properties: {} },
     ...(strict === true ? { strict } : undefined),
   }
 }

@@ -1,5 +1,6 @@
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import { HostError } from '../../../../errors.ts'
+import { fieldsOf } from '../../../../json.ts'
 import { findItem } from '../ids.ts'
 import type { InputItem } from '../routes/schema.ts'
 import type { ResponseRuns } from '../runs/response-runs.ts'
@@ -12,7 +13,7 @@ const REFERENCE_TYPES: ReadonlySet<string> = new Set(['item_reference', 'image_g
 
 /** Item that stands for a stored one. */
 export function isReference(item: InputItem): item is InputItem & { readonly reference: string } {
-  return REFERENCE_TYPES.has(item.type) && (item as { reference?: string }).reference !== undefined
+  return REFERENCE_TYPES.has(item.type) && typeof fieldsOf(item).reference === 'string'
 }
 
 /** The stored items that one request refers to: each response is read once, however often it is named. */

@@ -1,7 +1,7 @@
 import { decodeBase64 } from '../../../../base64.ts'
 import type { ReasoningData } from '../../../../durable/runs/sealed-reasoning.ts'
 import { HostError, withoutStack } from '../../../../errors.ts'
-import { type Fields, isObject } from '../../../../json.ts'
+import { type Fields, fieldsOf, isObject } from '../../../../json.ts'
 import type { Attachment, Message, ProviderMetadata, ToolCall } from '../../../../protocols/message.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../../../protocols/tool-provider.ts'
@@ -244,7 +244,7 @@ function toOutput(item: InputItem, at: string): CallOutput {
   if (!Array.isArray(output)) {
     throw invalidField(`${at}.output`, 'must be a string or an array of parts')
   }
-  const { text, attachments } = readParts(output as Fields[], `${at}.output`, true)
+  const { text, attachments } = readParts(output.map(fieldsOf), `${at}.output`, true)
   return { callId, kind, at, result: { text, ...(attachments.length > 0 ? { attachments } : {}) } }
 }
 
@@ -261,7 +261,8 @@ function toApproval(item: InputItem, at: string, decided: Set<string>): Approval
 
 /** Parts that cannot be read are refused in the message that the agent is to handle, and left out of earlier ones. */
 function toMessage(item: InputItem, at: string, isHandled: boolean): Message {
-  const { role, content = [], phase } = item as InputItem & { phase?: unknown }
+  const { role, content = [] } = item
+  const { phase }: Fields = item
   const { text, attachments } = readParts(content, `${at}.content`, isHandled)
   if (role === 'assistant') return toAssistantMessage(text, phase)
   if (role !== 'user') return { role: 'system', content: text }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { readEnded } from '../../../../durable/runs/read-run.ts'
 import { HostError, messageOf } from '../../../../errors.ts'
-import { isObject } from '../../../../json.ts'
+import { fieldsOf, isObject } from '../../../../json.ts'
 import { invalidJson, parseJson } from '../../../bodies/json-body.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { makeValidator } from '../../../bodies/validator.ts'
@@ -174,7 +174,7 @@ export class ResponseSocket {
   /** Disconnects a client that keeps sending invalid messages and reads nothing. */
   #fail(error: Error): void {
     const { statusCode, body } = V1.toErrorReply(replyFor(error, this.#options.describeFailure), error)
-    const { error: shown } = body as { error: object }
+    const { error: shown } = fieldsOf(body)
     try {
       void this.#stream.send(`${JSON.stringify({ type: 'error', status: statusCode, error: shown })}\n`)
     } catch {

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { buildSchema, type DocumentNode, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql'
 import { createHandler, type ResponseInit } from 'graphql-http'
 import { HostError } from '../../../../errors.ts'
+import { isObject } from '../../../../json.ts'
 import { type Viewer, viewerOf } from '../viewer.ts'
 import { checkQueryLimits } from './query-limits.ts'
 
@@ -67,7 +68,7 @@ export function makeGraphqlRoute(root: object, onError: (error: unknown, request
       method,
       url,
       headers,
-      body: body as Record<string, unknown>,
+      body: isObject(body) ? { ...body } : null,
       raw: request,
       context: undefined,
     })

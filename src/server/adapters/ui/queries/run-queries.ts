@@ -138,7 +138,8 @@ function writeCursor({ value, runId }: NonNullable<RunsQuery['after']>): string 
 
 function readCursor(cursor: string): RunsQuery['after'] {
   try {
-    const [value, runId] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    const [value, runId]: readonly unknown[] = Array.isArray(parsed) ? parsed : []
     const isSorted = typeof value === 'number' || typeof value === 'string'
     if (isSorted && typeof runId === 'string') return { value, runId }
   } catch {

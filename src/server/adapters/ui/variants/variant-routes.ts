@@ -124,8 +124,8 @@ export function refuseSecrets(changes: readonly VariantChange[], redact: Redact)
 
 /** The answer to changes that are refused, each with its place. */
 export function toRefusal({ problems }: AgentError, locate: ReadChanges['locate'], redact: Redact): VariantRefusal {
-  const shown = problems.map((problem): VariantProblem => {
-    const { module, path, line, column, message, suggestions } = problem as FoundProblem
+  const shown = problems.map((problem: FoundProblem): VariantProblem => {
+    const { module, path, line, column, message, suggestions } = problem
     return {
       ...(module === undefined ? {} : { module, ...locate(module, path) }),
       ...(path === undefined ? {} : { path: [...path] }),
