@@ -21,7 +21,7 @@ import type {
   ProviderMetadata,
   ToolDefinition,
 } from 'agent-host'
-import { CannotAsk } from './ai-sdk-retry.ts'
+import { CannotAsk, UnusableAnswer } from './ai-sdk-retry.ts'
 import { isStrictSchema } from './strict-schema.ts'
 
 /** Option of a request that only some vendors take. */
@@ -281,7 +281,7 @@ export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_N
       const call = {
         id,
         name,
-        arguments: textTools.has(name) ? { input: JSON.parse(input) } : parseArguments(name, input),
+        arguments: textTools.has(name) ? { input: parseText(name, input) } : parseArguments(name, input),
         ...(providerMetadata ? { providerMetadata } : {}),
       }
       return [{ type: 'tool_call', call }]
@@ -321,13 +321,27 @@ const FINISH_REASONS: Readonly<Record<LanguageModelV3FinishReason['unified'], Fi
 
 function parseArguments(tool: string, input: string): Record<string, unknown> {
   if (input.trim() === '') return {}
+  const value = parseJson(input)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new UnusableAnswer(
+    `The model called the tool '${tool}' with arguments that are no JSON object: ${input.slice(0, 200)}`,
+  )
+}
+
+/** The SDK hands the text of a call on as JSON. */
+function parseText(tool: string, input: string): string {
+  const value = parseJson(input)
+  if (typeof value === 'string') return value
+  throw new UnusableAnswer(`The model called the tool '${tool}' with an input that is no text: ${input.slice(0, 200)}`)
+}
+
+/** The value; undefined for text that is no JSON. */
+function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(input)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+    return JSON.parse(text)
   } catch {
-    // Told below, like a value of another kind.
+    return undefined
   }
-  throw new Error(`The model called the tool '${tool}' with arguments that are no JSON object: ${input.slice(0, 200)}`)
 }
 
 /** Nothing, where the server counts no tokens: zeros would be a claim. */

@@ -223,7 +223,7 @@ function makeFail(rawSecrets: readonly string[]): (message: string, cause: unkno
 function hideIn(error: Error, hide: (text: string) => string): void {
   for (const name of ['message', 'stack'] as const) {
     const text = error[name]
-    // What is not the error's own, as of a DOMException, cannot be written.
+    // A DOMException has getters for them on its prototype: there is no property to change.
     if (text !== undefined && Object.hasOwn(error, name)) error[name] = hide(text)
   }
 }

@@ -39,6 +39,9 @@ class NotAnswered extends Error {
 /** A request that was never sent. */
 export class CannotAsk extends Error {}
 
+/** An answer that arrived, and cannot be used. */
+export class UnusableAnswer extends Error {}
+
 /**
  * Opens a stream; a request that failed for a passing reason is repeated, after the time that the server asks for or one
  * that doubles. A stream that was opened is not: its first words may have been passed on.
@@ -107,14 +110,14 @@ export function limitOf(error: unknown): Pick<ModelLimited, 'status' | 'retryAft
 }
 
 /**
- * Describes a failed request: the vendor's reason, and in parentheses where it comes from. A stream that broke off says so
- * first: the reason of a connection, such as `other side closed`, says nothing by itself.
+ * Describes a failed request: the reason, which is the vendor's own if it gave one, and in parentheses the model and what it
+ * did. A stream that broke off says so first: the reason of a connection, such as `other side closed`, says nothing by itself.
  *
  * @param subject name of the model, within a sentence
  */
 export function describeFailure(error: unknown, subject: string): string {
   const reason = reasonOf(error).replace(/[.\s]+$/, '')
-  if (error instanceof CannotAsk) return `${reason} (${subject})`
+  if (error instanceof CannotAsk || error instanceof UnusableAnswer) return `${reason} (${subject})`
   if (!(error instanceof NotAnswered)) return `The stream of ${subject} broke off: ${reason}`
   const { statusCode, hint } = error
   const place = statusCode === undefined ? `${subject} did not answer` : `status ${statusCode} from ${subject}`

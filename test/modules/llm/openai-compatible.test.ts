@@ -122,7 +122,7 @@ describe('llm/openai-compatible', () => {
     const call = { index: 0, id: 'a', type: 'function', function: { name: 'weather', arguments: '[1]' } }
     const { llm } = await connect([streams([{ tool_calls: [call] }], 'tool_calls')])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
-      /'weather' with arguments that are no JSON object: \[1\]$/,
+      /^The model called the tool 'weather' with arguments that are no JSON object: \[1\] \(the model 'm' at http:\S+\)$/,
     )
   })
 })

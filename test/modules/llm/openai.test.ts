@@ -167,6 +167,15 @@ describe('llm/openai', () => {
       expect(sent).to.deep.include({ call_id: 'call_l', name: 'draw', input: 'dot' })
     })
 
+    it('fails on a call without a text of a tool that has a Lark grammar', async () => {
+      const { llm } = await connect([plays(responsesWire, { calls: [{ id: 'a', name: 'draw', json: ['{"n":1}'] }] })])
+      const client = { name: 'draw', isCustom: true, lark: 'start: "dot"' }
+      const tools = [{ name: 'draw', description: 'Draws.', parameters: { type: 'object' }, client }]
+      expect(await failure(collect(llm, { messages: [says('draw')], tools }))).to.match(
+        /^The model called the tool 'draw' with an input that is no text: \{"n":1\} \(the model '\S+' of llm\/openai at http:\S+\)$/,
+      )
+    })
+
     it('requests an answer that matches a schema, strict if OpenAI supports that', async () => {
       const { server, llm } = await connect([plays(responsesWire, { text: ['{"n":', '1}'] })])
       const loose = { type: 'object', properties: { n: { type: 'number' } } }
