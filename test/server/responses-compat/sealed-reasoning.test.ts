@@ -37,6 +37,26 @@ export default defineModule({ name: 'Thinker', provides: [LLM], create: () => ({
   } }) })`,
 }
 
+/** Its tool asks the person, after a word of the model. */
+const ASKING = {
+  'agents/asker.yml': `id: asker
+modules:
+  - { id: llm, module: wordy }
+  - { id: size, module: size }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'modules/wordy.ts': `import { defineModule, LLM } from 'agent-host'
+export default defineModule({ name: 'Wordy', provides: [LLM], create: () => ({
+  async *generate() {
+    yield { type: 'text', text: 'Well.' }
+    yield { type: 'tool_call', call: { id: 'c1', name: 'size', arguments: {} } }
+    yield { type: 'finish', reason: 'tool_calls' }
+  } }) })`,
+  'modules/size.ts': `import { defineModule, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Size', provides: [ToolProvider], create: () => ({
+  listTools: () => [{ name: 'size', description: 'Asks.', parameters: { type: 'object', properties: {} } }],
+  executeTool: async (name, args, run) => ({ content: String(await run.ask({ message: 'Which?' })) }) }) })`,
+}
+
 describe('reasoning that a client keeps', () => {
   afterEach(closeServers)
 
@@ -245,6 +265,24 @@ describe('the phase of a message', () => {
       expect(phases(done)).to.deep.equal([phase])
       expect(phases(all.at(-1).response.output)).to.deep.equal([phase])
     }
+  })
+
+  it('is commentary before a question, in the stream and in both records', async () => {
+    const { app } = await makeResponses({}, ASKING)
+    const send = (url: string, payload: object) => app.inject({ method: 'POST', url, payload })
+    const body = { model: 'asker', input: 'hi' }
+    const record = (await send('/v1/responses', body)).json()
+    const lines = (await send('/v1/responses', { ...body, stream: true })).body.split('\n')
+    const events: Json[] = lines.flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []))
+    const { id } = events.at(-1).response
+    const done = events.flatMap(({ type, item }) => (type === 'response.output_item.done' ? [item] : []))
+    const stored = (await app.inject(`/v1/responses/${id}`)).json()
+    for (const output of [record.output, done, events.at(-1).response.output, stored.output]) {
+      expect(output.map(({ phase, content }: Json) => [phase, content[0].text])).to.deep.equal([
+        ['commentary', 'Well.'],
+      ])
+    }
+    expect((await app.inject(`/compat/responses/${id}`)).body).to.not.include('phase')
   })
 
   it('of the input is stored, and reaches the agent', async () => {

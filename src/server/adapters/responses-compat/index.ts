@@ -11,7 +11,6 @@ import { IgnoredParts } from './input/ignored-parts.ts'
 import { addApprovalRoutes } from './routes/approval-routes.ts'
 import { serveCallbackPage } from './routes/callback-page.ts'
 import { addConversationRoutes } from './routes/conversation-routes.ts'
-import { toExtendedPayload } from './routes/extended-record.ts'
 import { responseOperations } from './routes/operations.ts'
 import { addResponseRoutes } from './routes/response-routes.ts'
 import { openParts } from './runs/open-parts.ts'
@@ -44,9 +43,6 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
-    if (dialect.isExtended) {
-      scope.addHook('preSerialization', (_request, _reply, payload, done) => done(null, toExtendedPayload(payload)))
-    }
     const operations = responseOperations(dialect, this.#options.requiresKey)
     const partsOf = (request: FastifyRequest) => this.#parts.value(principalOf(request).tenant)
     const { ids } = this.#options.durableRuns

@@ -1,6 +1,5 @@
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
-import { toExtendedRecord } from '../routes/extended-record.ts'
 import type { OutputItem, ResponseRecord } from '../routes/schema.ts'
 import { type Change, Output } from './output.ts'
 
@@ -52,7 +51,7 @@ export class EventWriter {
   constructor(begun: ResponseRecord, after = 0, framing = COMPAT_STREAM) {
     this.#begun = begun
     this.#after = after
-    this.#output = new Output(begun)
+    this.#output = new Output(begun, framing)
     this.#framing = framing
     this.#deltaHead = this.#head('response.output_text.delta')
   }
@@ -94,7 +93,7 @@ export class EventWriter {
     if (typeof change === 'string') this.#text(change)
     else if ('reasoning' in change) this.#reasoning(change.reasoning)
     else if ('opened' in change) this.#opened(change.opened, change.index)
-    else if ('closed' in change) this.#closed(this.#withPhase(change), change.index)
+    else if ('closed' in change) this.#closed(change.closed, change.index)
     else if ('added' in change) this.#added(change.added, change.index)
     else this.#answered(change.answered, change.index)
   }
@@ -138,11 +137,6 @@ export class EventWriter {
     this.#writeFields('response.output_item.done', { output_index, item })
   }
 
-  #withPhase({ closed, isLast }: Extract<Change, { closed: unknown }>): Growing {
-    if (closed.type !== 'message' || closed.status !== 'completed' || !this.#framing.isExtended) return closed
-    return { ...closed, phase: isLast ? 'final_answer' : 'commentary' }
-  }
-
   #added(item: Whole, output_index: number): void {
     const place = { item_id: item.id, output_index }
     this.#writeFields('response.output_item.added', { output_index, item: toBegun(item) })
@@ -173,8 +167,7 @@ export class EventWriter {
 
   #end(): void {
     const { record } = this.#output
-    const ended = this.#framing.isExtended ? toExtendedRecord(record) : record
-    this.#write(`response.${ended.status}`, `"response":${JSON.stringify(ended)}`)
+    this.#write(`response.${record.status}`, `"response":${JSON.stringify(record)}`)
   }
 
   #writeFields(type: string, fields: object): void {

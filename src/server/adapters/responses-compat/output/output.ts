@@ -10,10 +10,12 @@ import {
 import { fromAttachmentJson } from '../../../../run/attachment-json.ts'
 import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { attachmentToMarkdown } from '../../../replies/attachment-to-markdown.ts'
+import { COMPAT, type Dialect } from '../../../replies/dialect.ts'
 import { outputItemId } from '../ids.ts'
 import type {
   ApprovalRequest,
   CustomToolCall,
+  ExtendedRecord,
   FunctionCall,
   McpCall,
   OutputItem,
@@ -30,8 +32,7 @@ export type Change =
   | { readonly reasoning: string }
   /** Item that begins empty and grows by pieces; it is open until it is closed. */
   | { readonly opened: Growing; readonly index: number }
-  /** `isLast`: the answer ends with it. */
-  | { readonly closed: Growing; readonly index: number; readonly isLast: boolean }
+  | { readonly closed: Growing; readonly index: number }
   /** Item that comes in one piece. An own call has no result yet. */
   | { readonly added: Exclude<OutputItem, OutputMessage>; readonly index: number }
   /** Own call with its result. */
@@ -40,19 +41,14 @@ export type Change =
 /** Item that grows by pieces. */
 type Growing = OutputMessage | Reasoning
 
-/** Data and place of an item that is closed. */
-interface Closing {
-  /** Data of a reasoning. */
-  readonly sealed?: string
-  /** The answer ends with it. */
-  readonly isLast?: boolean
-}
+/** Dialect of a record: an extended one has phases of messages, and a status for an answer that was cut off. */
+export type RecordForm = Pick<Dialect, 'isExtended'>
 
 const NONE: readonly Change[] = Object.freeze([])
 
 /** The record as it stands after these steps. */
-export function recordAfter(begun: ResponseRecord, steps: readonly Step[]): ResponseRecord {
-  const output = new Output(begun)
+export function recordAfter(begun: ResponseRecord, steps: readonly Step[], form: RecordForm = COMPAT): ExtendedRecord {
+  const output = new Output(begun, form)
   for (const step of steps) output.apply(step)
   return output.record
 }
@@ -60,6 +56,7 @@ export function recordAfter(begun: ResponseRecord, steps: readonly Step[]): Resp
 /** The output of a response, as it grows step by step: the one interpretation of steps, for records and events alike. */
 export class Output {
   readonly #begun: ResponseRecord
+  readonly #form: RecordForm
   readonly #items: OutputItem[] = []
   /** Places of the own calls that have no result yet, by call id. */
   readonly #openCalls = new Map<string, { readonly call: McpCall; readonly index: number }>()
@@ -67,18 +64,19 @@ export class Output {
   /** True once there is a message, or a call that the client has to answer. */
   #hasAnswer = false
   #pendingCalls = 0
-  #ended: ResponseRecord | undefined
+  #ended: ExtendedRecord | undefined
 
   /** @param begun the record as it was at the beginning */
-  constructor(begun: ResponseRecord) {
+  constructor(begun: ResponseRecord, form: RecordForm) {
     this.#begun = begun
+    this.#form = form
     // A summary of the conversation comes before the answer.
     this.#items.push(...begun.output)
     this.#hasAnswer = begun.output.length > 0
   }
 
   /** The record as it stands. */
-  get record(): ResponseRecord {
+  get record(): ExtendedRecord {
     return this.#ended ?? { ...this.#begun, output: this.#listItems('in_progress') }
   }
 
@@ -107,7 +105,7 @@ export class Output {
   /** Ends the open reasoning with its data; where none is shown, an item has the data alone. */
   #seal(sealed: string): readonly Change[] {
     const isOpen = this.#open?.type === 'reasoning'
-    const closed = isOpen ? this.#close('completed', { sealed }) : this.#close()
+    const closed = this.#close('completed', 'commentary', sealed)
     if (isOpen) return closed
     const id = this.#nextId('reasoning')
     return [...closed, this.#add({ type: 'reasoning', id, summary: [], encrypted_content: sealed })]
@@ -129,13 +127,23 @@ export class Output {
     return { opened: this.#current('in_progress'), index: this.#items.length }
   }
 
-  /** Closes the open item, if there is one. */
-  #close(status: OutputMessage['status'] = 'completed', { sealed, isLast = false }: Closing = {}): readonly Change[] {
+  /**
+   * Closes the open item, if there is one.
+   *
+   * @param phase of a message
+   * @param sealed data of a reasoning
+   */
+  #close(
+    status: OutputMessage['status'] = 'completed',
+    phase: OutputMessage['phase'] = 'commentary',
+    sealed?: string,
+  ): readonly Change[] {
     if (!this.#open) return NONE
-    const open = this.#current(status)
-    const closed = sealed !== undefined && open.type === 'reasoning' ? { ...open, encrypted_content: sealed } : open
+    const closed = this.#current(status)
+    if (closed.type === 'reasoning' && sealed !== undefined) closed.encrypted_content = sealed
+    if (closed.type === 'message' && status === 'completed' && this.#form.isExtended) closed.phase = phase
     this.#open = undefined
-    return [{ closed, index: this.#items.push(closed) - 1, isLast }]
+    return [{ closed, index: this.#items.push(closed) - 1 }]
   }
 
   #current(status: OutputMessage['status']): Growing {
@@ -221,13 +229,16 @@ export class Output {
   /** Ends the response. A completed one has a message, an empty one without text. */
   #end(step: EndStep): readonly Change[] {
     const changes = step.end === 'completed' ? this.#completeAnswer() : NONE
-    this.#ended = endRecord(this.#ended ?? this.#begun, this.#listItems('incomplete'), step)
+    const ended = endRecord(this.#ended ?? this.#begun, this.#listItems('incomplete'), step)
+    const isCutOff = ended.status === 'completed' && ended.incomplete_details !== null
+    if (isCutOff && this.#form.isExtended) ended.status = 'incomplete'
+    this.#ended = ended
     return changes
   }
 
   #completeAnswer(): readonly Change[] {
-    if (this.#hasAnswer) return this.#close('completed', { isLast: true })
-    return [...this.#close(), this.#begin('message'), ...this.#close('completed', { isLast: true })]
+    if (this.#hasAnswer) return this.#close('completed', 'final_answer')
+    return [...this.#close(), this.#begin('message'), ...this.#close('completed', 'final_answer')]
   }
 
   #listItems(statusOfOpen: 'in_progress' | 'incomplete'): OutputItem[] {
@@ -249,7 +260,7 @@ export class Output {
 }
 
 /** The record with this end. Completed items stay completed. */
-function endRecord(record: ResponseRecord, output: OutputItem[], step: EndStep): ResponseRecord {
+function endRecord(record: ExtendedRecord, output: OutputItem[], step: EndStep): ExtendedRecord {
   const { end, at, usage, error, incomplete } = step
   return {
     ...record,

@@ -102,7 +102,7 @@ export class CreateRoute {
       reply.header('x-should-retry', 'false')
       throw error
     }
-    if (run.failure === undefined) return recordAfter(run.facts, steps)
+    if (run.failure === undefined) return recordAfter(run.facts, steps, this.#dialect)
     if (run.isStored) reply.header('x-response-id', run.id)
     throw run.failure
   }

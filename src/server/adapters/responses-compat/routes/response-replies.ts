@@ -9,8 +9,7 @@ import { recordAfter } from '../output/output.ts'
 import { sendSteps } from '../output/send-steps.ts'
 import type { StoredResponse } from '../runs/response-runs.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
-import type { ExtendedRecord } from './extended-record.ts'
-import type { ResponseRecord } from './schema.ts'
+import type { ExtendedRecord, ResponseRecord } from './schema.ts'
 
 /** Replies of one dialect that show a response: its record, or its events. */
 export class ResponseReplies {
@@ -26,7 +25,7 @@ export class ResponseReplies {
 
   /** The record as it is now; `queued` is a status of one dialect alone. */
   toRecord({ facts, steps, isQueued }: StoredResponse): ExtendedRecord {
-    const record = recordAfter(facts, steps)
+    const record = recordAfter(facts, steps, this.#dialect)
     return isQueued && this.#dialect.isExtended ? { ...record, status: 'queued' } : record
   }
 

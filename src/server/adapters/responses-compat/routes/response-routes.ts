@@ -74,7 +74,7 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
     const cancelled = await runs.cancel(id)
     if (!cancelled) throw notFound()
     const response = await toResponse(runs, cancelled)
-    return recordAfter(response.facts, response.steps)
+    return recordAfter(response.facts, response.steps, dialect)
   })
   typed.get('/responses/:id/input_items', operations.listInputItems, async (request) =>
     listInputItems(partsOf(request).runs.store, await find(request, options), request.query),

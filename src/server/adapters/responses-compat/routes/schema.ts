@@ -260,6 +260,11 @@ export const ResponseRecord = Type.Object({
 })
 export type ResponseRecord = Static<typeof ResponseRecord>
 
+/** Record in the dialect that has statuses of its own for an answer that was cut off, and for a response that has not begun. */
+export type ExtendedRecord = Omit<ResponseRecord, 'status'> & {
+  status: ResponseRecord['status'] | 'incomplete' | 'queued'
+}
+
 /** Body of `POST /responses/compact`. */
 export const CompactRequest = Type.Object({
   model: Type.String({ minLength: 1 }),
