@@ -10,26 +10,41 @@ interface Failure {
   readonly level: 'warn' | 'error'
 }
 
-/** Descriptions of errors that requests were answered with. */
-const refusals = new WeakMap<FastifyRequest, string>()
+/** Properties of the request itself: a map of all requests would cost each of them a microsecond. */
+const REPLY = Symbol('reply')
+const REFUSAL = Symbol('refusal')
+const FAILURE = Symbol('failure')
 
-/** By the ids of requests without a line yet: failures within an answer of status 200. */
-const open = new Map<string, Failure | undefined>()
+/** Request as the log sees it. */
+export interface LoggedRequest extends Pick<FastifyRequest, 'id' | 'log'> {
+  /** Answer that a line follows; none over stdio, nor where another app logs. */
+  [REPLY]?: FastifyReply
+  /** Description of the error that it is answered with. */
+  [REFUSAL]?: string
+  /** Failure within an answer of status 200. */
+  [FAILURE]?: Failure
+}
 
 /** Keeps the description of the error that a request is answered with for the line of that request. */
-export function noteFailure(request: FastifyRequest, description: string): void {
-  refusals.set(request, description)
+export function noteFailure(request: LoggedRequest, description: string): void {
+  request[REFUSAL] = description
 }
 
 /**
  * Keeps a failure within a successful answer, such as a stream that has begun, for the line of that request.
  *
- * @returns false when no line will tell it: the line is written, or tells another failure
+ * @returns false when no line will tell it: the line is written or tells another failure, or the client has left
  */
-export function noteFailureInside(requestId: string, failure: Failure): boolean {
-  if (!open.has(requestId) || open.get(requestId)) return false
-  open.set(requestId, failure)
+export function noteFailureInside(request: LoggedRequest, failure: Failure): boolean {
+  const reply = request[REPLY]
+  if (!reply || request[FAILURE] || !willEnd(reply)) return false
+  request[FAILURE] = failure
   return true
+}
+
+/** The answer to an upgrade never ends, nor one whose client has left. */
+function willEnd({ raw, request }: FastifyReply): boolean {
+  return !raw.writableFinished && !raw.destroyed && !isUpgrade(request)
 }
 
 /**
@@ -38,21 +53,14 @@ export function noteFailureInside(requestId: string, failure: Failure): boolean 
  */
 export function logRequests(app: FastifyInstance, log: ServerLog): void {
   if (!log.isLevelEnabled('error')) return
-  app.addHook('onRequest', (request, { raw }, done) => {
-    // The answer to an upgrade never ends: its failures have lines of their own.
-    if (!isUpgrade(request)) {
-      open.set(request.id, undefined)
-      // A request whose client left has no line.
-      raw.once('close', () => open.delete(request.id))
-    }
+  app.addHook('onRequest', (request: FastifyRequest & LoggedRequest, reply, done) => {
+    request[REPLY] = reply
     done()
   })
-  app.addHook('onResponse', (request, reply, done) => {
-    const failure = open.get(request.id)
-    open.delete(request.id)
-    const level = failure?.level ?? levelOf(reply.statusCode)
+  app.addHook('onResponse', (request: FastifyRequest & LoggedRequest, reply, done) => {
+    const level = request[FAILURE]?.level ?? levelOf(reply.statusCode)
     if (log.isLevelEnabled(level) && !(level === 'info' && isQuiet(request))) {
-      log[level]({ reqId: request.id }, describeRequest(request, reply, failure))
+      log[level]({ reqId: request.id }, describeRequest(request, reply))
     }
     done()
   })
@@ -69,12 +77,11 @@ function levelOf(statusCode: number): 'info' | 'warn' | 'error' {
 
 /** The query is left out: clients put secrets there. */
 function describeRequest(
-  request: FastifyRequest,
+  { method, url, [REFUSAL]: refusal, [FAILURE]: failure }: FastifyRequest & LoggedRequest,
   { statusCode, elapsedTime }: FastifyReply,
-  failure: Failure | undefined,
 ): string {
-  const path = request.url.split('?', 1)[0]
-  const line = `${request.method} ${path} ${statusCode} ${Math.round(elapsedTime)} ms`
+  const path = url.split('?', 1)[0]
+  const line = `${method} ${path} ${statusCode} ${Math.round(elapsedTime)} ms`
   if (failure) return `${line}: ${failure.description}`
-  return statusCode >= 400 ? `${line}: ${refusals.get(request) ?? STATUS_CODES[statusCode] ?? 'refused'}` : line
+  return statusCode >= 400 ? `${line}: ${refusal ?? STATUS_CODES[statusCode] ?? 'refused'}` : line
 }

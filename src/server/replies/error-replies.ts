@@ -10,7 +10,7 @@ import {
 import { type ErrorCode, HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { STORE_REMOVED } from '../../store/record-store.ts'
-import { noteFailure, noteFailureInside } from '../monitoring/request-log.ts'
+import { type LoggedRequest, noteFailure, noteFailureInside } from '../monitoring/request-log.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
 
 /** Answer to a request that ends with an error. */
@@ -102,7 +102,7 @@ export function rawErrorReply(error: NodeJS.ErrnoException): string {
 }
 
 /** Has the line of a request tell a failure within its answer: a stream that has begun, a call of MCP. Logs it where no line will. */
-export function logFailureInside(error: unknown, { id, log }: Pick<FastifyRequest, 'id' | 'log'>): void {
-  const failure = { level: levelOfFailure(error), description: describeFault(error, log) }
-  if (!noteFailureInside(id, failure)) logFailure(error, { id, log })
+export function logFailureInside(error: unknown, request: LoggedRequest): void {
+  const failure = { level: levelOfFailure(error), description: describeFault(error, request.log) }
+  if (!noteFailureInside(request, failure)) logFailure(error, request)
 }

@@ -1,6 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { AgentHost } from '../../host/host.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
+import type { LoggedRequest } from '../monitoring/request-log.ts'
 import { logFailureInside } from '../replies/error-replies.ts'
 import type { EventStream, EventStreamOptions, EventStreams } from './event-streams.ts'
 
@@ -45,7 +46,7 @@ export function whenClientLeaves({ raw }: FastifyReply, onLeave: (reason: Error)
 
 /** Answers with a stream of events, which always ends with a last frame of its protocol. */
 export async function streamAnswer(
-  request: Pick<FastifyRequest, 'id' | 'log'>,
+  request: LoggedRequest,
   reply: FastifyReply,
   streams: EventStreams,
   { send, failure, ...options }: StreamedAnswer,

@@ -1,5 +1,6 @@
 import { isObject } from '../../../json.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
+import type { LoggedRequest } from '../../monitoring/request-log.ts'
 import type { CallMemory } from './call-memory/call-memory.ts'
 import { type ElicitationResponse, toElicitation } from './elicitation/elicitation.ts'
 import { Elicitations } from './elicitation/elicitations.ts'
@@ -34,8 +35,8 @@ export interface Peer {
   /** Name of its session, a secret between both sides; undefined when it has none, and so cannot cancel. */
   readonly key: string | undefined
   readonly tenant: string
-  /** Of its HTTP request. */
-  readonly requestId: string
+  /** Its HTTP request. */
+  readonly source: LoggedRequest
   /** Address of the server as it knows it. */
   readonly baseUrl: string
   /** Trace context of the HTTP request. */
@@ -104,17 +105,17 @@ export class CallInFlight {
   #begin(answered: Answered | undefined): AnyCall {
     const { tools } = this.#options
     const { method, params } = this.#request
-    const { version, tenant, requestId, baseUrl, decider = '', variantOf } = this.peer
+    const { version, tenant, source, baseUrl, decider = '', variantOf } = this.peer
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
     const elicitation = answered && { ...answered, by: decider }
-    if (method === 'resources/read') return tools.read(params, { tenant, requestId })
-    if (method === 'resources/list') return tools.listResources(params.cursor, { tenant, requestId })
-    if (method === 'skills/list') return tools.listSkills(params.cursor, { tenant, requestId })
-    if (method === 'skills/get') return tools.getSkill(params, { tenant, requestId })
+    if (method === 'resources/read') return tools.read(params, { tenant, source })
+    if (method === 'resources/list') return tools.listResources(params.cursor, { tenant, source })
+    if (method === 'skills/list') return tools.listSkills(params.cursor, { tenant, source })
+    if (method === 'skills/get') return tools.getSkill(params, { tenant, source })
     return tools.call(params, {
       version,
       tenant,
-      requestId,
+      source,
       baseUrl,
       traceparent: traceparentOf(params) ?? this.peer.traceparent,
       onProgress,

@@ -38,10 +38,10 @@ export class McpApiAdapter implements Adapter {
   #sdk: Promise<SdkProtocol> | undefined
 
   constructor(options: StoreAdapterOptions) {
-    const { host, describeFailure, log, redact, runs, servesInbox, openRecords } = options
+    const { host, describeFailure, redact, runs, servesInbox, openRecords } = options
     this.#options = options
     const memory = openCallMemory(options.options, openRecords)
-    const parts = { host, describeFailure, log, redact, limits: options.options, memory, runs, servesInbox }
+    const parts = { host, describeFailure, redact, limits: options.options, memory, runs, servesInbox }
     this.#tools = new AgentTools(parts)
     this.#plain = new HandshakeProtocol(this.#tools, memory)
   }
@@ -151,7 +151,7 @@ function nameSession({ params }: Readonly<Record<string, unknown>>): string {
 }
 
 function toPeer(request: FastifyRequest, variantOf: AdapterOptions['variantOf']): Peer {
-  const { id: requestId, headers, body } = request
+  const { headers, body } = request
   const session = headers['mcp-session-id']
   const key = session === undefined ? undefined : String(session)
   const mayAsk = key?.startsWith(ASKABLE) && takesEvents(request) && !Array.isArray(body) && mayDecide(request)
@@ -160,7 +160,7 @@ function toPeer(request: FastifyRequest, variantOf: AdapterOptions['variantOf'])
     version,
     key,
     tenant: principalOf(request).tenant,
-    requestId,
+    source: request,
     baseUrl: baseUrlOf(request, '/mcp'),
     traceparent: readTraceparent(headers.traceparent),
     decider: mayAsk ? deciderOf(request).by : undefined,

@@ -15,10 +15,11 @@ import {
   Server,
   type ServerCapabilities,
 } from '@modelcontextprotocol/server'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import { deciderOf, mayDecide } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
+import type { LoggedRequest } from '../../monitoring/request-log.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { whenClientLeaves } from '../../streams/serve-turn.ts'
 import type { AdapterOptions } from '../adapter.ts'
@@ -31,12 +32,15 @@ import type { ToolResult } from './tools/tool-result.ts'
 import { SDK_VERSION } from './versions.ts'
 
 const REQUEST_ID = 'x-request-id'
+const STDIO = 'stdio'
 /** Nothing depends on it, and the host that a client sends may not be an address. */
 const ADDRESS = 'http://localhost/mcp'
 
 /** Client of a server of the SDK. */
 interface SdkClient {
   readonly tenant: string
+  /** HTTP request; over stdio a name for the connection. */
+  readonly source: LoggedRequest
   /** Name of the person who answers questions; undefined where no one may be asked. */
   readonly decider: string | undefined
   /** Address of the server as it knows it; undefined over stdio. */
@@ -63,7 +67,7 @@ export class SdkProtocol {
         const client = this.#clients.get(requestId)
         // Another's place would be the wrong one.
         if (!client) throw new Error(`The client of request '${requestId}' is not known.`)
-        return makeSdkServer(tools, requestId, client)
+        return makeSdkServer(tools, client)
       },
       { legacy: 'reject', keepAliveMs: options.streamingTimeout * 1000 },
     )
@@ -85,6 +89,7 @@ export class SdkProtocol {
     })
     this.#clients.set(request.id, {
       tenant: principalOf(request).tenant,
+      source: request,
       decider: mayDecide(request) ? deciderOf(request).by : undefined,
       baseUrl: baseUrlOf(request, '/mcp'),
       variantOf: (name) => this.#variantOf(request, name, '.'),
@@ -106,21 +111,18 @@ export class SdkProtocol {
 /**
  * A server of the SDK for one request over HTTP, or for one connection over stdio.
  *
- * @param requestId of the HTTP request; over stdio a name for the connection
- * @param client over HTTP
  */
 export function makeSdkServer(
   tools: AgentTools,
-  requestId: string,
-  { tenant, decider, baseUrl, variantOf, traceparent }: SdkClient = overStdio(requestId),
+  { tenant, source, decider, baseUrl, variantOf, traceparent }: SdkClient,
 ): Server {
   const server = new Server(SERVER_INFO, { capabilities: capabilitiesOf(tools) })
-  if (!tools.resources.isEmpty) addResources(server, tools, { tenant, requestId })
-  if (!tools.resources.skills.isEmpty) addSkills(server, tools, { tenant, requestId })
+  if (!tools.resources.isEmpty) addResources(server, tools, { tenant, source })
+  if (!tools.resources.skills.isEmpty) addSkills(server, tools, { tenant, source })
   const deciderOfClient = () => (canElicitForm(server.getClientCapabilities()?.elicitation) ? decider : undefined)
   const version = () => server.getNegotiatedProtocolVersion() ?? SDK_VERSION
   const toClient = () => ({ tenant, baseUrl, version: version(), decider: deciderOfClient() })
-  if (tools.hasTasks) addTasks(server, tools, requestId, toClient)
+  if (tools.hasTasks) addTasks(server, tools, source, toClient)
   server.setRequestHandler('tools/list', ({ params }) =>
     inSdkTerms(() => tools.list(params?.cursor) as ListToolsResult),
   )
@@ -139,7 +141,7 @@ export function makeSdkServer(
         version: version(),
         takesTasks: takesTasks(server),
         tenant,
-        requestId,
+        source,
         baseUrl,
         traceparent: readTraceparent(mcpReq._meta?.traceparent) ?? traceparent,
         ...(by === undefined ? {} : { elicitation: { ...answered, by } }),
@@ -170,8 +172,9 @@ function capabilitiesOf({ moreCapabilities, hasTasks }: AgentTools): ServerCapab
   return { ...capabilities, extensions: { ...moreCapabilities.extensions, [TASKS_EXTENSION]: {} } }
 }
 
-function overStdio(connection: string): SdkClient {
-  return { tenant: '', decider: connection, baseUrl: undefined, traceparent: undefined }
+/** The client of a connection over stdio. */
+export function overStdio(log: FastifyBaseLogger): SdkClient {
+  return { tenant: '', source: { id: STDIO, log }, decider: STDIO, baseUrl: undefined, traceparent: undefined }
 }
 
 function addResources(server: Server, tools: AgentTools, caller: Caller): void {
@@ -216,7 +219,7 @@ function addSkills(server: Server, tools: AgentTools, caller: Caller): void {
 }
 
 /** Methods of an extension, of versions without a handshake alone. */
-function addTasks(server: Server, tools: AgentTools, requestId: string, toClient: () => TaskClient): void {
+function addTasks(server: Server, tools: AgentTools, source: LoggedRequest, toClient: () => TaskClient): void {
   const schemas = { params: fromJsonSchema<Readonly<Record<string, unknown>>>({ type: 'object' }) }
   const fail = (error: JsonRpcError): never => {
     throw error
@@ -227,17 +230,17 @@ function addTasks(server: Server, tools: AgentTools, requestId: string, toClient
   }
   server.setRequestHandler('tasks/get', schemas, (params) => {
     requireTasks()
-    return inSdkTerms(() => tools.getTask(params, toClient(), requestId).answer((task) => ({ ...task }), fail))
+    return inSdkTerms(() => tools.getTask(params, toClient(), source).answer((task) => ({ ...task }), fail))
   })
   server.setRequestHandler('tasks/update', schemas, (params, { mcpReq }) => {
     requireTasks()
     // The SDK takes them out of the parameters of every method.
     const responses = readResponses(mcpReq.inputResponses)
-    return inSdkTerms(() => tools.updateTask(params, responses, toClient(), requestId).answer(() => ({}), fail))
+    return inSdkTerms(() => tools.updateTask(params, responses, toClient(), source).answer(() => ({}), fail))
   })
   server.setRequestHandler('tasks/cancel', schemas, (params) => {
     requireTasks()
-    return inSdkTerms(() => tools.cancelTask(params, toClient(), requestId).answer(() => ({}), fail))
+    return inSdkTerms(() => tools.cancelTask(params, toClient(), source).answer(() => ({}), fail))
   })
 }
 

@@ -8,7 +8,7 @@ import { makeRedact } from '../../../trace/redact.ts'
 import type { ServerOptions } from '../../options/options.ts'
 import { loadTranslation } from '../load-translation.ts'
 import { openCallMemory } from './call-memory/open-call-memory.ts'
-import { makeSdkServer } from './sdk-protocol.ts'
+import { makeSdkServer, overStdio } from './sdk-protocol.ts'
 import { AgentTools } from './tools/agent-tools.ts'
 
 /** A server whose one client is at the other end of standard input and output. */
@@ -33,9 +33,9 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const memory = openCallMemory(options, project.openRecords)
   const { host } = project
   const runs = makeAdapterRuns(project.durableRuns, host, 'McpApiAdapter')
-  const parts = { host, describeFailure, log, redact, limits: options, memory, runs, servesInbox: false }
+  const parts = { host, describeFailure, redact, limits: options, memory, runs, servesInbox: false }
   const tools = new AgentTools(parts)
-  const connection = connect(project, tools)
+  const connection = connect(project, tools, log)
   project.durableRuns.resume().catch((error) => log.error(`Stored runs do not go on: ${messageOf(error)}`))
   const ended = new Promise<void>((resolve) => {
     process.stdin.once('close', resolve)
@@ -53,9 +53,9 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   }
 }
 
-function connect({ host }: OpenedProject, tools: AgentTools) {
+function connect({ host }: OpenedProject, tools: AgentTools, log: ServerLog) {
   return serveMcp(() => {
-    const server = makeSdkServer(tools, 'stdio')
+    const server = makeSdkServer(tools, overStdio(log))
     server.onclose = host.onChange(() => void server.sendToolListChanged().catch(() => {}))
     return server
   })

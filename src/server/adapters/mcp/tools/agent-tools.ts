@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { AdapterRuns } from '../../../../durable/adapter-runs/adapter-runs.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import { startTaken } from '../../../../durable/decisions/taken-row.ts'
@@ -11,6 +10,7 @@ import type { RunResult, Turn } from '../../../../run/turn.ts'
 import type { Redact } from '../../../../trace/redact.ts'
 import { ENTRY } from '../../../../wiring/wiring.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
+import type { LoggedRequest } from '../../../monitoring/request-log.ts'
 import { logFailureInside } from '../../../replies/error-replies.ts'
 import type { CallMemory, WaitingCall } from '../call-memory/call-memory.ts'
 import { describeOpen } from '../elicitation/describe-open.ts'
@@ -37,8 +37,8 @@ export interface Call<R> {
 /** Sender of a request. */
 export interface Caller {
   readonly tenant: string
-  /** Of the HTTP request: the log of a failure names it. */
-  readonly requestId: string
+  /** Request that it came with: the log of a failure names it. */
+  readonly source: LoggedRequest
   /** Opens the variant that the request names; no promise where it names none. Absent where requests have no headers. */
   readonly variantOf?: (name: string) => Promise<Turn['variant']> | undefined
 }
@@ -84,7 +84,6 @@ export interface AgentToolsOptions {
   readonly describeFailure: (error: unknown) => string
   readonly limits: HistoryLimits & Pick<CallTasksOptions, 'retentionDays'>
   readonly memory: CallMemory
-  readonly log: FastifyBaseLogger
   readonly redact: Redact
 }
 
@@ -119,36 +118,36 @@ export class AgentTools {
       const isNew = options.elicitation?.state === undefined
       if (options.takesTasks && request.info.tasks && isNew) return this.#startTask(request, options)
       const later = this.#goOn(request, options)
-      if (later) return deferCall(later, (error) => this.#toRpcError(error, options.requestId))
+      if (later) return deferCall(later, (error) => this.#toRpcError(error, options.source))
       return this.#start(request, { messages: [toMessage(request)] }, options)
     } catch (error) {
-      throw this.#toRpcError(error, options.requestId)
+      throw this.#toRpcError(error, options.source)
     }
   }
 
   /** Starts to read a resource; it cannot be stopped. */
-  read(params: Readonly<Record<string, unknown>>, { tenant, requestId }: Caller): Call<ReadResult> {
-    return this.#toCall(this.resources.read(params, tenant), requestId)
+  read(params: Readonly<Record<string, unknown>>, { tenant, source }: Caller): Call<ReadResult> {
+    return this.#toCall(this.resources.read(params, tenant), source)
   }
 
   /** Starts to list the resources; it cannot be stopped. */
-  listResources(cursor: unknown, { tenant, requestId }: Caller): Call<ListResult> {
-    return this.#toCall(this.resources.list(cursor, tenant), requestId)
+  listResources(cursor: unknown, { tenant, source }: Caller): Call<ListResult> {
+    return this.#toCall(this.resources.list(cursor, tenant), source)
   }
 
   /** Starts to list the skills; it cannot be stopped. */
-  listSkills(cursor: unknown, { tenant, requestId }: Caller): Call<SkillList> {
-    return this.#toCall(this.resources.skills.list(cursor, tenant), requestId)
+  listSkills(cursor: unknown, { tenant, source }: Caller): Call<SkillList> {
+    return this.#toCall(this.resources.skills.list(cursor, tenant), source)
   }
 
   /** Starts to get one skill; it cannot be stopped. */
-  getSkill(params: Readonly<Record<string, unknown>>, { tenant, requestId }: Caller): Call<{ skill: SkillEntry }> {
-    return this.#toCall(this.resources.skills.get(params, tenant), requestId)
+  getSkill(params: Readonly<Record<string, unknown>>, { tenant, source }: Caller): Call<{ skill: SkillEntry }> {
+    return this.#toCall(this.resources.skills.get(params, tenant), source)
   }
 
   /** Starts to read a task; it cannot be stopped. */
-  getTask(params: Readonly<Record<string, unknown>>, client: TaskClient, requestId: string): Call<CallTask> {
-    return this.#toCall(this.#tasks.get(params, client), requestId)
+  getTask(params: Readonly<Record<string, unknown>>, client: TaskClient, source: LoggedRequest): Call<CallTask> {
+    return this.#toCall(this.#tasks.get(params, client), source)
   }
 
   /** Starts to hand the responses of a person to a task; it cannot be stopped. */
@@ -156,14 +155,14 @@ export class AgentTools {
     params: Readonly<Record<string, unknown>>,
     responses: Answered['responses'],
     client: TaskClient,
-    requestId: string,
+    source: LoggedRequest,
   ): Call<void> {
-    return this.#toCall(this.#tasks.update(params, responses, client), requestId)
+    return this.#toCall(this.#tasks.update(params, responses, client), source)
   }
 
   /** Starts to cancel a task; it cannot be stopped. */
-  cancelTask(params: Readonly<Record<string, unknown>>, client: TaskClient, requestId: string): Call<void> {
-    return this.#toCall(this.#tasks.cancel(params, client), requestId)
+  cancelTask(params: Readonly<Record<string, unknown>>, client: TaskClient, source: LoggedRequest): Call<void> {
+    return this.#toCall(this.#tasks.cancel(params, client), source)
   }
 
   /** Tells whether calls of some agent become tasks. */
@@ -184,10 +183,10 @@ export class AgentTools {
     return this.#options.memory.close()
   }
 
-  #toCall<R>(work: Promise<R>, requestId: string): Call<R> {
+  #toCall<R>(work: Promise<R>, source: LoggedRequest): Call<R> {
     return {
       answer: (onResult, onFailure) =>
-        work.then(onResult, (error: unknown) => onFailure(this.#toRpcError(error, requestId))),
+        work.then(onResult, (error: unknown) => onFailure(this.#toRpcError(error, source))),
       abort: () => {},
     }
   }
@@ -206,7 +205,7 @@ export class AgentTools {
     options: CallOptions,
     begin = (turn: Turn) => this.#options.host.start(request.name, turn, '.'),
   ): Call<ToolResult> {
-    const { onProgress, requestId, tenant, traceparent } = options
+    const { onProgress, source, tenant, traceparent } = options
     const turn = {
       tenant,
       traceparent,
@@ -215,7 +214,7 @@ export class AgentTools {
       ...given,
     }
     const handle = begin(turn)
-    const toRpcError = (error: unknown) => this.#toRpcError(error, requestId)
+    const toRpcError = (error: unknown) => this.#toRpcError(error, source)
     return {
       answer: (onResult, onFailure) =>
         handle.result.then(
@@ -240,7 +239,7 @@ export class AgentTools {
 
   /** Starts a call as a task. A client that leaves before it knows of the task leaves nothing behind. */
   #startTask(request: ToolRequest, options: CallOptions): Call<ToolResult> {
-    const { requestId } = options
+    const { source } = options
     const client: TaskClient = { ...options, decider: options.elicitation?.by }
     let hasLeft = false
     const start = async (): Promise<ToolResult> => {
@@ -249,7 +248,7 @@ export class AgentTools {
       return { content: [], task }
     }
     return {
-      ...this.#toCall(start(), requestId),
+      ...this.#toCall(start(), source),
       abort: () => {
         hasLeft = true
       },
@@ -365,7 +364,7 @@ export class AgentTools {
     })
   }
 
-  #toRpcError(error: unknown, requestId: string): JsonRpcError {
+  #toRpcError(error: unknown, source: LoggedRequest): JsonRpcError {
     if (error instanceof JsonRpcError) return error
     if (error instanceof HostError) {
       if (error.code === 'AGENT_NOT_FOUND') return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${error.message}`)
@@ -374,8 +373,8 @@ export class AgentTools {
         return new JsonRpcError(INTERNAL_ERROR, error.message)
       }
     }
-    const { log, describeFailure } = this.#options
-    logFailureInside(error, { id: requestId, log })
+    const { describeFailure } = this.#options
+    logFailureInside(error, source)
     return new JsonRpcError(INTERNAL_ERROR, describeFailure(error))
   }
 }
