@@ -51,9 +51,7 @@ function findStep(
 
 function locateInUnion(union: SchemaNode, value: unknown, path: Path): ValueProblem {
   const all = alternativesOf(union)
-  const alike = all.filter(
-    (node) => typeOf(node) === (Array.isArray(value) ? 'array' : isObject(value) ? 'object' : undefined),
-  )
+  const alike = all.filter((node) => isAlike(node, value))
   const [only, other] = alike
   if (only && !other) return locate(only, value, path)
   if (!isObject(value) || !only) return problemAt(path, `must be ${describeSchemas(all)}`)
@@ -76,8 +74,11 @@ function constantsOf(properties: Readonly<Record<string, SchemaNode>>): [string,
   return Object.entries(properties).filter(([, child]) => child.const !== undefined)
 }
 
-function typeOf({ type, allOf }: SchemaNode): string | undefined {
-  return type ?? allOf?.[0]?.type
+/** Tells whether the value has the type of the schema. A text may be meant to be any text, or one of several. */
+function isAlike({ type, allOf, const: only, enum: few }: SchemaNode, value: unknown): boolean {
+  if (typeof value === 'string') return type === 'string' && only === undefined && few === undefined
+  const kind = Array.isArray(value) ? 'array' : isObject(value) ? 'object' : undefined
+  return kind !== undefined && kind === (type ?? allOf?.[0]?.type)
 }
 
 function alternativesOf(node: SchemaNode): SchemaNode[] {

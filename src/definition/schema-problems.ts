@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Validator } from 'typebox/compile'
+import { fieldsOf } from '../json.ts'
 import { didYouMean } from './nearest-name.ts'
 import { formatPath, listNames, type Path } from './problem.ts'
 
@@ -108,6 +109,7 @@ interface Misfit {
 }
 
 const VALUES: ReadonlySet<string> = new Set(['anyOf', 'const', 'enum'])
+const NOT_EMPTY: ReadonlySet<string> = new Set(['minItems', 'minLength', 'minProperties'])
 const BOUNDS: ReadonlySet<string> = new Set(['type', 'minimum', 'maximum'])
 
 /** @param base path of the value that the schema is for */
@@ -129,6 +131,7 @@ export function describeSchemaError(
     return additionalProperties.map((key) => unknownKey([...path, key], key, known))
   }
   const nodes = VALUES.has(keyword) || BOUNDS.has(keyword) ? schemasAt(schema, inner) : []
+  if (NOT_EMPTY.has(keyword) && fieldsOf(params).limit === 1) return [problemAt(path, 'must not be empty', subject)]
   const isSaidHere = VALUES.has(keyword) || nodes.some(isNumber)
   return [problemAt(path, isSaidHere ? `must be ${describeSchemas(nodes)}` : message, subject)]
 }

@@ -18,6 +18,8 @@ const Pairs = Type.Intersect([
 const schema = Type.Object({
   pairs: optional(Type.Union([Pairs, Type.Null()])),
   input: Type.Union([Type.String(), Type.Array(Item)]),
+  names: optional(Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String(), { minItems: 1 })])),
+  mode: optional(Type.Union([Type.Literal('a'), Type.Literal('b'), Type.Array(Type.String())])),
   limit: optional(Type.Union([Type.Integer({ minimum: 1, maximum: 9 }), Type.Null()])),
 })
 
@@ -26,6 +28,9 @@ describe('findFirstProblem', () => {
     ['nothing for a value that fits', { input: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }, undefined],
     ['a field that is missing', {}, 'input is missing.'],
     ['a union that no alternative is meant by', { input: 1 }, 'input must be string or array.'],
+    ['an empty list of a union', { input: '', names: [] }, 'names must not be empty.'],
+    ['an empty text of a union', { input: '', names: '' }, 'names must not be empty.'],
+    ['a text that is none of several', { input: '', mode: 'c' }, "mode must be one of 'a' and 'b' or array."],
     [
       'a field within a list of a union',
       { input: [{}, { role: 'usr' }] },

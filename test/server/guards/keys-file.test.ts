@@ -124,11 +124,7 @@ describe('the file of keys', () => {
     }
     const list = 'The file lists keys: { name, tenant, digest, scopes }.'
     expect(await read('')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: It must be object.', list])
-    expect(await read('keys: []')).to.deep.equal([
-      'OPTION_INVALID',
-      'keys.yml:1:1: keys must not have fewer than 1 items.',
-      list,
-    ])
+    expect(await read('keys: []')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: keys must not be empty.', list])
     const entry = (fields: string) => `keys:\n  - name: a\n    digest: ${digestOf('x')}\n    ${fields}\n`
     expect(await read(entry('scopes: [run, aprove]'))).to.deep.equal([
       'OPTION_INVALID',
