@@ -82,7 +82,7 @@ export interface ProjectOptions {
 
 /** Parts that the caller of {@link openProject} has already. */
 export interface ProjectParts {
-  /** Loads the part of the responses adapter that its stored runs need: a project knows no adapter. */
+  /** Loads the part of the responses adapter that its stored runs need: a project does not depend on adapters. */
   readonly loadTranslation: () => Promise<Translation>
   /** Default: lines on standard output. */
   readonly log?: Log | undefined

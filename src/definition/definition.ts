@@ -102,7 +102,7 @@ export type ProblemAt = (path: Path, message: string, suggestions?: readonly str
 
 const AGENT_ID = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'
 const MODULE_ID = '^[A-Za-z0-9_][A-Za-z0-9_-]*$'
-/** More than anybody reads at once. */
+/** Further problems are counted. */
 const MAX_PROBLEMS = 20
 
 const Names = Type.Array(Type.String({ minLength: 1 }))

@@ -32,9 +32,9 @@ export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown
   readonly limits: RunLimits
   readonly host: AgentHost
   readonly log: Log
-  /** Tells whether there is a store: an embedded one is made by its first user. */
+  /** Tells whether the store exists: the first use of an embedded one creates it. */
   readonly hasStore: () => boolean
-  /** True for a store of servers on several machines: each takes up what the others leave behind. */
+  /** True for a store of several servers: each continues the runs of servers that have ended. */
   readonly isShared: boolean
   /** Opens the store; the service closes it. */
   readonly openRecords: () => Promise<RecordStore>

@@ -48,7 +48,7 @@ export class RunNotes {
     if (event.type === 'pending') this.addPending([event.pending])
   }
 
-  /** Calls that the run waits for are made, as far as the agent goes. */
+  /** Adds calls that the run waits for: the agent has asked for them. */
   addPending(pending: readonly PendingCall[]): void {
     for (const call of pending) if (call.kind !== 'question') this.#add(call.callId, call)
   }

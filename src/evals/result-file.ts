@@ -116,7 +116,7 @@ export class ResultFile {
     return new ResultFile(path, redact)
   }
 
-  /** Chooses the name of a new result: by its time, so that names sort as the results were made. */
+  /** Names the file of a new result by the time: a list of files is then in the order of their creation. */
   static create(projectDir: string, name: string, redact: Redact): ResultFile {
     for (let timeMs = Date.now(); ; timeMs++) {
       const time = new Date(timeMs).toISOString().slice(0, -1).replace(/[:.]/g, '-')
@@ -155,7 +155,7 @@ export class ResultFile {
     try {
       rmSync(draft, { force: true })
     } catch {
-      // What keeps it from being removed kept it from being written.
+      // A disk on which it cannot be removed did not let it be written either.
     }
   }
 }

@@ -17,7 +17,7 @@ export class LoadCache<T extends { readonly files: readonly string[] }> {
       ({ files }) => {
         started.files = files
       },
-      // What is missing now may be there at the next try; its cause may lie in a file that is not watched.
+      // A failed load is tried again: its cause may be a file that is not watched.
       () => {
         if (this.#loads.get(key) === started) this.#loads.delete(key)
       },

@@ -5,7 +5,7 @@ import type { ProviderMetadata, Reasoning } from './message.ts'
 export interface CollectedAnswer {
   text: string
   reasoning: Reasoning[]
-  /** Metadata of the text, for its vendor, who wants it back. */
+  /** Metadata of the text that its vendor expects back. */
   providerMetadata?: ProviderMetadata | undefined
 }
 

@@ -22,7 +22,7 @@ export interface InputGuard {
 export const InputGuard = defineProtocol<InputGuard>('InputGuard', ['checkInput'])
 
 /**
- * Inspects the answer of an agent before anybody else sees it. With an output guard the host holds the whole text until the
+ * Inspects the answer of an agent before it is sent. With an output guard the host holds the whole text until the
  * handler has ended, also for clients that stream. A guard that throws fails the run, and nothing of the answer is sent.
  */
 export interface OutputGuard {

@@ -243,7 +243,7 @@ async function serveMetrics(
   const stop = await addMetrics(app, host, streams, { server: options.serverName, gaugesOfAdapters })
   app.addHook('onClose', async () => stop())
   if (isLoopback(options.host)) return
-  app.log.warn(`/metrics requires no key: anybody who reaches ${options.host} can read it.`)
+  app.log.warn(`/metrics requires no key: everyone who reaches ${options.host} can read it.`)
 }
 
 /** New requests are refused, running work ends or is aborted, and every stream gets its last frame before it is cut. */

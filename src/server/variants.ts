@@ -69,7 +69,7 @@ export class Variants {
     const isHidden = !principal.hasKey && origins.isForeign(request)
     const found = isHidden ? undefined : this.#byTenant.get(principal.tenant)?.get(id)
     if (found) return found
-    throw refuse(`there is no variant '${id.slice(0, 100)}'. One that nobody used for an hour is forgotten`)
+    throw refuse(`there is no variant '${id.slice(0, 100)}'. One is forgotten after an hour without use`)
   }
 }
 

@@ -19,7 +19,7 @@ export class RunMetrics {
   readonly #runs: Counter<'agent' | 'status' | 'incomplete'>
   readonly #durations: Histogram<'agent'>
   readonly #tokens: Counter<'agent' | 'kind'>
-  /** Labels of the ended runs of each agent, by what they say. */
+  /** Labels of the ended runs of each agent, by their text. */
   readonly #agents = new Map<string, Map<string, Readonly<Record<string, string>>>>()
 
   constructor({ Counter, Histogram }: typeof import('prom-client'), registry: Registry, host: AgentHost) {

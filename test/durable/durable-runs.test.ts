@@ -13,6 +13,7 @@ import { CheckedStore } from '../../src/store/checked-store.ts'
 import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
 import type { Change, RecordStore } from '../../src/store/record-store.ts'
 import { recordSealing } from '../../src/store/sealing.ts'
+import { DyingMap } from '../support/dying-map.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeManualHost } from '../support/manual-host.ts'
 
@@ -265,30 +266,6 @@ interface StartOptions {
 }
 
 const BODY = { input: 'hi' }
-
-/** Backend that dies at the n-th write. */
-class DyingMap extends Map<string, unknown> {
-  #left: number
-
-  constructor(writes: number) {
-    super()
-    this.#left = writes
-  }
-
-  override set(key: string, value: unknown): this {
-    this.#write()
-    return super.set(key, value)
-  }
-
-  override delete(key: string): boolean {
-    this.#write()
-    return super.delete(key)
-  }
-
-  #write(): void {
-    if (this.#left-- <= 0) throw new Error('The backend has died.')
-  }
-}
 
 function overriding(store: RecordStore, commit: RecordStore['commit']): RecordStore {
   return new Proxy(store, {

@@ -1,47 +1,13 @@
 import { expect } from 'chai'
 import { compareResults, describeConfidence } from '../../src/evals/compare.ts'
 import type { EvalResult } from '../../src/wire/eval-result.ts'
+import { evalResult, evalRun } from '../support/eval-results.ts'
 
 /** A result with a score for each case. */
 function makeResult(scores: readonly number[], { name = 'a', changes = 0 } = {}): EvalResult {
-  return {
-    eval_result: 1,
-    agent_host: '',
-    name: 'x',
-    status: 'complete',
-    created_at: 0,
-    duration_ms: 0,
-    spent: 0,
-    request: { files: [], agents: [], variants: [], repeat: 1, filter: [], live: [] },
-    columns: [{ name, agent: 'a', version: null, changes: Array(changes).fill({ module: 'm', path: ['p'] }) }],
-    cases: scores.map((_, index) => ({
-      id: `c${index}`,
-      file: '',
-      line: 1,
-      input: '',
-      tags: [],
-      tape: null,
-      digest: 'd',
-    })),
-    runs: scores.map((score, index) => ({
-      case: `c${index}`,
-      column: 0,
-      repeat: 1,
-      run_id: null,
-      status: 'completed',
-      output: '',
-      error: null,
-      tools: [],
-      is_played: false,
-      duration_ms: 0,
-      input_tokens: 0,
-      output_tokens: 0,
-      cost: 0,
-      scores: [{ name: 's', score }],
-      score,
-    })),
-    problems: [],
-  }
+  const runs = scores.map((score, index) => evalRun(`c${index}`, { scores: [{ name: 's', score }], score }))
+  const columns = [{ name, agent: 'a', version: null, changes: Array(changes).fill({ module: 'm', path: ['p'] }) }]
+  return evalResult(runs, { columns })
 }
 
 const compare = (before: readonly number[], after: readonly number[]) => {

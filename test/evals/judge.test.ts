@@ -1,11 +1,11 @@
-import { AgentHost, type ScorerArguments, scorers } from 'agent-host'
+import { AgentHost, scorers } from 'agent-host'
 import { expect } from 'chai'
 import { scoreRun } from '../../src/evals/score-run.ts'
 import { startModelServer, streams } from '../support/fake-model-server.ts'
+import { scorerArguments } from '../support/scorer-arguments.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-type Judged = Omit<ScorerArguments, 'signal' | 'host'>
-const JUDGED = { input: 'Where is order 7?', output: 'On its way.', expected: 'It is shipped.', id: 'a', tags: [] }
+const JUDGED = { input: 'Where is order 7?', output: 'On its way.', expected: 'It is shipped.' }
 
 /** Judges an answer with a model that answers so. */
 async function judgeWith(answer: string, files: Readonly<Record<string, string>> = {}, criteria?: string) {
@@ -15,7 +15,7 @@ async function judgeWith(answer: string, files: Readonly<Record<string, string>>
   const config = { base_url: vendor.url, model: 'judge-1', api_key: 'none' }
   const judge = scorers.judge({ llm: 'llm/openai-compatible', config, ...(criteria === undefined ? {} : { criteria }) })
   try {
-    const given = { ...(JUDGED as unknown as Judged), host }
+    const given = scorerArguments({ ...JUDGED, host })
     const scores = await scoreRun([['polite', judge]], given, new AbortController().signal)
     return { scores, requests: vendor.requests }
   } finally {
@@ -89,7 +89,7 @@ export default defineModule({ name: 'Judge', provides: [TextMessageHandler], use
     const host = new AgentHost({ environment: {} })
     const replies = ['{"reason": "r", "verdict": "pass"}']
     const judge = scorers.judge({ llm: 'llm/mock', config: { replies } })
-    const given = { ...(JUDGED as unknown as Judged), host }
+    const given = scorerArguments({ ...JUDGED, host })
     const all = await Promise.all(
       [1, 2, 3].map(() => scoreRun([['judge', judge]], given, new AbortController().signal)),
     )

@@ -3,45 +3,16 @@ import { expect } from 'chai'
 import { validateXML } from 'xmllint-wasm'
 import { toJunit } from '../../src/evals/junit.ts'
 import type { EvalColumn, EvalResult, EvalRun } from '../../src/wire/eval-result.ts'
+import { evalResult, evalRun } from '../support/eval-results.ts'
 
 const column = (name: string): EvalColumn => ({ name, agent: 'a', version: null, changes: [] })
-const run = (id: string, rest: Partial<EvalRun>): EvalRun => ({
-  case: id,
-  column: 0,
-  repeat: 1,
-  run_id: null,
-  status: 'completed',
-  output: '',
-  error: null,
-  tools: [],
-  is_played: false,
-  duration_ms: 1250,
-  input_tokens: 0,
-  output_tokens: 0,
-  cost: null,
-  scores: [{ name: 'exact', score: 1 }],
-  score: 1,
-  ...rest,
-})
+const run = (id: string, rest: Partial<EvalRun>) => evalRun(id, { duration_ms: 1250, cost: null, ...rest })
 const failing = (output: string) => ({ output, scores: [{ name: 'exact', score: 0 }], score: 0 })
 
 /** Tests of every outcome, with two variants. */
 function makeResult(runs: readonly EvalRun[], problems: EvalResult['problems'] = []): EvalResult {
-  const ids = [...new Set(runs.map((each) => each.case))]
-  return {
-    eval_result: 1,
-    agent_host: '',
-    name: 'x',
-    status: 'complete',
-    created_at: 1_700_000_000.5,
-    duration_ms: 0,
-    spent: 0,
-    request: { files: [], agents: [], variants: [], repeat: 1, filter: [], live: [] },
-    columns: [column('a'), column('a (main.prefix="> ")')],
-    cases: ids.map((id) => ({ id, file: 'evals/x.jsonl', line: 1, input: '', tags: [], tape: null, digest: '' })),
-    runs: [...runs],
-    problems,
-  }
+  const columns = [column('a'), column('a (main.prefix="> ")')]
+  return evalResult(runs, { created_at: 1_700_000_000.5, columns, problems })
 }
 
 async function problemsOf(report: string): Promise<readonly string[]> {

@@ -1,11 +1,9 @@
-import { AgentHost, type Scorer, type ScorerArguments } from 'agent-host'
+import type { Scorer } from 'agent-host'
 import { expect } from 'chai'
 import { scoreRun } from '../../src/evals/score-run.ts'
+import { scorerArguments } from '../support/scorer-arguments.ts'
 
-const GIVEN = { input: '', output: '', id: 'a', tags: [], host: new AgentHost() } as unknown as Omit<
-  ScorerArguments,
-  'signal'
->
+const GIVEN = scorerArguments()
 
 describe('scoreRun', () => {
   it('ends a scorer that never answers, and tells it; the others are not held up', async () => {

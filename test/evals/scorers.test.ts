@@ -1,29 +1,6 @@
 import { type ScorerArguments, scorers, Type } from 'agent-host'
 import { expect } from 'chai'
-
-/** Arguments of a scorer: what a test does not name is empty. */
-function given({ run, ...rest }: Partial<Omit<ScorerArguments, 'run'>> & { run?: Partial<ScorerArguments['run']> }) {
-  return {
-    input: '',
-    output: '',
-    id: 'a',
-    tags: [],
-    expectedTools: undefined,
-    signal: new AbortController().signal,
-    run: {
-      agent: 'a',
-      status: 'completed',
-      tools: [],
-      durationMs: 0,
-      inputTokens: 0,
-      outputTokens: 0,
-      cost: 0,
-      isPlayed: false,
-      ...run,
-    },
-    ...rest,
-  } as unknown as ScorerArguments
-}
+import { scorerArguments as given } from '../support/scorer-arguments.ts'
 
 const { exact, contains, tools, toolsInAnyOrder, schema, latency, tokens, cost } = scorers
 const call = (name: string, args?: object) => (args ? { name, arguments: args as Record<string, unknown> } : { name })

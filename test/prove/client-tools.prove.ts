@@ -1,4 +1,5 @@
 // Codex runs its tools and compacts; openai for Node and Python, the AI SDK and OpenAI Agents call every kind of tool, with kill -9 between two rounds.
+
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { expect } from 'chai'
 import { execa } from 'execa'
 import { startModelServer } from '../support/fake-model-server.ts'
 import { freePort } from '../support/free-port.ts'
+import { modelAgent } from '../support/model-agent.ts'
 import { killRunning, type RunningCli, startCli } from '../support/run-cli.ts'
 import { signedAnthropic } from '../support/signed-thinking.ts'
 import { makeSharedProject, removeFolder, type TempProject } from '../support/temp-project.ts'
@@ -26,38 +28,28 @@ const PYTHON_PACKAGE = 'openai==3.54.0'
 
 const FILES = {
   // Its model calls the tool that the last message names, and tells the outputs.
-  'agents/caller.yml': `id: caller
-modules:
-  - { id: llm, module: caller }
-  - { id: loop, module: orchestrator/tool-loop }`,
-  'modules/caller.ts': `import { defineModule, LLM } from 'agent-host'
-export default defineModule({ name: 'Caller', provides: [LLM], create: () => ({
-  async *generate({ messages, tools = [] }) {
-    const last = messages.at(-1)
+  ...modelAgent(
+    'caller',
+    `    const last = messages.at(-1)
     const tool = last?.role === 'user' && tools.find(({ name }) => name === last.content)
     const isText = tool && 'input' in (tool.parameters.properties ?? {})
     const args = isText ? { input: 'ab12' } : { city: 'Lima' }
     if (tool) yield { type: 'tool_call', call: { id: 'call_' + messages.length, name: tool.name, arguments: args } }
     else yield { type: 'text', text: 'got ' + messages.flatMap((m) => (m.role === 'tool' ? [m.content] : [])).join(', ') }
-    yield { type: 'finish', reason: tool ? 'tool_calls' : 'stop' }
-  } }) })`,
+    yield { type: 'finish', reason: tool ? 'tool_calls' : 'stop' }`,
+  ),
   // Its model makes the call that the last message is, and tells what it was given otherwise. Each answer costs many tokens.
-  'agents/coder.yml': `id: coder
-modules:
-  - { id: llm, module: coder }
-  - { id: loop, module: orchestrator/tool-loop }`,
-  'modules/coder.ts': `import { defineModule, LLM } from 'agent-host'
-export default defineModule({ name: 'Coder', provides: [LLM], create: () => ({
-  async *generate({ messages }) {
-    const { role, content } = messages.at(-1)
+  ...modelAgent(
+    'coder',
+    `    const { role, content } = messages.at(-1)
     const isSummary = messages[0].content.startsWith('Summarize') || content.includes('CONTEXT CHECKPOINT')
     const call = role === 'user' && content.startsWith('{') ? JSON.parse(content) : undefined
     const told = messages.map((message) => message.role + ': ' + (message.toolCalls?.[0].name ?? message.content.split('\\n').at(-1)))
     if (call) yield { type: 'tool_call', call: { id: 'call_' + messages.length, ...call } }
     else yield { type: 'text', text: isSummary ? 'SUMMARY' : told.slice(-4).join(' | ') }
     yield { type: 'usage', usage: { inputTokens: 30_000, outputTokens: 1 } }
-    yield { type: 'finish', reason: call ? 'tool_calls' : 'stop' }
-  } }) })`,
+    yield { type: 'finish', reason: call ? 'tool_calls' : 'stop' }`,
+  ),
   'agents/keeper.yml': `id: keeper
 modules:
   - id: llm

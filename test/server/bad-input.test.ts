@@ -22,7 +22,7 @@ export default defineModule({ name: 'Counted', provides: [LLM], create: () => ({
     yield { type: 'finish', reason: called ? 'tool_calls' : 'stop' }
   } }) })`,
 }
-const asked = () => (globalThis as unknown as { asked: number }).asked
+const asked = () => Number(Reflect.get(globalThis, 'asked'))
 
 const user = { role: 'user', content: 'go' }
 const find = { type: 'function', name: 'find', parameters: { type: 'object' } }

@@ -43,7 +43,7 @@ export class VectorTable implements VectorRecords {
     this.#database = database
     this.#insert = database.prepare('INSERT OR REPLACE INTO vectors (id, vector) VALUES (?, ?)')
     this.#delete = database.prepare('DELETE FROM vectors WHERE id = ?')
-    // Changes when anybody else has written, another connection of this process included.
+    // Changes when another connection has written, one of this process included.
     this.#version = database.prepare('PRAGMA data_version')
   }
 

@@ -108,7 +108,7 @@ export class PythonChild {
   /** A call that gets no answer ends at its question. */
   async #answer(id: number, question: Question, waiting: Waiting | undefined): Promise<void> {
     try {
-      if (!waiting) throw new Error('Nobody waits for the call.')
+      if (!waiting) throw new Error('No call waits for it.')
       const value = (await waiting.onQuestion(question)) ?? null
       await this.#child.write(JSON.stringify({ id, op: 'answer', value }))
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { WaitingOptions } from '../../host/waiting-run.ts'
 
-/** Part of the row of a run that is the adapter's: what it was asked, and data that is the adapter's alone. */
+/** Part of a run's row that belongs to its adapter: the request, and data that only the adapter reads. */
 export interface AdapterFacts {
   /** Name of the adapter that started the run. */
   readonly adapter: string

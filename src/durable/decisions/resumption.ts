@@ -72,7 +72,7 @@ export function answersOf(approvals: readonly StoredApproval[]): PendingAnswer[]
   return approvals.flatMap(({ decision, status, pending: { callId } }): PendingAnswer[] => {
     if (decision) return [decision.answer]
     return status === 'expired'
-      ? [{ callId, kind: 'approval', decision: 'reject', reason: 'Nobody decided in time.' }]
+      ? [{ callId, kind: 'approval', decision: 'reject', reason: 'No one decided in time.' }]
       : []
   })
 }

@@ -52,7 +52,7 @@ export interface DurableRunOptions<Facts, Item> {
 const MAX_AHEAD_LENGTH = 256 * 1024
 
 /**
- * A run that outlives its request. What anybody sees of it is in the store before: steps become visible when they are
+ * A run that outlives its request. What is shown of it is in the store before: steps become visible when they are
  * durable, all that came meanwhile at once. It ends once, however many want to end it.
  */
 export class DurableRun<Facts, Item> implements StepLog<Facts> {

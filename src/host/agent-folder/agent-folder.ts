@@ -48,7 +48,7 @@ interface Update {
   readonly vacatedIds: Set<string>
   /** Time that one file may hold up the others, in milliseconds. */
   readonly patienceMs: number
-  /** Says nothing of a file whose problems are the same as before. */
+  /** Does not report a file whose problems are as before. */
   readonly isRetry?: boolean
 }
 

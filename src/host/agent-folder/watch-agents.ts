@@ -137,13 +137,13 @@ class AgentWatcher implements Watching {
     const look = (): void => {
       if (existsSync(path)) {
         this.#awaited.delete(path)
-        this.#watchAnew(path)
+        this.#watchAgain(path)
       } else this.#later(PATH_POLL_MS, look)
     }
     this.#later(PATH_POLL_MS, look)
   }
 
-  #watchAnew(path: string): void {
+  #watchAgain(path: string): void {
     this.#inodes.set(path, inodeOf(path))
     this.#watcher?.unwatch(path)
     this.#watcher?.add(path)
@@ -157,7 +157,7 @@ class AgentWatcher implements Watching {
     for (const folder of this.#folders) {
       const inode = inodeOf(folder)
       if (inode === undefined) this.#awaitPath(folder)
-      else if (inode !== this.#inodes.get(folder)) this.#watchAnew(folder)
+      else if (inode !== this.#inodes.get(folder)) this.#watchAgain(folder)
     }
   }
 

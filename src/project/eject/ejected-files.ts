@@ -60,7 +60,7 @@ export async function listEjected(folder: string, names: readonly string[]): Pro
   const items = await Promise.all(chosen.map((reference) => filesOf(reference, library)))
   const paths = new Set([...items.flat(), ...(names.length > 0 ? [] : bases)])
   const files = await Promise.all([...paths].sort().map((path) => readEjected(folder, path)))
-  // What was written here in the place of a module of the library is left out, except by its name.
+  // Own modules that replace one of the library are listed only where they are named.
   return files.filter((file) => file !== undefined).filter((file) => names.length > 0 || isCopy(file))
 }
 

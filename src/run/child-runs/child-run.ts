@@ -97,7 +97,7 @@ export function answersTo(
 
 function inheritedBy(run: AgentRun): Omit<Turn, 'messages'> {
   const { user, tenant, metadata, waiting } = run
-  // Where nobody keeps the trail, nobody could hand the child the output of a client's tool.
+  // Where no one keeps the trail, the output of a client's tool would never reach the child.
   const clientTools = waiting.isTrailLost ? [] : run.clientTools
   return { user, tenant, metadata, clientTools, onEvent: (event) => passOn(event, run) }
 }

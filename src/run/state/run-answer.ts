@@ -25,7 +25,7 @@ export class RunAnswer {
     this.#abort = abort
   }
 
-  /** Emits an event. The promise asks to wait before the next. */
+  /** Emits an event. Where it returns a promise, the next event waits for that. */
   emit(event: RunEvent): void | Promise<void> {
     if (!this.#isEnded) return this.#sink?.(event)
   }

@@ -52,7 +52,7 @@ export class Doors {
     if (shared.length > 1) log.info(`These keys have no tenant, and share what they store: ${shared.join(', ')}.`)
     const open = this.#adapters.filter((adapter) => !this.isClosed(adapter)).map(({ name }) => name)
     if (!this.#areScoped || open.length === 0) return
-    log.warn(`Keys name scopes, so nobody can decide approvals without a key, also not through ${open.join(', ')}.`)
+    log.warn(`Keys name scopes, so approvals cannot be decided without a key, also not through ${open.join(', ')}.`)
   }
 
   #names(isMeant: (key: Key) => boolean = () => true): string[] {

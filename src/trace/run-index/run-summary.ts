@@ -195,7 +195,7 @@ export class RunBuilder {
     const modules = [...this.#modules].map(([id, { stats, durations }]) => [id, { ...stats, durations }])
     return {
       summary: this.summary,
-      // As JSON: a histogram says itself in `toJSON`.
+      // As JSON: a histogram has a `toJSON`.
       modules: Object.fromEntries(modules) as RunRecord['modules'],
       tools: this.#tools.toJSON(),
       steps: [...this.#steps],

@@ -18,7 +18,7 @@ export interface ServiceThreadOptions {
 
 /** The side of the process. */
 export interface ThreadClient<News> {
-  /** Called with what the thread says beside a {@link ThreadReply}. */
+  /** Called with each message of the thread that is no {@link ThreadReply}. */
   onNews(news: News): void
   /** Hands over the collected data: also called before each question, and before the thread closes. */
   handOver(): void

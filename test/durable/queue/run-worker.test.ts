@@ -18,6 +18,7 @@ import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 import type { RecordStore } from '../../../src/store/record-store.ts'
 import { recordSealing } from '../../../src/store/sealing.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { DyingMap } from '../../support/dying-map.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeManualHost } from '../../support/manual-host.ts'
 
@@ -397,28 +398,4 @@ function takingForDead(server: string, store: RecordStore): RecordStore {
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
-}
-
-/** Backend that dies at the n-th write. */
-class DyingMap extends Map<string, unknown> {
-  #left: number
-
-  constructor(writes: number) {
-    super()
-    this.#left = writes
-  }
-
-  override set(key: string, value: unknown): this {
-    this.#write()
-    return super.set(key, value)
-  }
-
-  override delete(key: string): boolean {
-    this.#write()
-    return super.delete(key)
-  }
-
-  #write(): void {
-    if (this.#left-- <= 0) throw new Error('The backend has died.')
-  }
 }

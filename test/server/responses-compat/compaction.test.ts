@@ -37,7 +37,7 @@ const tools = [
 ]
 const user = (content: string) => ({ role: 'user', content })
 const trigger = { type: 'compaction_trigger' }
-const summaries = () => (globalThis as unknown as { summaries: string[] }).summaries
+const summaries = (): string[] => Reflect.get(globalThis, 'summaries')
 
 describe('compaction within responses', () => {
   afterEach(closeServers)

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { modelAgent } from '../../support/model-agent.ts'
 import { type Json, makeResponses, RESPONSES_PROJECT, textOf } from '../../support/responses.ts'
 import { startResponses } from '../../support/responses-process.ts'
 import { killRunning } from '../../support/run-cli.ts'
@@ -7,14 +8,9 @@ import { makeProject } from '../../support/temp-project.ts'
 
 /** Its model calls what the user says, `<tool> <arguments>`; after results it tells them, and `tools` shows what it was given. */
 const FILES = {
-  'agents/caller.yml': `id: caller
-modules:
-  - { id: llm, module: caller }
-  - { id: loop, module: orchestrator/tool-loop }`,
-  'modules/caller.ts': `import { defineModule, LLM } from 'agent-host'
-export default defineModule({ name: 'Caller', provides: [LLM], create: () => ({
-  async *generate({ messages, tools = [] }) {
-    const last = messages.at(-1)
+  ...modelAgent(
+    'caller',
+    `    const last = messages.at(-1)
     const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls)
     if (last.content === 'tools') yield { type: 'text', text: JSON.stringify(tools) }
     else if (last.role === 'user') {
@@ -25,8 +21,8 @@ export default defineModule({ name: 'Caller', provides: [LLM], create: () => ({
       yield { type: 'tool_call', call: { id: 'r1', name: 'sum', arguments: { input: '1+2' } } }
       return yield { type: 'finish', reason: 'tool_calls' }
     } else yield { type: 'text', text: JSON.stringify([calls.map(({ name, arguments: args }) => [name, args]), messages.filter(({ role }) => role === 'tool').map(({ content }) => content)]) }
-    yield { type: 'finish', reason: 'stop' }
-  } }) })`,
+    yield { type: 'finish', reason: 'stop' }`,
+  ),
 }
 
 const patch = { type: 'custom', name: 'apply_patch', description: 'Patches.', format: { type: 'text' } }

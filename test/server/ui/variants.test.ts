@@ -137,7 +137,7 @@ describe('variants of the debug UI', () => {
     const { vary, say, post } = await serve()
     const { json } = await vary({ changes: PROMPTED })
     const unknown = (id: string) =>
-      `400 x-agent-variant: there is no variant '${id}'. One that nobody used for an hour is forgotten`
+      `400 x-agent-variant: there is no variant '${id}'. One is forgotten after an hour without use`
     expect(await say('none')).to.equal(unknown('none'))
     expect(await say('__proto__')).to.equal(unknown('__proto__'))
     expect(await say(json.id, 'hi', { origin: 'http://b.test' })).to.equal(unknown(json.id))

@@ -80,7 +80,7 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
     listInputItems(partsOf(request).runs.store, await find(request, options), request.query),
   )
   if (dialect.isExtended) routeUpgrades(scope)
-  // Without a key anybody could read everybody's responses.
+  // Without a key each caller could read the responses of all.
   if (adapter.requiresKey) addListRoute(scope, options, replies)
   else if (dialect.isExtended) addSocketRoute(scope, options)
 }
