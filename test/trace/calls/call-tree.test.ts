@@ -202,6 +202,14 @@ describe('layoutSequence', () => {
     expect(ys).deep.equal([...ys].sort((a, b) => a - b))
   })
 
+  it('is as narrow as its labels allow, with room for the row of a fold', () => {
+    const { columns, rows, width } = layoutSequence(treeOf(repeated(10)), ALL)
+    const fold = rows.find((row) => row.kind === 'fold')
+    expect(fold?.label).match(/^↻ 9 more × tool\.act · /)
+    expect(width).greaterThan((columns[1]?.x ?? 0) + (fold?.label.length ?? 0) * 6)
+    expect(width).lessThan(400)
+  })
+
   it('folds repetitions after the first one', () => {
     expect(rowsOf(treeOf(repeated(10)))).deep.equal(['call a', 'call c0', 'return c0', '9 more'])
     expect(rowsOf(treeOf(repeated(3)))).lengthOf(7)

@@ -1,4 +1,5 @@
 import { type Call, type CallTree, nameMethod } from '../../../src/trace/calls/call-tree.ts'
+import { formatDuration, participantName } from '../format.ts'
 import { type Fold, findFolds } from './folds.ts'
 
 export const LANE = 10
@@ -6,7 +7,11 @@ export const HEAD_HEIGHT = 44
 const CALL_HEIGHT = 30
 const RETURN_HEIGHT = 22
 const FOLD_HEIGHT = 34
-const MIN_COLUMN = 120
+const MIN_COLUMN = 90
+const MAX_COLUMN = 300
+const EDGE = 8
+/** Part of the row of a fold beyond its columns, at either side. */
+const FOLD_MARGIN = 30
 
 /** A line of the diagram. `y` is its middle, in pixels below the heads. */
 export type SequenceRow =
@@ -17,7 +22,17 @@ export type SequenceRow =
       readonly from: number
       readonly to: number
     }
-  | { readonly kind: 'fold'; readonly y: number; readonly fold: Fold; readonly from: number; readonly to: number }
+  | SequenceFoldRow
+
+/** Repetitions in one row, from the leftmost to the rightmost column that they concern. */
+export interface SequenceFoldRow {
+  readonly kind: 'fold'
+  readonly y: number
+  readonly fold: Fold
+  readonly label: string
+  readonly from: number
+  readonly to: number
+}
 
 /** When a module is at work. `lane`: how many others of its bars it stands beside or within. */
 export interface SequenceBar {
@@ -53,7 +68,7 @@ export interface SequenceChoices {
 export function layoutSequence(tree: CallTree, { plumbing, unfolded, selected }: SequenceChoices): SequenceLayout {
   const folds = findFolds(tree, unfolded, selected)
   const calls = tree.calls.filter((call) => !plumbing.has(call))
-  const columns = placeColumns(tree, calls)
+  const { columns, right } = placeColumns(tree, calls)
   const columnOf = new Map(columns.map(({ id }, index) => [id, index]))
   const steps = stepsOf(calls, folds.hidden)
   const rows: SequenceRow[] = []
@@ -64,7 +79,7 @@ export function layoutSequence(tree: CallTree, { plumbing, unfolded, selected }:
     const fold = folds.byFirst.get(call.id)
     if (fold && !isEnd) {
       y += FOLD_HEIGHT
-      rows.push({ kind: 'fold', y: y - FOLD_HEIGHT / 2, fold, ...reach(fold, columnOf) })
+      rows.push({ kind: 'fold', y: y - FOLD_HEIGHT / 2, fold, label: labelOf(fold), ...reach(fold, columnOf) })
       continue
     }
     if (folds.hidden.has(call)) continue
@@ -100,7 +115,19 @@ export function layoutSequence(tree: CallTree, { plumbing, unfolded, selected }:
     const before = columns[index - 1]
     return { left: before ? before.x + (widest[index - 1] ?? 0) * LANE + LANE / 2 : 0, right: x - LANE / 2 }
   })
-  return { columns, gaps, rows, bars: placed, lanes, width: (columns.at(-1)?.x ?? 0) + MIN_COLUMN, height }
+  const ends = rows.map((row) => (row.kind === 'fold' ? foldRight(row, columns) + EDGE : 0))
+  return { columns, gaps, rows, bars: placed, lanes, width: ends.reduce((a, b) => Math.max(a, b), right), height }
+}
+
+/** Left edge of the row of a fold. */
+export function foldLeft({ from }: SequenceFoldRow, columns: SequenceLayout['columns']): number {
+  return (columns[from]?.x ?? 0) - FOLD_MARGIN
+}
+
+/** Right edge of the row of a fold, which has room for its label. */
+export function foldRight(row: SequenceFoldRow, columns: SequenceLayout['columns']): number {
+  const right = (columns[row.to]?.x ?? 0) + FOLD_MARGIN
+  return Math.max(right, foldLeft(row, columns) + row.label.length * 6.4 + 24)
 }
 
 /** The middle of a bar's outer edge, as seen from another column. */
@@ -108,20 +135,31 @@ export function barEdge(x: number, lane: number, isFromRight: boolean): number {
   return x + lane * LANE + (isFromRight ? LANE / 2 : -LANE / 2)
 }
 
-function placeColumns(tree: CallTree, calls: readonly Call[]): { id: string; x: number }[] {
-  const needed = new Map<string, number>()
+/** Columns as far apart as their heads and the labels between them need: the label of a call stands at the left of the column further right. */
+function placeColumns(
+  tree: CallTree,
+  calls: readonly Call[],
+): { readonly columns: SequenceLayout['columns']; readonly right: number } {
+  const used = new Set(calls.flatMap(({ from, to }) => [from, to]))
+  const ids = tree.participants.filter((id) => used.has(id))
+  const columnOf = new Map(ids.map((id, index) => [id, index]))
+  const gaps = ids.map((id, index) => Math.max(MIN_COLUMN, (headWidth(ids[index - 1] ?? '') + headWidth(id)) / 2))
   for (const call of calls) {
-    const width = Math.min(nameMethod(call).length * 7 + 46, 300)
-    for (const id of [call.from, call.to]) needed.set(id, Math.max(needed.get(id) ?? MIN_COLUMN, width))
+    const [from = 0, to = 0] = [columnOf.get(call.from), columnOf.get(call.to)]
+    // A call of a module by itself has its label at its right.
+    const column = from === to ? to + 1 : Math.max(from, to)
+    gaps[column] = Math.max(gaps[column] ?? 0, Math.min(nameMethod(call).length * 7 + 46, MAX_COLUMN))
   }
   let x = 0
-  return tree.participants
-    .filter((id) => needed.has(id))
-    .map((id, index) => {
-      const width = Math.max(needed.get(id) ?? MIN_COLUMN, id.length * 7.5 + 28)
-      x += index === 0 ? width / 2 + 8 : width
-      return { id, x }
-    })
+  const columns = ids.map((id, index) => {
+    x += index === 0 ? headWidth(id) / 2 + EDGE : (gaps[index] ?? 0)
+    return { id, x }
+  })
+  return { columns, right: x + Math.max(headWidth(ids.at(-1) ?? '') / 2 + EDGE, gaps[ids.length] ?? 0) }
+}
+
+function headWidth(id: string): number {
+  return participantName(id).length * 7.5 + 28
 }
 
 interface Step {
@@ -140,7 +178,11 @@ function stepsOf(calls: readonly Call[], hidden: ReadonlySet<Call>): Step[] {
   return steps.sort((a, b) => a.index - b.index)
 }
 
-/** From the leftmost to the rightmost column that a fold concerns. */
+function labelOf({ calls, count, durationMs }: Fold): string {
+  const names = [...new Set(calls.map(({ to, method }) => `${participantName(to)}.${method}`))].slice(0, 3).join(', ')
+  return `↻ ${count} more × ${names} · ${formatDuration(durationMs)}`
+}
+
 function reach({ calls }: Fold, columnOf: ReadonlyMap<string, number>): { from: number; to: number } {
   let [from, to] = [Number.POSITIVE_INFINITY, 0]
   for (const call of calls) {

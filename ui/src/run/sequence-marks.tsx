@@ -1,6 +1,15 @@
 import { type Call, nameMethod } from '../../../src/trace/calls/call-tree.ts'
 import { formatDuration, participantName } from '../format.ts'
-import { barEdge, LANE, type SequenceBar, type SequenceLayout, type SequenceRow } from './sequence-layout.ts'
+import {
+  barEdge,
+  foldLeft,
+  foldRight,
+  LANE,
+  type SequenceBar,
+  type SequenceFoldRow,
+  type SequenceLayout,
+  type SequenceRow,
+} from './sequence-layout.ts'
 
 interface BarProps {
   readonly bar: SequenceBar
@@ -101,26 +110,21 @@ function shorten(text: string, width: number): string {
 }
 
 interface FoldRowProps {
-  readonly row: Extract<SequenceRow, { kind: 'fold' }>
+  readonly row: SequenceFoldRow
   readonly layout: SequenceLayout
   readonly onUnfold: (id: string) => void
 }
 
 /** Repetitions in one row. */
-export function FoldRow({ row: { y, fold, from, to }, layout, onUnfold }: FoldRowProps) {
-  const left = (layout.columns[from]?.x ?? 0) - 30
-  const right = (layout.columns[to]?.x ?? 0) + 30
-  const names = [...new Set(fold.calls.map(({ to, method }) => `${participantName(to)}.${method}`))]
-    .slice(0, 3)
-    .join(', ')
-  const text = `↻ ${fold.count} more × ${names} · ${formatDuration(fold.durationMs)}`
-  const width = Math.max(right - left, text.length * 6.4 + 24)
+export function FoldRow({ row, layout: { columns }, onUnfold }: FoldRowProps) {
+  const { y, fold, label } = row
+  const left = foldLeft(row, columns)
   const unfold = () => onUnfold(fold.id)
   return (
     <g class="fold" role="button" tabindex={0} onClick={unfold} onKeyDown={({ key }) => key === 'Enter' && unfold()}>
-      <rect x={left} y={y - 12} width={width} height={24} rx={6} />
+      <rect x={left} y={y - 12} width={foldRight(row, columns) - left} height={24} rx={6} />
       <text x={left + 12} y={y + 4}>
-        {text}
+        {label}
       </text>
     </g>
   )

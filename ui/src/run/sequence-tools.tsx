@@ -13,7 +13,7 @@ const MIN_FITTING = 0.67
 
 /** Largest zoom that shows all lanes in a frame, as far as they can be read. @param room width of the frame for each pixel of the diagram */
 export function fittingZoom(room: number): number {
-  return ZOOMS.findLast((zoom) => zoom >= MIN_FITTING && zoom <= Math.min(room, 1)) ?? (room > 0 ? MIN_FITTING : 1)
+  return room > 0 ? Math.max(MIN_FITTING, Math.min(1, Math.floor(room * 100) / 100)) : 1
 }
 
 interface SequenceToolsProps {
@@ -26,14 +26,24 @@ interface SequenceToolsProps {
 
 /** Zoom of the diagram, and ways to take it along. */
 export function SequenceTools({ run, tree, layout, zoom, onZoom }: SequenceToolsProps) {
-  const index = ZOOMS.indexOf(zoom)
-  const step = (by: number) => onZoom(ZOOMS[Math.max(0, Math.min(ZOOMS.length - 1, index + by))] ?? 1)
+  const smaller = ZOOMS.findLast((each) => each < zoom)
+  const larger = ZOOMS.find((each) => each > zoom)
   const save = () => saveFile(`${run.agent_id}-${run.run_id}.svg`, writeSequenceSvg(layout), 'image/svg+xml')
   return (
     <div class="view-tools" role="toolbar" aria-label="Diagram">
-      <IconButton icon="minus" label="Zoom out" isDisabled={index === 0} onClick={() => step(-1)} />
+      <IconButton
+        icon="minus"
+        label="Zoom out"
+        isDisabled={smaller === undefined}
+        onClick={() => smaller && onZoom(smaller)}
+      />
       <span class="muted figure-text">{Math.round(zoom * 100)} %</span>
-      <IconButton icon="plus" label="Zoom in" isDisabled={index === ZOOMS.length - 1} onClick={() => step(1)} />
+      <IconButton
+        icon="plus"
+        label="Zoom in"
+        isDisabled={larger === undefined}
+        onClick={() => larger && onZoom(larger)}
+      />
       <IconButton icon="download" label="Save as SVG" onClick={save} />
       <CopyButton isQuiet text={() => toMermaid(tree)} label="Copy as Mermaid" />
     </div>
