@@ -550,6 +550,13 @@ describe('Traces', () => {
     expect(Math.round(tools[0]?.p95_ms ?? 0)).within(39, 41)
     const found = async (toolName: string) => (await traces.query('runs', { ...ALL, filter: { toolName } })).runs.length
     expect([await found('find'), await found('fin'), await found('fi%')]).deep.equal([1, 0, 0])
+    // A tool that waits is named, and counts once it is called.
+    const listed = (await traces.query('run', 'run-1'))?.tools.map(({ name, calls }) => [name, calls])
+    expect(listed).deep.equal([
+      ['find', 2],
+      ['pay', 1],
+      ['ask', 0],
+    ])
   })
 
   it('aggregates the versions of an agent, oldest first, even from the files alone', async () => {

@@ -143,7 +143,10 @@ export class MetricsTally {
     this.#versions.of(run.agent_id, run.agent_version ?? '').addRun(run, models)
     for (const [id, each] of Object.entries(modules)) this.#modules.of(run.agent_id, id).addModule(each)
     const tools = JSON.parse(run.tools) as ToolStatsByName
-    for (const [name, each] of Object.entries(tools)) this.#tools.of(run.agent_id, name).addTool(each)
+    for (const [name, each] of Object.entries(tools)) {
+      // A tool that only waits has neither.
+      if (each.calls > 0 || each.models.length > 0) this.#tools.of(run.agent_id, name).addTool(each)
+    }
     if (moduleId !== undefined && !stats) return
     for (const tally of [this.#total, at(this.#points, this.#bucketOf(run.started_at), () => new Tally())]) {
       if (stats) tally.addModule(stats)

@@ -41,9 +41,10 @@ export class ToolTally {
     const open = this.#open.get(call_id)
     if (!open || !this.#open.delete(call_id)) return
     if (usage) this.#countModel(open.tool, usage)
-    // A call that waits is made once the run goes on.
-    if (!open.isOwn || isWaitingResult(result)) return
+    if (!open.isOwn) return
     const { stats, durations } = this.#toolOf(open.tool)
+    // A call that waits is made once the run goes on: until then the tool is named, without a call.
+    if (isWaitingResult(result)) return
     stats.calls++
     if (isFailed(exception, result)) stats.errors++
     durations.add(duration_ms ?? 0)

@@ -7,6 +7,18 @@ const MANY = `id: many
 modules:
 ${MODULES}
 exchange: [{ module: __entry__, protocol: TextMessageHandler, provider: [${Array.from({ length: 9 }, (_, n) => `step${n}`)}] }]`
+/** Each step answers into the stage, from which the next one begins: as wide as seven cards, whichever way it is drawn. */
+const CHAIN = `id: chain
+modules:
+  - { id: pipeline, module: orchestrator/pipeline }
+  - { id: stage, module: orchestrator/stage }
+${MODULES}
+exchange:
+  - { module: __entry__, protocol: TextMessageHandler, provider: pipeline }
+  - { module: pipeline, protocol: TextMessageHandler, provider: [${Array.from({ length: 9 }, (_, n) => `step${n}`)}] }
+${Array.from({ length: 9 }, (_, n) => `  - { module: step${n}, protocol: Response, provider: stage }`).join('\n')}
+  - { module: pipeline, protocol: Response, provider: __response__ }
+  - { module: stage, protocol: Response, provider: __response__ }`
 
 describe('regressions of the debug UI', function () {
   this.timeout(60_000)
@@ -92,6 +104,19 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
       await eventually(async () => expect(await isWhole()).equal(true))
       await page.getByRole('button', { name: 'Zoom in' }).click()
     }
+  })
+
+  it('puts the modules of a wide wiring below each other on a phone, and its buttons in one line', async () => {
+    await ui.add({ 'agents/chain.yml': CHAIN })
+    const run = await ui.complete('chain', 'hello')
+    const page = await ui.open(`#/runs/${run}?view=graph`, { viewport: { width: 390, height: 844 } })
+    await page.locator('.node-title').nth(7).waitFor()
+    const drawing = page.getByRole('group', { name: 'Modules; each can be chosen' })
+    expect(await drawing.evaluate((each) => each.scrollWidth <= each.clientWidth)).equal(true)
+    expect((await page.locator('.node-title').nth(1).boundingBox())?.height).greaterThan(9)
+    const buttons = page.getByRole('link', { name: 'Try again' }).or(page.getByRole('button', { name: 'Export' }))
+    const [first, last] = [await buttons.first().boundingBox(), await buttons.last().boundingBox()]
+    expect(Math.abs((first?.y ?? 0) - (last?.y ?? 99))).lessThan(8)
   })
 
   it('lets a wiring be dragged, fitted into its frame, and seen on the full screen', async () => {

@@ -3,6 +3,7 @@ import { CLIPBOARD, readClipboard, topsOf } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
+import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
 
 describe('the playground of the debug UI', function () {
   this.timeout(60_000)
@@ -51,6 +52,38 @@ describe('the playground of the debug UI', function () {
     expect(await page.getByRole('article').count()).equal(2)
     await page.getByRole('button', { name: 'Remove the thread' }).click()
     await see(page, 'Ask finder')
+  })
+
+  it('scrolls to a decision, and leaves a reader who has scrolled up in place', async () => {
+    await ui.add({ ...SHOP_MODULES, 'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }') })
+    const question = `please${'\n'.repeat(50)}now`
+    for (const viewport of [
+      { width: 1440, height: 900 },
+      { width: 390, height: 844 },
+    ]) {
+      const page = await ui.open('#/play/shop', { viewport })
+      const message = page.getByLabel('Message to shop')
+      await message.fill(question)
+      await page.getByRole('button', { name: 'Send' }).click()
+      const approve = page.getByRole('button', { name: 'Approve' })
+      await approve.waitFor()
+      const log = await page.getByRole('log').boundingBox()
+      await eventually(async () => {
+        const box = await approve.boundingBox()
+        expect((box?.y ?? 0) + (box?.height ?? 0)).within(log?.y ?? 0, (log?.y ?? 0) + (log?.height ?? 0))
+      })
+    }
+    const page = await ui.open('#/play/finder')
+    await page.getByLabel('Message to finder').fill(`slow${'\n'.repeat(50)}keys`)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await see(page, /keys more/)
+    const top = () => page.getByRole('log').evaluate(({ scrollTop }) => scrollTop)
+    await eventually(async () => expect(await top()).greaterThan(100))
+    await page.getByRole('log').evaluate((log) => log.scrollTo(0, 0))
+    await see(page, /keys more more more more/)
+    expect(await top()).equal(0)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await see(page, 'Stopped')
   })
 
   it('finds threads by their questions', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { viewStep } from '../../../src/trace/calls/view-step.ts'
 import { Flow } from '../../../ui/src/graph/flow.ts'
-import { edgeKey, layoutGraph, pointAt } from '../../../ui/src/graph/graph-layout.ts'
+import { edgeKey, layoutGraph, pointAt, stackGraph } from '../../../ui/src/graph/graph-layout.ts'
 import { findPlumbing } from '../../../ui/src/traces/plumbing.ts'
 import { eventOf } from '../../support/events.ts'
 
@@ -78,5 +78,51 @@ describe('layoutGraph', () => {
       { x: main.x + main.width / 2, y: main.y },
       { x: llm.x - llm.width / 2, y: llm.y },
     ])
+  })
+})
+
+describe('stackGraph', () => {
+  const modulesOf = (...ids: string[]) => ids.map((id) => ({ id, module: id, source: 'library', provides: null }))
+  const link = (module: string, provider: string) => ({ module, provider, protocol: 'P', fieldName: null })
+
+  it('puts each module below all that use it, and further to the right', () => {
+    const steps = ['one', 'two']
+    const exchange = [
+      link('__entry__', 'main'),
+      ...steps.flatMap((step) => [link('main', step), link(step, 'last')]),
+      link('main', 'last'),
+    ]
+    const { nodes, width } = stackGraph(modulesOf('last', 'main', ...steps), exchange)
+    expect(nodes.map(({ id }) => id)).deep.equal(['__entry__', 'main', 'one', 'two', 'last'])
+    const lefts = nodes.map((node) => node.x - node.width / 2)
+    expect(lefts.map((left) => left - (lefts[0] ?? 0))).deep.equal([0, 26, 52, 52, 78])
+    for (const [index, node] of nodes.slice(1).entries()) {
+      const before = nodes[index]
+      expect(node.y - node.height / 2).greaterThan((before?.y ?? 0) + (before?.height ?? 0) / 2)
+    }
+    expect(width).lessThan(400)
+  })
+
+  it('keeps the modules of an agent that was called together, within a frame', () => {
+    const exchange = [
+      link('__entry__', 'main'),
+      ...['llm', 'team'].map((id) => link('main', id)),
+      ...['a', 'b'].flatMap((agent) => [link('team', `${agent}/main`), link(`${agent}/main`, `${agent}/llm`)]),
+    ]
+    const { nodes, groups } = stackGraph(
+      modulesOf('llm', 'team', 'main', 'a/llm', 'b/main', 'a/main', 'b/llm'),
+      exchange,
+    )
+    for (const { agent, y, height } of groups) {
+      const within = nodes.filter((node) => Math.abs(node.y - y) < height / 2)
+      expect(within.map(({ id }) => id)).deep.equal([`${agent}/main`, `${agent}/llm`])
+    }
+    expect(groups).lengthOf(2)
+  })
+
+  it('places modules that use each other', () => {
+    const { nodes, edges } = stackGraph(modulesOf('a', 'b'), [link('a', 'b'), link('b', 'a')])
+    expect(nodes.map(({ id }) => id)).have.members(['a', 'b'])
+    expect(edges).lengthOf(2)
   })
 })

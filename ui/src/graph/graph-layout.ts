@@ -104,45 +104,140 @@ export function layoutGraph(
   exchange: readonly ExchangeRow[],
   direction: Direction,
 ): GraphLayout {
-  const graph = new Graph({ multigraph: false, compound: modules.some(({ id }) => agentOf(id) !== undefined) })
+  const wiring = readWiring(modules, exchange)
+  const graph = new Graph({ multigraph: false, compound: wiring.agents.length > 0 })
   graph.setGraph({ rankdir: direction, nodesep: 20, ranksep: direction === 'LR' ? 78 : 58, marginx: 28, marginy: 28 })
   graph.setDefaultEdgeLabel(() => ({}))
-  const byId = new Map(modules.map((module) => [module.id, module]))
-  const rows = exchange.filter(({ module, provider }) => isDrawn(module) && isDrawn(provider))
-  const ids = new Set([...rows.map(({ module }) => module), ...byId.keys(), ...rows.map(({ provider }) => provider)])
-  const agents = new Set([...ids].flatMap((id) => agentOf(id) ?? []))
-  for (const agent of agents) graph.setNode(GROUP + agent, {})
-  for (const id of ids) {
-    graph.setNode(id, sizeOf(id, byId.get(id)))
+  for (const agent of wiring.agents) graph.setNode(GROUP + agent, {})
+  for (const { id, width, height } of wiring.nodes) {
+    graph.setNode(id, { width, height })
     const agent = agentOf(id)
     if (agent !== undefined) graph.setParent(id, GROUP + agent)
   }
-  const protocols = new Map<string, string[]>()
-  for (const { module, provider, protocol } of rows) {
-    const key = edgeKey(module, provider)
-    protocols.set(key, [...new Set([...(protocols.get(key) ?? []), protocol])])
-    graph.setEdge(module, provider, { weight: module === ENTRY ? 4 : 1 })
-  }
+  for (const { from, to } of wiring.links) graph.setEdge(from, to, { weight: from === ENTRY ? 4 : 1 })
   layout(graph)
-  const nodes = [...ids].map((id): GraphNode => {
-    const { x, y, width, height } = graph.node(id) as GraphNode
-    return { id, ...describe(id, byId.get(id)), x, y, width, height }
+  const nodes = wiring.nodes.map((node): GraphNode => {
+    const { x, y } = graph.node(node.id) as GraphNode
+    return { ...node, x, y }
   })
-  const groups = [...agents].map((agent): GraphGroup => {
+  const groups = wiring.agents.map((agent): GraphGroup => {
     const { x, y, width, height } = graph.node(GROUP + agent) as GraphGroup
     return { agent, x, y, width, height }
   })
-  const placed = new Map(nodes.map((node) => [node.id, node]))
-  const edges: GraphEdge[] = graph.edges().flatMap(({ v, w }: { v: string; w: string }): GraphEdge[] => {
-    const [from, to] = [placed.get(v), placed.get(w)]
-    if (!from || !to) return []
-    const bends = (graph.edge(v, w) as { points: readonly Point[] }).points.slice(1, -1)
+  const edges = drawEdges(wiring, nodes, (from, to) => {
+    const bends = (graph.edge(from.id, to.id) as { points: readonly Point[] }).points.slice(1, -1)
     const stops = [portOf(from, direction, 1), ...(bends.length > 1 ? bends : []), portOf(to, direction, -1)]
-    const key = edgeKey(v, w)
-    return [{ key, from: v, to: w, protocols: protocols.get(key) ?? [], ...draw(stops, direction) }]
+    return draw(stops, direction)
   })
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
   return { nodes, groups, edges, width, height }
+}
+
+/** Places modules below each other, each after those that use it and further to the right: for narrow frames. In pixels. */
+export function stackGraph(modules: readonly ModuleSummary[], exchange: readonly ExchangeRow[]): GraphLayout {
+  const wiring = readWiring(modules, exchange)
+  const depths = depthsOf(wiring)
+  const placed = new Map<string, GraphNode>()
+  let bottom = STACK.margin
+  let before: string | undefined
+  for (const [id, depth] of depths) {
+    const node = wiring.nodes.find((each) => each.id === id)
+    if (!node) continue
+    if (agentOf(id) !== before) bottom += STACK.group
+    before = agentOf(id)
+    const left = STACK.margin + depth * STACK.indent
+    placed.set(id, { ...node, x: left + node.width / 2, y: bottom + node.height / 2 })
+    bottom += node.height + STACK.gap
+  }
+  const nodes = [...placed.values()]
+  const edges = drawEdges(wiring, nodes, (from, to) => {
+    const x = leftOf(from) + STACK.indent / 2
+    const stops = [{ x, y: from.y + from.height / 2 }, { x, y: to.y }, portOf(to, 'LR', -1)]
+    return draw(stops, 'TB')
+  })
+  const groups = wiring.agents.map((agent) => frameOf(agent, nodes))
+  const width = Math.max(0, ...nodes.map(rightOf)) + STACK.margin
+  return { nodes, groups, edges, width, height: bottom - STACK.gap + STACK.margin }
+}
+
+const STACK = { margin: 20, indent: 26, gap: 14, group: 28 }
+
+interface Wiring {
+  readonly nodes: readonly Omit<GraphNode, 'x' | 'y'>[]
+  readonly links: readonly { readonly from: string; readonly to: string; readonly protocols: readonly string[] }[]
+  /** Those that another called. */
+  readonly agents: readonly string[]
+}
+
+/** Modules and the links between them, without what the host itself provides. */
+function readWiring(modules: readonly ModuleSummary[], exchange: readonly ExchangeRow[]): Wiring {
+  const byId = new Map(modules.map((module) => [module.id, module]))
+  const rows = exchange.filter(({ module, provider }) => isDrawn(module) && isDrawn(provider))
+  const ids = new Set([...rows.map(({ module }) => module), ...byId.keys(), ...rows.map(({ provider }) => provider)])
+  const links = new Map<string, { from: string; to: string; protocols: string[] }>()
+  for (const { module, provider, protocol } of rows) {
+    const key = edgeKey(module, provider)
+    const { protocols = [] } = links.get(key) ?? {}
+    links.set(key, { from: module, to: provider, protocols: [...new Set([...protocols, protocol])] })
+  }
+  return {
+    nodes: [...ids].map((id) => ({ id, ...describe(id, byId.get(id)), ...sizeOf(id, byId.get(id)) })),
+    links: [...links.values()],
+    agents: [...new Set([...ids].flatMap((id) => agentOf(id) ?? []))],
+  }
+}
+
+function drawEdges(
+  { links }: Wiring,
+  nodes: readonly GraphNode[],
+  route: (from: GraphNode, to: GraphNode) => Pick<GraphEdge, 'path' | 'points'>,
+): GraphEdge[] {
+  const placed = new Map(nodes.map((node) => [node.id, node]))
+  return links.flatMap((link) => {
+    const [from, to] = [placed.get(link.from), placed.get(link.to)]
+    return from && to ? [{ key: edgeKey(link.from, link.to), ...link, ...route(from, to) }] : []
+  })
+}
+
+/** Longest way to each node, by its id; each after those that use it, as far as they do not use each other. */
+function depthsOf({ nodes, links }: Wiring): Map<string, number> {
+  const order: string[] = []
+  const seen = new Set<string>()
+  const visit = (id: string) => {
+    if (seen.has(id)) return
+    seen.add(id)
+    for (const { from, to } of links.toReversed()) if (from === id) visit(to)
+    order.unshift(id)
+  }
+  const used = new Set(links.map(({ to }) => to))
+  const roots = nodes.filter(({ id }) => !used.has(id))
+  // The last one comes first, for each is put before those that are there. Modules that use each other have no root.
+  for (const { id } of [...roots.toReversed(), ...nodes]) visit(id)
+  const depths = new Map(order.map((id) => [id, 0]))
+  for (const id of order) {
+    for (const { from, to } of links) {
+      if (from === id && order.indexOf(to) > order.indexOf(id))
+        depths.set(to, Math.max(depths.get(to) ?? 0, (depths.get(id) ?? 0) + 1))
+    }
+  }
+  return depths
+}
+
+function leftOf({ x, width }: GraphNode): number {
+  return x - width / 2
+}
+
+function rightOf({ x, width }: GraphNode): number {
+  return x + width / 2
+}
+
+/** Frame around the modules of an agent that another called, with room for its name. */
+function frameOf(agent: string, nodes: readonly GraphNode[]): GraphGroup {
+  const own = nodes.filter(({ id }) => agentOf(id) === agent)
+  const [left, right] = [Math.min(...own.map(leftOf)) - 10, Math.max(...own.map(rightOf)) + 10]
+  const top = Math.min(...own.map(({ y, height }) => y - height / 2)) - STACK.group
+  const bottom = Math.max(...own.map(({ y, height }) => y + height / 2)) + 8
+  return { agent, x: (left + right) / 2, y: (top + bottom) / 2, width: right - left, height: bottom - top }
 }
 
 /**

@@ -3,7 +3,14 @@ import { IconButton } from '../components/icon-button.tsx'
 import { useViewport } from '../components/virtual-list.tsx'
 import { Edge, Travels } from './edge.tsx'
 import type { FlowState } from './flow.ts'
-import { type ExchangeRow, type GraphGroup, type GraphLayout, layoutGraph, type ModuleSummary } from './graph-layout.ts'
+import {
+  type ExchangeRow,
+  type GraphGroup,
+  type GraphLayout,
+  layoutGraph,
+  type ModuleSummary,
+  stackGraph,
+} from './graph-layout.ts'
 import { Node } from './node.tsx'
 import { NodeCard } from './node-card.tsx'
 import '../styles/graph.css'
@@ -22,6 +29,11 @@ const MAX_ZOOM = 2
 /** A small graph is not blown up, and a large one stays legible: the rest is scrolled to. */
 const FITTING = { min: 0.55, max: 1.4 }
 const STEP = 1.25
+/** Width of a frame in which modules may stand below each other. */
+const NARROW = 480
+const LEGIBLE = 0.7
+/** Factor by which another drawing has to be larger. */
+const PREFERRED = 1.15
 /** The names of more edges would cover each other: the card of the module has them. */
 const MAX_NAMED = 4
 
@@ -120,20 +132,28 @@ function Group({ group: { agent, x, y, width, height } }: { group: GraphGroup })
   )
 }
 
-/** Places the graph in the direction in which the frame shows more of it. */
+/** Places the graph in the direction in which the frame shows more of it, or below each other where a narrow frame shows more of that. */
 function fit(
   modules: readonly ModuleSummary[],
   exchange: readonly ExchangeRow[],
   width: number,
   height: number,
 ): { readonly layout: GraphLayout; readonly fitting: number } {
-  const [wide, tall] = (['LR', 'TB'] as const).map((direction) => {
-    const layout = layoutGraph(modules, exchange, direction)
-    const room = Math.min(width / Math.max(1, layout.width), height / Math.max(1, layout.height))
-    return { layout, room }
-  }) as [Fitted, Fitted]
-  const { layout, room } = tall.room > wide.room * 1.15 ? tall : wide
-  return { layout, fitting: Math.max(FITTING.min, Math.min(FITTING.max, room)) }
+  const withRoom = (layout: GraphLayout): Fitted => ({
+    layout,
+    room: Math.min(width / Math.max(1, layout.width), height / Math.max(1, layout.height)),
+  })
+  const wide = withRoom(layoutGraph(modules, exchange, 'LR'))
+  const tall = withRoom(layoutGraph(modules, exchange, 'TB'))
+  const flowing = tall.room > wide.room * PREFERRED ? tall : wide
+  const stacked = width < NARROW ? withRoom(stackGraph(modules, exchange)) : undefined
+  if (!stacked || stacked.room < flowing.room * PREFERRED) return fitted(flowing, FITTING.min)
+  // What is below each other can be scrolled through: it need not be as small.
+  return fitted(stacked, LEGIBLE)
+}
+
+function fitted({ layout, room }: Fitted, min: number): { readonly layout: GraphLayout; readonly fitting: number } {
+  return { layout, fitting: Math.max(min, Math.min(FITTING.max, room)) }
 }
 
 interface Fitted {

@@ -5,6 +5,7 @@ import type { Seed } from '../responses/setup.ts'
 import { columnTitle } from './column-title.ts'
 import { Composer } from './composer.tsx'
 import { FirstQuestions } from './first-questions.tsx'
+import { useFollowEnd } from './follow-end.ts'
 import type { AgentChoice } from './play-query.ts'
 import { SeedView } from './seed-view.tsx'
 import type { Thread } from './threads.ts'
@@ -31,6 +32,8 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
   /** Turns before the question that is edited; all when none is. */
   const [kept, setKept] = useState<number>()
   const { turns, error, isRunning, send, retry, stop, onStatus, onContinue } = useConversation(columns, thread, seed)
+  const [log, setLog] = useState<HTMLDivElement | null>(null)
+  useFollowEnd(log, turns.at(-1)?.answers[0]?.responseIds[0])
   const sendDraft = async () => {
     if (!(await send(draft.trim(), uploads, kept))) return
     setKept(undefined)
@@ -43,7 +46,7 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
   }
   return (
     <div class="chat" data-columns={columns.length}>
-      <div class="chat-log" role="log" aria-label="Conversation" tabIndex={0}>
+      <div class="chat-log" ref={setLog} role="log" aria-label="Conversation" tabIndex={0}>
         {seed && <SeedView seed={seed} />}
         {turns.length === 0 && !seed && <FirstQuestions agent={agent} columns={columns} onChoose={setDraft} />}
         {turns.map((turn, index) => (
@@ -51,7 +54,6 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
             key={turn.answers.map(({ responseIds }) => responseIds[0]).join()}
             turn={turn}
             columns={columns}
-            isLast={index === turns.length - 1}
             onStatus={onStatus}
             onContinue={onContinue}
             onRetry={() => void retry(index)}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { ApprovalRow, type OpenForm } from '../approvals/approval-row.tsx'
 import { decide, readApprovals, useInbox } from '../inbox.ts'
@@ -23,9 +23,12 @@ export function PendingDecisions({ responseId, onContinue }: PendingDecisionsPro
   useEffect(() => void read(), [responseId, openIds])
   const next = approvals.find(({ continued_by }) => continued_by !== null)?.continued_by
   useEffect(() => void (next && onContinue(next)), [next])
+  const list = useRef<HTMLUListElement>(null)
+  // Also for a reader who has scrolled up: nothing goes on without them.
+  useEffect(() => list.current?.scrollIntoView({ block: 'nearest' }), [approvals.length])
   if (next) return null
   return (
-    <ul class="approvals" aria-label="Waits for you">
+    <ul class="approvals" ref={list} aria-label="Waits for you">
       {approvals.map((approval) => (
         <PendingDecision key={approval.id} approval={approval} onDecided={read} />
       ))}

@@ -11,7 +11,6 @@ import type { Turn, TurnAnswer } from './threads.ts'
 interface TurnViewProps {
   readonly turn: Turn
   readonly columns: readonly Column[]
-  readonly isLast: boolean
   readonly onStatus: (responseId: string, status: RunningAnswer['status']) => void
   readonly onContinue: (responseId: string, nextId: string) => void
   readonly onRetry: () => void
@@ -19,13 +18,11 @@ interface TurnViewProps {
 }
 
 /** A question, and below it an answer of every column. */
-export function TurnView({ turn, columns: current, isLast, onStatus, onContinue, onRetry, onEdit }: TurnViewProps) {
-  const end = useRef<HTMLDivElement>(null)
+export function TurnView({ turn, columns: current, onStatus, onContinue, onRetry, onEdit }: TurnViewProps) {
   const answers = useRef<HTMLDivElement>(null)
   const { columns = current } = turn
   const [length, setLength] = useState(0)
   const [ended, setEnded] = useState<ReadonlySet<string>>(new Set())
-  useEffect(() => void (isLast && end.current?.scrollIntoView({ block: 'end' })), [length, isLast])
   const follow = (responseId: string, { text, status }: RunningAnswer) => {
     setLength((before) => Math.max(before, text.length))
     if (status !== 'running') setEnded((before) => (before.has(responseId) ? before : new Set([...before, responseId])))
@@ -49,7 +46,6 @@ export function TurnView({ turn, columns: current, isLast, onStatus, onContinue,
           </article>
         ))}
       </div>
-      <div ref={end} />
     </>
   )
 }

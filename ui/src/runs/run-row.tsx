@@ -150,6 +150,7 @@ function Used({ run: { models, tools } }: { run: RunSummary }) {
 }
 
 function describeTool({ name, calls, errors }: RunTool): string {
+  if (calls === 0) return `${name}: not called in this run, which waits or waited`
   return `${name}: ${plural(calls, 'call')}${errors > 0 ? `, ${errors} failed` : ''}`
 }
 

@@ -1,0 +1,41 @@
+import { useEffect } from 'preact/hooks'
+
+/** Distance to the end, in pixels, at which a reader still counts as being there. */
+const NEAR = 60
+
+/**
+ * Keeps the end of a log in view while it grows, as long as its reader is there: who has scrolled up, or opened something to
+ * read, stays in place.
+ *
+ * @param last what the newest entry is: a new one is always shown
+ */
+export function useFollowEnd(log: HTMLElement | null, last: unknown): void {
+  useEffect(() => {
+    if (!log) return
+    let isAtEnd = true
+    const show = () => {
+      if (isAtEnd) log.scrollTop = log.scrollHeight
+    }
+    const look = () => {
+      isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR
+    }
+    const stay = ({ target }: MouseEvent) => {
+      if (target instanceof Element && target.closest('summary')) isAtEnd = false
+    }
+    const grown = new MutationObserver(show)
+    grown.observe(log, { childList: true, characterData: true, subtree: true })
+    const resized = new ResizeObserver(show)
+    resized.observe(log)
+    log.addEventListener('scroll', look, { passive: true })
+    log.addEventListener('load', show, { capture: true })
+    log.addEventListener('click', stay, { capture: true })
+    show()
+    return () => {
+      grown.disconnect()
+      resized.disconnect()
+      log.removeEventListener('scroll', look)
+      log.removeEventListener('load', show, { capture: true })
+      log.removeEventListener('click', stay, { capture: true })
+    }
+  }, [log, last])
+}
