@@ -14,6 +14,22 @@ modules:
   - { id: tools, module: tools/local, config: { files: [tools/till.ts] } }
   - { id: loop, module: orchestrator/tool-loop }`
 
+const NO_CARDS = `id: no-cards
+title: No cards
+modules:
+  - { id: on-call, module: place, config: { name: 'no', fails: false } }
+  - id: main
+    module: llm/mock
+    config:
+      replies:
+        - text: |
+            Be short.
+
+            Note: stay kind.
+          usage: { model: m, input_tokens: 1, output_tokens: 1 }
+  - { id: loop, module: orchestrator/tool-loop }
+  - { id: off, module: place, config: { name: yes-and-no, fails: true } }`
+
 describe('agents in the debug UI', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
@@ -108,6 +124,18 @@ describe('agents in the debug UI', function () {
       .click()
     await see(page, 'to the old one')
     expect(page.url()).contain('&version=')
+  })
+
+  it('colours no word of a name, and no line of a prompt, as something else', async () => {
+    await ui.add({ 'agents/no-cards.yml': NO_CARDS })
+    const page = await ui.open('#/agents/no-cards?view=definition')
+    const shown = (name: string) => page.locator(`.hljs-${name}`).allInnerTexts()
+    await eventually(async () => expect(await shown('literal')).deep.equal(['false', 'true']))
+    expect(await shown('attr')).not.include('Note:')
+    expect((await shown('string')).join(' '))
+      .contain('no-cards')
+      .contain('No cards')
+      .contain('Note: stay kind.')
   })
 
   it('opens project files in the editor, and highlights the definition', async () => {
