@@ -16,6 +16,7 @@ import { RunQueue } from './queue/run-queue.ts'
 import { ResponseMaintenance } from './retention/maintenance.ts'
 import { tenantPart } from './rows/tenant-part.ts'
 import { UnreadableRows } from './rows/unreadable-rows.ts'
+import { RunNotes } from './run-notes.ts'
 import { DurableRun, type DurableRunOptions } from './runs/durable-run.ts'
 import { followRun, readEnded, type StepLog } from './runs/read-run.ts'
 import type { RunIds } from './runs/run-ids.ts'
@@ -60,6 +61,7 @@ export class DurableRuns<Facts, Item> {
   readonly tenant: string
   readonly store: RunStore<Facts, Item>
   readonly requests: IdempotentRequests
+  readonly notes: RunNotes
   readonly approvals: Approvals
   readonly deciding: Deciding<Facts, Item>
   readonly conversations: ConversationStore
@@ -75,6 +77,7 @@ export class DurableRuns<Facts, Item> {
     this.tenant = tenant
     this.store = new RunStore(records, tenant)
     this.requests = new IdempotentRequests(records)
+    this.notes = new RunNotes(records)
     this.approvals = new Approvals(records, tenant)
     this.conversations = new ConversationStore(records)
     const { store, conversations } = this

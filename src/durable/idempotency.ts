@@ -16,7 +16,7 @@ export interface IdempotentRequest {
   readonly atMs: number
 }
 
-interface Row {
+interface RequestRow {
   readonly response_id: string
   readonly body: string
   readonly at_ms: number
@@ -85,31 +85,36 @@ export class IdempotentRequests {
     }
   }
 
-  async #find({ hash, body }: IdempotentRequest): Promise<Row | undefined> {
-    const row = await this.#row(hash)
+  async #find({ hash, body }: IdempotentRequest): Promise<RequestRow | undefined> {
+    const row = await readRequest(this.#store, hash)
     if (row === undefined) return undefined
-    if (Date.now() - row.at_ms >= EXPIRY_MS) return void (await this.#forget(hash, row))
+    if (isExpired(row)) return void (await this.#forget(hash, row))
     if (row.body !== body) throw new HostError('RESPONSE_CONFLICT', 'This Idempotency-Key was used with another body')
     return row
   }
 
-  async #row(hash: string): Promise<Row | undefined> {
-    const [text] = await this.#store.get([requestKey(hash)])
-    const row = parseRow(text)
-    // A damaged one counts as none: the request runs, as it would without its key.
-    if (text !== undefined && row === undefined) await this.#store.commit([[requestKey(hash), undefined]])
-    return row
-  }
-
   /** Removes exactly this row: its mark of expiry is its own, the key of the row may belong to a newer request by now. */
-  async #forget(hash: string, row: Row): Promise<void> {
+  async #forget(hash: string, row: RequestRow): Promise<void> {
     const removals = requestKeys({ hash, atMs: row.at_ms }).map((key): Change => [key, undefined])
     const expiry = expiryKey(hash, row.at_ms)
     if (await this.#store.commit(removals, { present: [expiry] })) return
     // Without its mark it was stored by half, or another has forgotten it.
-    const now = await this.#row(hash)
+    const now = await readRequest(this.#store, hash)
     if (now?.at_ms === row.at_ms) await this.#store.commit(removals, { absent: [expiry] })
   }
+}
+
+/** Returns the row of a request, also one that has expired. */
+export async function readRequest(store: RecordStore, hash: string): Promise<RequestRow | undefined> {
+  const [text] = await store.get([requestKey(hash)])
+  const row = parseRow(text)
+  // A damaged one counts as none: the request runs, as it would without its key.
+  if (text !== undefined && row === undefined) await store.commit([[requestKey(hash), undefined]])
+  return row
+}
+
+export function isExpired({ at_ms }: RequestRow): boolean {
+  return Date.now() - at_ms >= EXPIRY_MS
 }
 
 /**
@@ -150,14 +155,14 @@ export function requestKey(hash: string): string {
 
 /** Changes that store a request together with the run that it started. */
 export function requestChanges({ hash, body, atMs }: IdempotentRequest, runId: string): Change[] {
-  const row: Row = { response_id: runId, body, at_ms: atMs }
+  const row: RequestRow = { response_id: runId, body, at_ms: atMs }
   return [
     [expiryKey(hash, atMs), '1'],
     [requestKey(hash), JSON.stringify(row)],
   ]
 }
 
-function parseRow(text: string | undefined): Row | undefined {
+function parseRow(text: string | undefined): RequestRow | undefined {
   try {
     const { response_id, body, at_ms } = fieldsOf(JSON.parse(text ?? 'null'))
     if (typeof response_id !== 'string' || typeof body !== 'string' || typeof at_ms !== 'number') return undefined

@@ -99,6 +99,11 @@ export class RunService {
     }
   }
 
+  /** True where there is a store: its first use would make an embedded one. */
+  get hasStore(): boolean {
+    return this.#options.hasStore()
+  }
+
   /** @throws Error before it is open */
   get opened(): DurableRuns<object, unknown> {
     if (!this.#runs) throw new Error('The durable runs are not open yet.')

@@ -40,7 +40,7 @@ export class ChatCompatApiAdapter implements Adapter {
   readonly #runs: AdapterOptions['runs']
   readonly #servesInbox: boolean
   readonly #variantOf: AdapterOptions['variantOf']
-  readonly #handed = new HandedCalls()
+  readonly #handed: HandedCalls
 
   constructor({
     host,
@@ -51,7 +51,10 @@ export class ChatCompatApiAdapter implements Adapter {
     servesInbox,
     variantOf,
     requiresKey,
+    durableRuns,
+    log,
   }: StoreAdapterOptions) {
+    this.#handed = new HandedCalls({ durableRuns, log })
     this.#requiresKey = requiresKey
     this.#host = host
     this.#options = options
@@ -111,7 +114,8 @@ export class ChatCompatApiAdapter implements Adapter {
       if (event.type === 'reasoning') answer.reasoning += event.text
       else answer.text += eventToContent(event)
     })
-    const handle = startTurn(reply, this.#host, body.model, turn)
+    const starting = this.#start(body, turn, reply)
+    const handle = starting instanceof Promise ? await starting : starting
     const result = await handle.result
     const completion = nameCompletion(handle, body)
     this.#handed.note(body.model, turn, result)
@@ -189,7 +193,8 @@ export class ChatCompatApiAdapter implements Adapter {
       early += chunk
     })
     // Started first: a run that is refused is still answered with its own status.
-    const handle = startTurn(reply, this.#host, body.model, turn)
+    const starting = this.#start(body, turn, reply)
+    const handle = starting instanceof Promise ? await starting : starting
     const chunks = new ChunkWriter(nameCompletion(handle, body))
     const keepAliveMs = this.#options.streamingTimeout * 1000
     if (begun) {
@@ -230,9 +235,15 @@ export class ChatCompatApiAdapter implements Adapter {
     const { tenant } = principalOf(request)
     const dialect = dialectOf(request.url, this.#options)
     const traceparent = readTraceparent(request.headers.traceparent)
-    const turn = toTurn(body, { dialect, tenant, variant, traceparent, findCapabilities, onEvent })
+    return toTurn(body, { dialect, tenant, variant, traceparent, findCapabilities, onEvent })
+  }
+
+  /** Starts a turn; one that ends with outputs of the client follows the run that has called. */
+  #start(body: ChatRequest, turn: Turn, reply: FastifyReply): RunHandle | Promise<RunHandle> {
+    const start = (answersTo: string | undefined) =>
+      startTurn(reply, this.#host, body.model, answersTo === undefined ? turn : { ...turn, answersTo })
     const answersTo = this.#handed.find(body.model, turn)
-    return answersTo === undefined ? turn : { ...turn, answersTo }
+    return answersTo instanceof Promise ? answersTo.then(start) : start(answersTo)
   }
 }
 
