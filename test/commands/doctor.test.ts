@@ -30,7 +30,7 @@ describe('doctor', function () {
       .contain(`✓ Node       ${process.versions.node}\n`)
       .contain(`✓ Project    ${dir}\n`)
       .contain(
-        '! Models     No key is set: the offline model answers.\n             Set one in .env for a real model: OPENAI_API_KEY',
+        '! Models     No key is set: llm/auto answers with the offline model.\n             Set one in .env for a real model: OPENAI_API_KEY',
       )
       .contain('✓ Port       47113 is free.\n')
       .contain('✓ Stores     debug/ and responses/ can be written.\n')

@@ -76,7 +76,14 @@ async function examineModels(environment: NodeJS.ProcessEnv): Promise<Finding[]>
   })
   if (present.length === 0) {
     const advice = `Set one in .env for a real model: ${PROVIDERS.map(({ variable }) => variable).join(', ')}`
-    return [{ state: 'warning', subject: 'Models', message: 'No key is set: the offline model answers.', advice }]
+    return [
+      {
+        state: 'warning',
+        subject: 'Models',
+        message: 'No key is set: llm/auto answers with the offline model.',
+        advice,
+      },
+    ]
   }
   return Promise.all(
     present.map(async ({ variable, url }): Promise<Finding> => {
