@@ -50,6 +50,9 @@ const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
 /** Holder of the token of the debug UI. */
 const OPERATOR = makePrincipal({ scopes: ['debug'], isOperator: true })
 
+/** Adapter that debug mode brings along. */
+export const DEBUG_UI = 'UiApiAdapter'
+
 export const BUILT_IN_ADAPTERS: readonly string[] = Object.keys(BUILT_IN)
 
 export interface LoadedAdapter {

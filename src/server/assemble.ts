@@ -1,0 +1,184 @@
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { DescribeFailure } from '../assembly/failures.ts'
+import type { AssembledProject } from '../assembly/open-project.ts'
+import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
+import type { RunService } from '../durable/run-service.ts'
+import { HostError, messageOf } from '../errors.ts'
+import type { AgentHost } from '../host/host.ts'
+import type { GaugeSpec } from '../telemetry/add-gauge.ts'
+import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
+import { makeAdapterHttp } from './adapters/adapter-http.ts'
+import { DEBUG_UI, type LoadedAdapter } from './adapters/load-adapter.ts'
+import { addCors } from './guards/cors.ts'
+import type { Key } from './guards/door.ts'
+import { Doors } from './guards/doors.ts'
+import { checkHost, isLoopback, servedNames } from './guards/host-check.ts'
+import { type ServedAdapter, warnOfOpenAdapters } from './guards/open-adapters.ts'
+import { Origins } from './guards/origins.ts'
+import { principalOf } from './guards/principal.ts'
+import { limitWrongKeys } from './guards/wrong-keys.ts'
+import { addMetrics } from './monitoring/add-metrics.ts'
+import { answerProbes } from './monitoring/probes.ts'
+import { queueGauges } from './monitoring/queue-gauges.ts'
+import { nameSlow, onStart } from './on-start.ts'
+import { serveApiDocs } from './openapi/serve-api-docs.ts'
+import { serveOpenapi } from './openapi/serve-openapi.ts'
+import type { ServerOptions } from './options/options.ts'
+import { EventStreams } from './streams/event-streams.ts'
+import { Variants } from './variants.ts'
+
+/** Adapter whose routes list and decide what waits. */
+const INBOX = 'ResponsesCompatApiAdapter'
+/** Time that streams have to send their last frame after their runs have ended. */
+const LAST_FRAME_MS = 1000
+
+/** What a server is assembled from, beside its options and its project. */
+export interface ServerParts {
+  readonly adapters: readonly LoadedAdapter[]
+  readonly fileKeys: readonly Key[] | undefined
+  readonly describeFailure: DescribeFailure
+}
+
+/** Adds everything that a server answers to an app: guards, probes, metrics, documents, and the routes of the adapters. */
+export async function assemble(
+  app: FastifyInstance,
+  options: ServerOptions,
+  project: AssembledProject,
+  { adapters: loaded, fileKeys, describeFailure }: ServerParts,
+): Promise<void> {
+  const { host, agents, traces, redact, durableRuns, openRecords } = project
+  const streams = new EventStreams()
+  const adapters: NamedAdapter[] = []
+  const worker = options.workerOnly ? [openWorker(app, durableRuns)] : []
+  app.addHook('onReady', async () => resumeRuns(durableRuns, app.log))
+  const parts = () => [...adapters, ...worker]
+  let isDraining = false
+  app.addHook('preClose', async () => {
+    isDraining = true
+  })
+  answerProbes(app, async () => (isDraining ? 'The server shuts down.' : findUnready(parts())))
+  drainOnClose(app, project, streams)
+  app.addHook('onRequest', checkHost(servedNames(options)))
+  const origins = new Origins(options)
+  await addCors(app, options.corsOrigins, origins)
+  const onWrongKey = limitWrongKeys(app, options.authRateLimit)
+  await serveOpenapi(app)
+  if (options.development) serveApiDocs(app)
+  const gauges = () => parts().flatMap(({ part }) => part.gauges ?? [])
+  if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
+  const doors = new Doors(loaded, { fileKeys, origins, onWrongKey })
+  const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
+  const variants = new Variants(host, options.development || options.allowVariants)
+  const shared = {
+    host,
+    agents,
+    traces,
+    redact,
+    openRecords,
+    streams,
+    describeFailure,
+    onWrongKey,
+    durableRuns,
+    servesInbox: loaded.some(({ name }) => name === INBOX),
+    variants,
+    variantOf: variants.of.bind(variants),
+    tenantOf: (request: Parameters<typeof principalOf>[0]) => principalOf(request).tenant,
+    served,
+  }
+  adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
+  if (!options.workerOnly) warnOfOpenAdapters(adapters, options, app.log)
+  doors.logSurprises(app.log)
+}
+
+/** Goes on with runs that an earlier server has left behind, whichever adapters are served. Nothing waits for it. */
+function resumeRuns(runs: RunService, log: FastifyBaseLogger): void {
+  runs.resume().catch((error) => {
+    log.error(`Stored runs do not go on until the store is used again: ${messageOf(error)}`)
+  })
+}
+
+/** Carries out the runs of other servers from the start on. */
+function openWorker(app: FastifyInstance, runs: RunService): ServedPart {
+  const opening = runs.open()
+  opening.catch(() => {})
+  onStart(app, 'The store', () => opening)
+  return { name: 'worker', part: { gauges: queueGauges(runs), checkReady: () => runs.checkReady() } }
+}
+
+async function serveMetrics(
+  app: FastifyInstance,
+  options: ServerOptions,
+  host: AgentHost,
+  streams: EventStreams,
+  gaugesOfAdapters: () => readonly GaugeSpec[],
+): Promise<void> {
+  const stop = await addMetrics(app, host, streams, { server: options.serverName, gaugesOfAdapters })
+  app.addHook('onClose', async () => stop())
+  if (isLoopback(options.host)) return
+  app.log.warn(`/metrics requires no key: everyone who reaches ${options.host} can read it.`)
+}
+
+/** New requests are refused, running work ends or is aborted, and every stream gets its last frame before it is cut. */
+function drainOnClose(app: FastifyInstance, project: AssembledProject, streams: EventStreams): void {
+  let isDraining = false
+  app.addHook('onRequest', (_request, _reply, done) => {
+    done(isDraining ? new HostError('SHUTTING_DOWN', 'The server shuts down.') : undefined)
+  })
+  app.addHook('preClose', async () => {
+    isDraining = true
+    await project.drain()
+    await streams.drain(LAST_FRAME_MS)
+    await project.close()
+  })
+}
+
+/** Part of the server that has metrics, and may not be ready. */
+interface ServedPart {
+  readonly name: string
+  readonly part: Pick<Adapter, 'gauges' | 'checkReady'>
+}
+
+type NamedAdapter = ServedPart & ServedAdapter
+
+interface AdapterParts {
+  readonly loaded: readonly LoadedAdapter[]
+  readonly doors: Doors
+  readonly shared: Omit<DebugAdapterOptions, 'options' | 'log' | 'requiresKey' | 'config' | 'runs' | 'http'>
+}
+
+async function addAdapters(
+  app: FastifyInstance,
+  options: ServerOptions,
+  { loaded, doors, shared }: AdapterParts,
+): Promise<NamedAdapter[]> {
+  const adapters: NamedAdapter[] = []
+  for (const found of loaded) {
+    const { name, Adapter, config } = found
+    const requiresKey = doors.isClosed(found)
+    const runs = makeAdapterRuns(shared.durableRuns, shared.host, name)
+    const http = makeAdapterHttp({ ...shared, requiresKey })
+    const adapter = new Adapter({ ...shared, runs, http, options, log: app.log, requiresKey, config })
+    const checksItself = adapter.isOpen === false
+    // Its page sends several requests a second, which would bury the work of agents.
+    const logLevel = name === DEBUG_UI ? 'warn' : undefined
+    const add = async (scope: FastifyInstance) => {
+      if (!checksItself) scope.addHook('onRequest', doors.doorOf(found))
+      await nameSlow(app.log, `The adapter '${name}'`, Promise.resolve(adapter.adapt(scope)))
+    }
+    await app.register(add, logLevel ? { logLevel } : {})
+    adapters.push({ name, part: adapter, isOpen: !checksItself && !requiresKey })
+  }
+  return adapters
+}
+
+/** Returns why a part cannot serve at this moment; undefined when all can. */
+async function findUnready(parts: readonly ServedPart[]): Promise<string | undefined> {
+  for (const { name, part } of parts) {
+    try {
+      await part.checkReady?.()
+    } catch (error) {
+      return `${name}: ${error instanceof HostError ? error.code : messageOf(error)}`
+    }
+  }
+  return undefined
+}
