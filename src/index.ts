@@ -54,13 +54,13 @@ export type { JudgeOptions } from './evals/scorers/judge.ts'
 export {
   AgentHost,
   type AgentHostOptions,
-  type NameSeparator,
   type RegisterOptions,
   type Reservation,
   type ResumeOptions,
   type RunOptions,
   type Target,
 } from './host/host.ts'
+export type { NameSeparator } from './host/registered-agents.ts'
 export type { ResumableRun, WaitingOptions, WaitingRun } from './host/waiting-run.ts'
 export { type Fields, fieldsOf, isObject } from './json.ts'
 export {

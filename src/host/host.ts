@@ -1,12 +1,10 @@
 import { resolve } from 'node:path'
 import { raceAbort, settlesWithin } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
-import { didYouMean } from '../definition/nearest-name.ts'
-import { AgentError, type Problem } from '../definition/problem.ts'
+import type { Problem } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
-import type { CallableAgent } from '../protocols/callable-agent.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
@@ -25,10 +23,9 @@ import { planVariant, type VariedAgent } from '../variants/plan-variant.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
-import { ENTRY } from '../wiring/wiring.ts'
-import { findCircle, findUnknownNames, listCallable, placeOfCall } from './called-agents.ts'
 import { Listeners } from './listeners.ts'
 import { NO_SEALING, NO_STORAGE } from './no-storage.ts'
+import { type NameSeparator, RegisteredAgents } from './registered-agents.ts'
 import { type RunKind, RunningRuns } from './running-runs.ts'
 import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
 
@@ -138,9 +135,6 @@ export function startReplayingRun(host: AgentHost, name: string, run: ReplayingR
   return startReplay(host, name, run)
 }
 
-/** Separator between an agent and its entry point in a name. */
-export type NameSeparator = '/' | '.'
-
 /**
  * Agents by id: registered, replaced, listed and run. Everything that can be decided about an agent is decided when it is
  * registered; a run makes only the instances that it needs.
@@ -149,7 +143,7 @@ export class AgentHost {
   readonly projectDir: string
   readonly #project: Project
   readonly #log: Log
-  readonly #agents = new Map<string, Agent>()
+  readonly #agents = new RegisteredAgents()
   readonly #listeners: EventListeners
   #boundaries: Boundaries | undefined
   readonly #running: RunningRuns
@@ -158,9 +152,6 @@ export class AgentHost {
   readonly #onChange: Listeners
   readonly #onRunEnd: Listeners<RunEnd>
   readonly #onWaiting: Listeners<ResumableRun>
-  /** Agents as others call them, until they change. */
-  #callable: readonly CallableAgent[] | undefined
-  #closed = false
 
   static {
     setBoundaries = (host, boundaries) => {
@@ -192,14 +183,11 @@ export class AgentHost {
       storage,
       sealing,
       publicUrl,
-      listAgents: () => this.#listCallable(),
+      listAgents: () => this.#agents.listCallable(),
     }
     this.#log = log
     this.#listeners = new EventListeners(log)
     this.#onChange = new Listeners('changes of the agents', log)
-    this.#onChange.add(() => {
-      this.#callable = undefined
-    })
     this.#onRunEnd = new Listeners('ends of runs', log)
     this.#onWaiting = new Listeners('waiting runs', log)
     this.#variants = new OpenVariants(
@@ -224,19 +212,10 @@ export class AgentHost {
    */
   async register(source: unknown, { file, signal }: RegisterOptions = {}): Promise<AgentInfo> {
     const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
-    this.#refuseDuplicate(blueprint)
+    this.#agents.refuseDuplicate(blueprint)
     const agent = await this.#open(blueprint, signal)
-    try {
-      // Opening takes time, and another may have come first.
-      this.#refuseDuplicate(blueprint)
-      this.#refuseWhenClosed()
-      this.#refuseCircle(agent, blueprint)
-    } catch (error) {
-      await agent.close()
-      throw error
-    }
-    this.#agents.set(agent.info.id, agent)
-    this.#onChange.tell()
+    // Opening takes time, and another may have come first.
+    await this.#put(agent, blueprint)
     return agent.info
   }
 
@@ -249,24 +228,23 @@ export class AgentHost {
    */
   async replace(id: string, source: unknown, { file, signal }: RegisterOptions = {}): Promise<AgentInfo> {
     const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
-    const newId = blueprint.source.definition.id
-    if (newId !== id) this.#refuseDuplicate(blueprint)
+    if (blueprint.source.definition.id !== id) this.#agents.refuseDuplicate(blueprint)
     const agent = await this.#open(blueprint, signal)
-    const old = this.#agents.get(id)
+    const old = await this.#put(agent, blueprint, id)
+    if (old) void this.#retire(old)
+    return agent.info
+  }
+
+  /** @returns the replaced agent */
+  async #put(agent: Agent, blueprint: AgentBlueprint, replacedId?: string): Promise<Agent | undefined> {
     try {
-      if (!old) throw this.#notFound(id)
-      if (newId !== id) this.#refuseDuplicate(blueprint)
-      this.#refuseWhenClosed()
-      this.#refuseCircle(agent, blueprint)
+      const old = this.#agents.put(agent, blueprint, replacedId)
+      this.#onChange.tell()
+      return old
     } catch (error) {
       await agent.close()
       throw error
     }
-    if (newId !== id) this.#agents.delete(id)
-    this.#agents.set(newId, agent)
-    this.#onChange.tell()
-    void this.#retire(old)
-    return agent.info
   }
 
   /**
@@ -275,16 +253,14 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`
    */
   unregister(id: string): void {
-    const agent = this.#agents.get(id)
-    if (!agent) throw this.#notFound(id)
-    this.#agents.delete(id)
+    const agent = this.#agents.remove(id)
     this.#onChange.tell()
     void this.#retire(agent)
   }
 
   /** In the order of registration. */
   list(): AgentInfo[] {
-    return Array.from(this.#agents.values(), ({ info }) => info)
+    return this.#agents.all.map(({ info }) => info)
   }
 
   get(id: string): AgentInfo | undefined {
@@ -298,19 +274,17 @@ export class AgentHost {
 
   /** The agents that consist of any of these files (absolute paths). */
   agentsUsing(files: ReadonlySet<string>): AgentInfo[] {
-    const users = [...this.#agents.values()].filter((agent) => [...agent.files].some((file) => files.has(file)))
-    return users.map(({ info }) => info)
+    return this.#agents.using(files).map(({ info }) => info)
   }
 
   /** The project's files that registered agents consist of (absolute paths). */
   files(): Set<string> {
-    return new Set([...this.#agents.values()].flatMap(({ files }) => [...files]))
+    return new Set(this.#agents.all.flatMap(({ files }) => [...files]))
   }
 
   /** Problems of the agents in service: names of agents to call that there are none of at this moment. */
   problems(): Problem[] {
-    const callers = [...this.#agents.values()].filter(({ calls }) => calls.size > 0)
-    return callers.length === 0 ? [] : findUnknownNames(callers, this.#listCallable())
+    return this.#agents.problems()
   }
 
   /** Forgets project code with these files (absolute paths): agents registered from now on load it again. */
@@ -325,14 +299,14 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`
    */
   resolve(name: string, separator: NameSeparator = '/'): Target {
-    const { agent, entryPoint } = this.#find(name, separator)
+    const { agent, entryPoint } = this.#agents.find(name, separator)
     return { agent: agent.info, entryPoint, capabilities: agent.capabilities(entryPoint) }
   }
 
   /** Tells whether a name means an agent at this moment. */
   has(name: string): boolean {
     try {
-      return this.#find(name, '/') !== undefined
+      return this.#agents.find(name, '/') !== undefined
     } catch {
       return false
     }
@@ -344,7 +318,7 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID`
    */
   check(name: string, turn: Turn): void {
-    const { agent, entryPoint } = this.#find(name, '/')
+    const { agent, entryPoint } = this.#agents.find(name, '/')
     this.#variantOf(agent, turn).check(entryPoint, turn)
     this.#checkChildren(turn)
   }
@@ -355,7 +329,7 @@ export class AgentHost {
       if (!child) continue
       const given = answersTo(child.pending, toolCallOf(call), (id) => answers.find(({ callId }) => callId === id))
       if (given.length === 0) continue
-      this.#find(child.agent, '/')
+      this.#agents.find(child.agent, '/')
       this.#checkChildren({ pending: child.pending, answers: given })
     }
   }
@@ -421,7 +395,7 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`; `REQUEST_INVALID` for input that the agent does not accept
    */
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
-    const { agent, entryPoint } = this.#find(name, separator)
+    const { agent, entryPoint } = this.#agents.find(name, separator)
     const kind = turn.background ? 'background runs' : 'runs'
     const version = this.#variantOf(agent, turn)
     return this.#begin(kind, (observer) => version.start(entryPoint, turn, observer))
@@ -435,8 +409,8 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`
    */
   reserve(name: string, isBackground: boolean, separator: NameSeparator = '/'): Reservation {
-    let { agent, entryPoint } = this.#find(name, separator)
-    this.#refuseWhenClosed()
+    let { agent, entryPoint } = this.#agents.find(name, separator)
+    this.#agents.refuseWhenClosed()
     const slot = this.#running.reserve(isBackground ? 'background runs' : 'runs')
     let unpin = agent.pin()
     const release = () => {
@@ -472,8 +446,7 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID` when the module does not provide the protocol, `AGENT_FAILED`
    */
   async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
-    const agent = this.#agents.get(id)
-    if (!agent) throw this.#notFound(id)
+    const agent = this.#agents.require(id)
     const { moduleId, protocol, user, tenant, metadata, onQuestion } = call
     if (!agent.hasProvider(moduleId, protocol)) {
       throw new HostError(
@@ -560,7 +533,7 @@ export class AgentHost {
 
   /** Number of background runs that could be started now. */
   get freeBackgroundSlots(): number {
-    return this.#closed ? 0 : this.#running.free('background runs')
+    return this.#agents.isClosed ? 0 : this.#running.free('background runs')
   }
 
   /**
@@ -569,15 +542,15 @@ export class AgentHost {
    * @param drainTimeoutMs how long the runs may take
    */
   async close(drainTimeoutMs = 10_000): Promise<void> {
-    this.#closed = true
+    this.#agents.close()
     await this.#running.drain(drainTimeoutMs)
-    for (const agent of this.#agents.values()) void this.#retire(agent)
+    for (const agent of this.#agents.all) void this.#retire(agent)
     this.#agents.clear()
     await settlesWithin(Promise.all(this.#closings), DISPOSE_TIMEOUT_MS)
   }
 
   async #replay(name: string, { replays, ...run }: ReplayingRun): Promise<RunHandle> {
-    const { agent: base, entryPoint } = this.#find(name, '/')
+    const { agent: base, entryPoint } = this.#agents.find(name, '/')
     const blueprint = await run.plan(base.varied, this.#project)
     const boundaries = run.bound(this.#boundaries)
     const agent = await Agent.open(blueprint, { ...this.#surroundings, boundaries, replays })
@@ -593,7 +566,7 @@ export class AgentHost {
   /** A variant is that of the version in service by then: both are looked up in one step. */
   async #openVariant(name: string, changes: readonly VariantChange[], separator: NameSeparator): Promise<Agent> {
     for (;;) {
-      const { agent: base } = this.#find(name, separator)
+      const { agent: base } = this.#agents.find(name, separator)
       const variant = await this.#variants.open(base, changes)
       if (this.#variants.find(base, changes) === variant) return variant
     }
@@ -612,18 +585,8 @@ export class AgentHost {
     })
   }
 
-  #find(name: string, separator: NameSeparator): { agent: Agent; entryPoint: string } {
-    const exact = this.#agents.get(name)
-    if (exact) return { agent: exact, entryPoint: ENTRY }
-    const cut = name.lastIndexOf(separator)
-    const agent = cut > 0 ? this.#agents.get(name.slice(0, cut)) : undefined
-    const entryPoint = name.slice(cut + 1)
-    if (!agent?.hasEntryPoint(entryPoint)) throw this.#notFound(name)
-    return { agent, entryPoint }
-  }
-
   #begin(kind: RunKind, start: (observer: RunObserver) => RunHandle): RunHandle {
-    this.#refuseWhenClosed()
+    this.#agents.refuseWhenClosed()
     return this.#running.begin(kind, start)
   }
 
@@ -648,7 +611,7 @@ export class AgentHost {
       log: this.#log,
       boundaries: this.#boundaries,
       startChild: (name, turn, parent) => {
-        const { agent, entryPoint } = this.#find(name, '/')
+        const { agent, entryPoint } = this.#agents.find(name, '/')
         return this.#running.beginChild((observer) => agent.start(entryPoint, turn, observer, parent))
       },
     }
@@ -660,50 +623,4 @@ export class AgentHost {
     this.#closings.add(closing)
     return closing
   }
-
-  #refuseDuplicate({ source }: AgentBlueprint): void {
-    const { definition, problemAt } = source
-    const taken = this.#agents.get(definition.id)
-    if (!taken) return
-    const owner = taken.info.file ? ` in ${taken.info.file}` : ''
-    const message = `The id '${definition.id}' is taken by the agent${owner}.`
-    throw new AgentError('AGENT_DUPLICATE', [problemAt(['id'], message, ['Give one of the two another id.'])])
-  }
-
-  #listCallable(): readonly CallableAgent[] {
-    this.#callable ??= listCallable(this.list())
-    return this.#callable
-  }
-
-  /** Agents that call each other in a circle would call each other for ever. */
-  #refuseCircle(agent: Agent, { source }: AgentBlueprint): void {
-    if (agent.calls.size === 0) return
-    const circle = findCircle(agent, new Map(this.#agents).set(agent.info.id, agent))
-    if (!circle) return
-    const message = `Agents call each other in a circle: ${circle.join(' → ')}.`
-    const advice = 'Take one of them out of `agents` of a module tools/agents.'
-    const problem = { ...source.problemAt(['modules'], message, [advice]), ...placeOfCall(agent, circle[1] ?? '') }
-    throw new AgentError('AGENT_INVALID', [problem], { files: agent.files, callsAgents: true })
-  }
-
-  #refuseWhenClosed(): void {
-    if (this.#closed) throw shuttingDown()
-  }
-
-  /** Of the agents, and of their entry points. */
-  #names(): string[] {
-    return this.list().flatMap(({ id, entryPoints }) => [id, ...entryPoints.map((entryPoint) => `${id}/${entryPoint}`)])
-  }
-
-  /** A host that is closed has no agents any more: that must not be taken for a wrong name. */
-  #notFound(name: string): HostError {
-    if (this.#closed) return shuttingDown()
-    return new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`, {
-      suggestions: didYouMean(name, this.#names()),
-    })
-  }
-}
-
-function shuttingDown(): HostError {
-  return new HostError('SHUTTING_DOWN', 'The server shuts down.')
 }
