@@ -32,7 +32,7 @@ const INBOX = 'ResponsesCompatApiAdapter'
 /** Time that streams have to send their last frame after their runs have ended. */
 const LAST_FRAME_MS = 1000
 
-/** What a server is assembled from, beside its options and its project. */
+/** Parts that a server is assembled from, beside its options and its project. */
 export interface ServerParts {
   readonly adapters: readonly LoadedAdapter[]
   readonly fileKeys: readonly Key[] | undefined

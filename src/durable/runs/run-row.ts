@@ -14,7 +14,7 @@ import type { NewBytes } from '../conversations/turn-bytes.ts'
 import type { Claim } from '../decisions/claim.ts'
 import type { Resumes } from '../decisions/resumption.ts'
 import type { IdempotentRequest } from '../idempotency.ts'
-import { ADAPTER_VERSION, BYTES_VERSION, ROW_VERSION } from '../rows/parse-row.ts'
+import { ADAPTER_VERSION, BYTES_VERSION, parseRow, ROW_VERSION } from '../rows/parse-row.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
 import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
 
@@ -149,4 +149,9 @@ export function locateItems(id: string, from: number, to: number): { keys: strin
   const count = Math.max(Math.ceil(to / ITEMS_PER_ROW) - first, 0)
   const keys = Array.from({ length: count }, (_, index) => itemsKey(id, first + index))
   return { keys, firstIndex: first * ITEMS_PER_ROW }
+}
+
+/** @throws HostError `RECORD_UNREADABLE` */
+export function parseRunRow<Facts, Item>(id: string, text: string): RunRow<Facts, Item> {
+  return parseRow<RunRow<Facts, Item>>(id, text, { steps: 'array', inputs: 'number', facts: 'object' })
 }

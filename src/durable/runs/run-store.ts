@@ -1,8 +1,7 @@
 import { HostError } from '../../errors.ts'
 import type { Message } from '../../protocols/message.ts'
-import { appendLog, readLog, readLogs, removeLog } from '../../store/record-log.ts'
+import { appendLog, removeLog } from '../../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
-import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import { Approvals, inboxTopics } from '../approvals/approvals.ts'
 import { ConversationStore } from '../conversations/conversation-store.ts'
 import {
@@ -24,21 +23,17 @@ import { parseItems } from '../conversations/item-bytes.ts'
 import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-bytes.ts'
 import { type Claim, joinClaims } from '../decisions/claim.ts'
 import { giveBack, hasFailedUnacted } from '../decisions/resumption.ts'
-import { requestChanges, requestKey, requestKeys } from '../idempotency.ts'
+import { requestChanges, requestKey } from '../idempotency.ts'
 import { type Job, readJob } from '../queue/job.ts'
-import { parseRow } from '../rows/parse-row.ts'
-import { isUnreadable } from '../rows/unreadable-rows.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
+import { listKeysOfRun } from './keys-of-run.ts'
 import { RUN_PREFIX } from './run-ids.ts'
 import {
   changeTopic,
-  continuedKey,
-  itemsPrefix,
   jobKey,
   outcomeTopic,
   QUEUE_TOPIC,
   queuedKey,
-  RUNNING,
   RUNS,
   RUNS_DELETED,
   rowKey,
@@ -56,11 +51,13 @@ import {
   endTurn,
   locateItems,
   type PersistedRun,
+  parseRunRow,
   type RunRow,
   rowChange,
   toRows,
 } from './run-row.ts'
 import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } from './steps.ts'
+import { type KnownBatches, readSteps, readStepsOfEach, type StoredSteps } from './stored-steps.ts'
 
 /** Run as it was read. */
 export interface StoredRun<Facts, Item> {
@@ -96,10 +93,6 @@ export interface RunRange {
 
 /** Number of attempts at a write that others may prevent by being quicker. */
 const MAX_ATTEMPTS = 10
-/** More rows of one kind than any run has. */
-const MAX_ROWS = 1_000_000
-/** More than all servers run at once. */
-const MAX_RUNNING = 1_000_000
 
 /** Runs with their input items, their part of the conversation and their steps, in a store of records. */
 export class RunStore<Facts, Item> {
@@ -322,23 +315,13 @@ export class RunStore<Facts, Item> {
   }
 
   /** Reads the steps of a run in progress. */
-  async readSteps(id: string): Promise<{ steps: Step[]; batches: number }> {
-    const entries = await readLog(this.#records, stepsLog(id))
-    return { steps: entries.flatMap((entry) => parseBatch(id, entry)), batches: entries.length }
+  readSteps(id: string): Promise<StoredSteps> {
+    return readSteps(this.#records, id)
   }
 
-  /**
-   * Reads what is new of runs in progress, together.
-   *
-   * @param runs with the number of batches that are known of each
-   * @returns for each run the further batches, or why these cannot be read
-   */
-  async readStepsOfEach(
-    runs: readonly Pick<StoredRun<Facts, Item>, 'id' | 'batches'>[],
-  ): Promise<(Step[][] | HostError)[]> {
-    const logs = runs.map(({ id, batches }) => ({ log: stepsLog(id), from: batches }))
-    const found = await readLogs(this.#records, logs)
-    return runs.map(({ id }, index) => tryParseBatches(id, found[index] ?? []))
+  /** Reads what is new of runs in progress, together: {@link readStepsOfEach}. */
+  readStepsOfEach(runs: readonly KnownBatches[]): Promise<(Step[][] | HostError)[]> {
+    return readStepsOfEach(this.#records, runs)
   }
 
   /** Looks, in one request, which of the runs have ended. A row that cannot be read is an error of its run alone. */
@@ -424,7 +407,7 @@ export class RunStore<Facts, Item> {
   async delete(id: string): Promise<boolean> {
     const [text] = await this.#records.get([rowKey(id)])
     if (text === undefined) return false
-    const keys = await this.#keysOf(id, text)
+    const keys = await listKeysOfRun(id, text, this.#records, this.#approvals)
     const removed = await this.#commit(
       keys.map((key): Change => [key, undefined]),
       { present: [rowKey(id)] },
@@ -432,23 +415,6 @@ export class RunStore<Facts, Item> {
     )
     if (removed) await removeForgottenTurns(this.#records, id, (other) => this.has(other))
     return removed
-  }
-
-  async #keysOf(id: string, text: string): Promise<string[]> {
-    const batches = await this.#records.list({ prefix: `${stepsLog(id)}:`, limit: MAX_ROWS })
-    const own = [rowKey(id), runningKey(id), queuedKey(id), jobKey(id), continuedKey(id), ...batches]
-    try {
-      const row = this.#parse(id, text)
-      const items = row.items ? [] : locateItems(id, 0, row.inputs).keys
-      const request = row.idempotency ? requestKeys(row.idempotency) : []
-      const approvals = hasApprovals(row) ? await this.#approvals.keysOfRun(id) : []
-      return [...own, ...items, ...request, ...approvals]
-    } catch (error) {
-      if (!isUnreadable(error)) throw error
-      // Its request is forgotten when it comes again, or expires.
-      const items = await this.#records.list({ prefix: itemsPrefix(id), limit: MAX_ROWS })
-      return [...own, ...items, ...(await this.#approvals.keysOfRun(id))]
-    }
   }
 
   async has(id: string): Promise<boolean> {
@@ -493,49 +459,8 @@ export class RunStore<Facts, Item> {
   }
 
   #parse(id: string, text: string): RunRow<Facts, Item> {
-    return parseRow<RunRow<Facts, Item>>(id, text, { steps: 'array', inputs: 'number', facts: 'object' })
+    return parseRunRow(id, text)
   }
-}
-
-/** Run in progress. */
-export interface RunningRun extends TenantItem {
-  /** Of its owner. */
-  readonly mark: string
-}
-
-/**
- * Lists the runs in progress, of all tenants.
- *
- * @param records of the whole store
- */
-export async function listRunning(records: RecordStore): Promise<RunningRun[]> {
-  const entries = await records.entries({ prefix: RUNNING, limit: MAX_RUNNING })
-  return entries.map(([key, mark]) => ({ ...parseIndexKey(RUNNING, key), mark }))
-}
-
-/** Tells whether a run has ended waiting for a person. */
-function hasApprovals({ steps }: RunRow<unknown, unknown>): boolean {
-  return steps.some((step) => typeof step === 'object' && 'pending' in step && step.pending.kind !== 'client_tool')
-}
-
-function tryParseBatches(id: string, entries: readonly string[]): Step[][] | HostError {
-  try {
-    return entries.map((entry) => parseBatch(id, entry))
-  } catch (error) {
-    if (error instanceof HostError) return error
-    throw error
-  }
-}
-
-/** @throws HostError `RECORD_UNREADABLE` */
-function parseBatch(id: string, entry: string): Step[] {
-  try {
-    const steps: unknown = JSON.parse(entry)
-    if (Array.isArray(steps)) return steps as Step[]
-  } catch {
-    // As one that is no list.
-  }
-  throw new HostError('RECORD_UNREADABLE', `The steps of the stored response '${id}' are damaged.`)
 }
 
 /** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */
