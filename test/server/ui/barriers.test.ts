@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { findBarriers, isTooWide } from '../../support/browser.ts'
@@ -9,8 +11,8 @@ import { VARIED_PROJECT } from '../../support/varied.ts'
 
 const WIDE = { width: 1440, height: 900 }
 const PHONE = { width: 390, height: 844 }
-/** Rules that a theme can break. */
-const COLOURS = { runOnly: ['color-contrast'] }
+/** Results of evals, as the command writes them. */
+const RESULTS = fileURLToPath(new URL('../../../scripts/showcase/evals/results/', import.meta.url))
 
 type Act = (page: Page) => Promise<unknown>
 
@@ -19,7 +21,7 @@ type Screens = Readonly<Record<string, string | RegExp | Act>>
 
 describe('the debug UI, in light and dark, on a desk and on a phone', function () {
   this.timeout(180_000)
-  const ui = DebugUi.forSuite()
+  const ui = DebugUi.forSuite({ record: 1 })
 
   it('has no barrier on any screen, and nothing wider than the window', async () => {
     const { run, failed, waiting, seen } = await fill()
@@ -48,12 +50,14 @@ describe('the debug UI, in light and dark, on a desk and on a phone', function (
       '#/approvals': 'Asked by ann',
       '#/metrics': 'Time to first token',
       '#/metrics?range=7d': 'By day',
+      '#/evals': 'where-is-a1',
+      [`#/compare?left=${run}&right=${failed}`]: 'The planner gave up',
       '#/nowhere': 'There is no such page',
     })
   })
 
   it('has none in open dialogs, forms, panels and conversations', async () => {
-    const { run, seen } = await fill()
+    const { run, failed, seen } = await fill()
     const panel = (page: Page) => page.getByRole('complementary', { name: 'Selected call' })
     await visit({
       '#/': async (page) => {
@@ -86,6 +90,19 @@ describe('the debug UI, in light and dark, on a desk and on a phone', function (
         await panel(page).getByRole('tab', { name: 'Context' }).click()
         await panel(page).getByText('95 % full').waitFor()
       },
+      [`#/runs/${failed}`]: async (page) => {
+        await page.getByRole('button', { name: 'Save as test' }).click()
+        await see(page, 'agent-host runs save')
+      },
+      [`#/runs/${seen}?view=trace`]: async (page) => {
+        await page
+          .getByRole('treeitem', { name: /gpt-4\.1/ })
+          .first()
+          .click()
+        await panel(page).getByRole('button', { name: 'Rerun from here' }).click()
+        await page.getByRole('form', { name: 'Rerun from here' }).waitFor()
+      },
+      '#/evals?case=jacket': (page) => page.getByRole('complementary', { name: 'Selected case' }).waitFor(),
       '#/play/finder?beside=echo': async (page) => {
         await page.getByRole('textbox', { name: /^Message/ }).fill('keys')
         await page.keyboard.press('Enter')
@@ -122,15 +139,12 @@ describe('the debug UI, in light and dark, on a desk and on a phone', function (
       else await see(page, shown)
       for (const size of [WIDE, PHONE]) {
         await page.setViewportSize(size)
-        await page.emulateMedia({ colorScheme: 'light' })
-        expect([hash, size.width, await isTooWide(page), await findBarriers(page)]).deep.equal([
-          hash,
-          size.width,
-          false,
-          [],
-        ])
-        await page.emulateMedia({ colorScheme: 'dark' })
-        expect([hash, 'dark', await findBarriers(page, COLOURS)]).deep.equal([hash, 'dark', []])
+        expect([hash, size.width, await isTooWide(page)]).deep.equal([hash, size.width, false])
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          const where = `${hash} ${size.width} ${colorScheme}`
+          expect([where, await findBarriers(page)]).deep.equal([where, []])
+        }
       }
     }
   }
@@ -149,6 +163,9 @@ describe('the debug UI, in light and dark, on a desk and on a phone', function (
     await ui.complete('finder', 'fail')
     await ui.complete('desk/billing', 'my bill')
     const run = await ui.complete('finder', 'keys')
+    for (const name of readdirSync(RESULTS)) {
+      await project.write(`evals/results/${name}`, readFileSync(RESULTS + name, 'utf8'))
+    }
     return { run, waiting: id.replace('resp_', ''), failed: await runOf('fail'), seen: await runOf('The lamp') }
   }
 

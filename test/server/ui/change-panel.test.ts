@@ -55,6 +55,24 @@ describe('changes in the playground of the debug UI', function () {
     )
   })
 
+  it('are compared with the agent as it is, also where it has answered with them already', async () => {
+    const page = await ui.open('#/play/talker')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await page.getByLabel('system prompt').fill('Be short.')
+    await say(page, 'hi there')
+    await see(page, SHORT)
+    await page.getByRole('button', { name: 'Compare with the original' }).click()
+    await answers(page).nth(1).getByText(SHORT).waitFor()
+    expect(await answers(page).allInnerTexts()).to.deep.equal([KIND, SHORT])
+    // The threads, of which there are two now, follow each other from the top.
+    const threads = page.getByRole('complementary', { name: 'Threads' })
+    const [search, list] = [
+      await threads.getByRole('searchbox').boundingBox(),
+      await threads.locator('ul').boundingBox(),
+    ]
+    expect((list?.y ?? 0) - (search?.y ?? 0)).within(20, 60)
+  })
+
   it('can be made by keyboard alone', async () => {
     const page = await ui.open('#/play/talker')
     await say(page, 'hi there')

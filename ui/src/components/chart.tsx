@@ -77,34 +77,36 @@ export function Chart({ title, times, series, isBars = false, isWhole = false, f
   )
 }
 
-/** Numbers of a chart, for readers who cannot see the plot or have no mouse. */
+/** Numbers of a chart, for readers who cannot see the plot or have no mouse. Only a box can be narrower than its table. */
 function ChartTable({ title, times, series, format }: Pick<ChartProps, 'title' | 'times' | 'series' | 'format'>) {
   return (
-    <table class="hidden">
-      <caption>{title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          {series.map(({ name }) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {times.map((time, index) =>
-          series.some(({ values }) => values[index]) ? (
-            <tr key={time}>
-              <th scope="row">{formatTime(time)}</th>
-              {series.map(({ name, values }) => (
-                <td key={name}>{formatValue(values[index], format)}</td>
-              ))}
-            </tr>
-          ) : null,
-        )}
-      </tbody>
-    </table>
+    <div class="hidden">
+      <table>
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {times.map((time, index) =>
+            series.some(({ values }) => values[index]) ? (
+              <tr key={time}>
+                <th scope="row">{formatTime(time)}</th>
+                {series.map(({ name, values }) => (
+                  <td key={name}>{formatValue(values[index], format)}</td>
+                ))}
+              </tr>
+            ) : null,
+          )}
+        </tbody>
+      </table>
+    </div>
   )
 }
 

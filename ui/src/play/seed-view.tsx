@@ -1,13 +1,14 @@
+import { plural } from '../format.ts'
 import type { Seed } from '../responses/setup.ts'
 import { href } from '../router.ts'
 
 /** Conversation of a model call, which stands before the first question. */
 export function SeedView({ seed: { runId, items, tools } }: { seed: Seed }) {
-  const count = new Intl.PluralRules('en').select(items.length) === 'one' ? '1 message' : `${items.length} messages`
   return (
     <details class="seed">
       <summary>
-        From <a href={href(['runs', runId])}>run {runId.slice(0, 8)}</a>: {count} before the question
+        From <a href={href(['runs', runId])}>run {runId.slice(0, 8)}</a>
+        {items.length > 0 && `: ${plural(items.length, 'message')} before the question`}
         {tools.length > 0 && <span class="muted"> · tools: {tools.join(', ')}</span>}
       </summary>
       <ol>

@@ -94,14 +94,19 @@ function afterSeed(input: Question['input'], index: number, seed: Seed | undefin
   return [...seed.items, ...(typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input)]
 }
 
-/** Asks the last question of a thread once more with other values, and shows the new answer beside the one that it had. */
+/**
+ * Asks the last question of a thread once more with other values, and shows the new answer beside the one that it had. Where the
+ * thread had these values already, the agent answers as it is.
+ */
 export async function compareLast(thread: Thread, column: Column, index: number): Promise<void> {
   const { turns, seed } = thread
   const last = turns.at(-1)
   const answer = last?.answers[index]
   if (!last || !answer) return
   const { changes: _changes, version: _version, ...plain } = column
-  const original = last.columns?.[index] ?? plain
+  const asked: Column = last.columns?.[index] ?? plain
+  const isAsked = JSON.stringify(asked.changes) === JSON.stringify(column.changes)
+  const original = isAsked ? plain : asked
   const columns = [original, column]
   const both = (turn: Turn): Turn => {
     const answers = turn.answers.slice(index, index + 1)
@@ -110,9 +115,10 @@ export async function compareLast(thread: Thread, column: Column, index: number)
   const before = turns.slice(0, -1).map(both)
   const { question, files } = last
   const input = await inputOf(last, before.length, seed)
-  const next = await answerOf(column, 1, { text: question, files, input }, before)
+  const missing = isAsked ? 0 : 1
+  const next = await answerOf(isAsked ? original : column, missing, { text: question, files, input }, before)
   const id = next.responseIds[0] ?? crypto.randomUUID()
-  const turn: Turn = { question, files, answers: [answer, next], columns }
+  const turn: Turn = { question, files, answers: isAsked ? [next, answer] : [answer, next], columns }
   saveThread({ id, columns, updatedAt: Date.now() / 1000, turns: [...before, turn], ...(seed ? { seed } : {}) })
   go(playAddress(columns, id))
 }
