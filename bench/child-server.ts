@@ -4,6 +4,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 export interface Used {
   readonly cpuMicros: number
+  /** Of that, the time in the kernel. */
+  readonly kernelMicros: number
   readonly rssBytes: number
   /** Largest ever. */
   readonly maxRssBytes: number

@@ -1,20 +1,106 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import autocannon from 'autocannon'
 import { ChildServer } from './child-server.ts'
-import { compare, type Load } from './compare.ts'
-import { makeProject } from './temp-project.ts'
+import { noteRatio } from './ratios.ts'
+import { makeFolder, makeProject } from './temp-project.ts'
+import { startVendor } from './vendor.ts'
 
-const path = '/compat/chat/completions'
-const chat = (model: string) => JSON.stringify({ model, messages: [{ role: 'user', content: 'What is the time?' }] })
-const LOADS: readonly Load[] = [
-  { title: 'chat JSON of an echo, recording on against off', cpuGoal: 1.15, path, bodies: [chat('echo')] },
-  { title: 'a run of five tool calls, recording on against off', cpuGoal: 1.05, path, bodies: [chat('five')] },
-]
 const CONNECTIONS = 10
+const ROUNDS = 5
+const FILES = 2000
+/** Size of the tape of an echo, compressed. */
+const TAPE_BYTES = 500
+
+interface Load {
+  readonly title: string
+  readonly agent: string
+  /** CPU time of the server that records, as a multiple of the other's. */
+  readonly goal: number
+  /** Runs of a round: both servers have the same, so that the engine has compiled as much of both. */
+  readonly runs: number
+}
+
+const LOADS: readonly Load[] = [
+  { title: 'chat JSON of an echo, recording on against off', agent: 'echo', goal: 1.15, runs: 3000 },
+  { title: 'a run of five tool calls, recording on against off', agent: 'five', goal: 1.05, runs: 600 },
+  {
+    title: 'a run of five tool calls, asked for by a vendor over HTTP, recording on against off',
+    agent: 'vendor',
+    goal: 1.05,
+    runs: 120,
+  },
+]
 
 /** Servers that trace: one that records each run as a tape, as `dev` does, and one that records none. */
 export async function benchRecording(): Promise<void> {
   console.log('\n## Tapes: recording on against off\n')
-  const floor = await ChildServer.start('agent-host', [makeProject(), '', 'debug'])
-  const own = await ChildServer.start('agent-host', [makeProject(), '', 'debug', JSON.stringify({ record: 1 })])
-  for (const load of LOADS) await compare(load, CONNECTIONS, { floor, own })
-  await Promise.all([floor.stop(), own.stop()])
+  console.log(`a new file of ${TAPE_BYTES} bytes: ${kernelMicros().toFixed(0)} µs in the kernel\n`)
+  const vendor = await startVendor()
+  process.env.BENCH_VENDOR_URL = vendor.url
+  const off = await ChildServer.start('agent-host', [makeProject(), '', 'debug'])
+  const on = await ChildServer.start('agent-host', [makeProject(), '', 'debug', JSON.stringify({ record: 1 })])
+  for (const load of LOADS) await compareCosts(load, off, on)
+  await Promise.all([off.stop(), on.stop()])
+  vendor.stop()
+}
+
+/** CPU time of a run (µs), all threads of the server included. */
+interface Cost {
+  readonly all: number
+  /** Outside of the kernel. */
+  readonly user: number
+}
+
+async function compareCosts(load: Load, off: ChildServer, on: ChildServer): Promise<void> {
+  for (const server of [off, on]) await costOf(load, server)
+  const rounds: { readonly off: Cost; readonly on: Cost }[] = []
+  for (let round = 0; round < ROUNDS; round++) rounds.push({ off: await costOf(load, off), on: await costOf(load, on) })
+  const ratio = median(rounds.map((round) => round.on.all / round.off.all))
+  const userRatio = median(rounds.map((round) => round.on.user / round.off.user))
+  const of = (side: 'off' | 'on', figure: keyof Cost) => median(rounds.map((round) => round[side][figure])).toFixed(0)
+  console.log(load.title)
+  for (const side of ['off', 'on'] as const)
+    console.log(`  ${side.padEnd(4)} CPU ${of(side, 'all')} µs, ${of(side, 'user')} µs of it outside of the kernel`)
+  const verdict = ratio <= load.goal ? 'met' : 'missed'
+  console.log(
+    `  CPU x ${ratio.toFixed(2)} (goal ${load.goal}: ${verdict}), x ${userRatio.toFixed(2)} outside of the kernel\n`,
+  )
+  noteRatio(load.title, ratio)
+}
+
+async function costOf({ agent, runs }: Load, server: ChildServer): Promise<Cost> {
+  const body = JSON.stringify({ model: agent, messages: [{ role: 'user', content: 'What is the time?' }] })
+  const headers = { 'content-type': 'application/json' }
+  const url = `${server.url}/compat/chat/completions`
+  const before = await server.used()
+  const { non2xx, errors } = await autocannon({
+    url,
+    method: 'POST',
+    headers,
+    body,
+    amount: runs,
+    connections: CONNECTIONS,
+  })
+  const after = await server.used()
+  if (non2xx + errors > 0) throw new Error(`${server.name}: ${non2xx + errors} of ${runs} runs of ${agent} failed.`)
+  const all = (after.cpuMicros - before.cpuMicros) / runs
+  return { all, user: all - (after.kernelMicros - before.kernelMicros) / runs }
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+/** Time of the kernel for opening, writing and closing one new file, of which every tape needs one. */
+function kernelMicros(): number {
+  const dir = makeFolder()
+  const bytes = Buffer.alloc(TAPE_BYTES, 'x')
+  const before = process.cpuUsage()
+  for (let file = 0; file < FILES; file++) {
+    const descriptor = openSync(join(dir, `${file}.jsonl.gz`), 'wx', 0o600)
+    writeSync(descriptor, bytes)
+    closeSync(descriptor)
+  }
+  return process.cpuUsage(before).system / FILES
 }

@@ -10,6 +10,7 @@ export function report(url) {
     const loopP99Ms = loop.percentile(99) / 1e6
     process.send({
       cpuMicros: user + system,
+      kernelMicros: system,
       rssBytes: rss,
       maxRssBytes: process.resourceUsage().maxRSS * 1024,
       loopP99Ms,

@@ -1,4 +1,4 @@
-// Scrolling 10,000 runs and a run of 5,000 calls keeps the browser's main thread free: no task takes 100 ms of it.
+// Scrolling 10,000 runs and a run of 5,000 calls keeps the browser's main thread free: no task takes 100 ms of it. Two runs of 5,000 calls are compared in 300 ms.
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { DebugUi } from '../support/debug-ui.ts'
@@ -12,6 +12,18 @@ const MAX_WHEELS = 1500
 const MIN_SCROLLED = 10_000
 const MAX_TASK_MS = 100
 const MAX_PAINT_MS = 500
+const MAX_COMPARE_MS = 300
+/** Calls a tool 5,000 times, from the number on that it is told: calls of two runs are alike, and none stands at the same place. */
+const MANY = `import { defineModule, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Many', provides: [TextMessageHandler], uses: { tools: ToolProvider, response: Response },
+  create: ({ tools, response }) => ({ async handleText(text, run) {
+    for (let n = Number(text); n < Number(text) + 5000; n++) await tools.executeTool('look', { what: (n * 31) % 101 }, run)
+    await response.respondText(text)
+  } }) })`
+const QUICK = `import { defineModule, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Quick', provides: [ToolProvider],
+  create: () => ({ listTools: () => [], executeTool: (_, { what }) => ({ text: 'found ' + what }) }) })`
+const MANY_AGENT = 'id: many\nmodules: [{ id: main, module: many }, { id: tools, module: quick }]'
 const MODULES = 12
 const EVENTS_PER_SECOND = 50
 const MAX_FLOW_TASK_MS = 50
@@ -64,6 +76,22 @@ describe('page', function () {
       await page.evaluate('new Promise((idle) => requestAnimationFrame(() => requestIdleCallback(idle)))')
       await expectSmooth(page, frame)
     }
+  })
+
+  it(`compares two runs of 5,000 calls within ${MAX_COMPARE_MS} ms`, async () => {
+    await ui.add({ 'modules/quick.ts': QUICK, 'modules/many.ts': MANY, 'agents/many.yml': MANY_AGENT })
+    const [left, right] = [await ui.complete('many', '0'), await ui.complete('many', '40')]
+    const page = await ui.open(`#/compare?left=${left}&right=${left}`)
+    await page.getByText('no differences', { exact: true }).waitFor()
+    const browser = page.context().browser() as Browser
+    await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] })
+    await page.goto(`${ui.url}/#/compare?left=${left}&right=${right}`)
+    await page.getByRole('row', { name: /^Tool calls 5,000 5,000/ }).waitFor()
+    await page.getByText(/^\d+ differences$/).waitFor()
+    // The comparison is a part of one task, which also draws it.
+    const longest = Math.max(...readTasks(await browser.stopTracing()))
+    console.log(`      comparison: the longest task ${longest.toFixed(1)} ms`)
+    expect(longest).lessThan(MAX_COMPARE_MS)
   })
 
   it(`lights up a graph of ${MODULES} modules at ${EVENTS_PER_SECOND} events a second without a task of ${MAX_FLOW_TASK_MS} ms`, async () => {

@@ -151,7 +151,8 @@ describe('a recorded run in the debug UI', function () {
     expect(await findBarriers(page)).deep.equal([])
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Compare' }).waitFor()
-    expect(page.url()).contain(`#/compare?left=${older}&right=${newer}`)
+    // The browser hears of the new address after the page has drawn it.
+    await page.waitForURL((url) => url.hash === `#/compare?left=${older}&right=${newer}`)
     const list = page.getByRole('listbox', { name: 'Calls side by side' })
     const selected = () => list.locator('[aria-selected="true"]').innerText()
     await eventually(async () => expect(await selected()).match(/asked/))

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
 import { useShortcuts } from '../keyboard.ts'
 import { go, href } from '../router.ts'
@@ -39,8 +39,8 @@ interface CompareButtonProps {
 export function CompareButton({ chosen: { isChoosing, ids, begin, end }, runs }: CompareButtonProps) {
   const button = useRef<HTMLButtonElement>(null)
   const isReady = ids.length === 2
-  // Enter then compares: the second was chosen by its key or its box.
-  useEffect(() => {
+  // Enter then compares: the second was chosen by its key or its box. Before it is painted, or a quick Enter opened the row.
+  useLayoutEffect(() => {
     if (isReady) button.current?.focus()
   }, [isReady])
   if (!isChoosing) {
