@@ -19,7 +19,7 @@ import { readChange } from './replay/read-change.ts'
 /** Runs at once, unless `--concurrency` says otherwise. */
 const CONCURRENCY = 4
 /** They say what is run: `--resume` has that from the result. */
-const WHAT = ['agent', 'set', 'live', 'filter', 'repeat']
+const WHAT = ['agent', 'set', 'live', 'filter', 'last-failed', 'repeat']
 
 export default class Eval extends BaseCommand {
   static override description =
@@ -29,6 +29,7 @@ export default class Eval extends BaseCommand {
     '<%= config.bin %> eval evals/refunds.jsonl --live llm --repeat 3',
     '<%= config.bin %> eval --live llm --set orchestrator.system_prompt="Be brief."',
     '<%= config.bin %> eval --baseline evals/baseline.json --min 0.8 --junit eval.xml',
+    '<%= config.bin %> eval --last-failed',
     '<%= config.bin %> eval compare evals/baseline.json latest',
   ]
   static override args = {
@@ -62,6 +63,7 @@ export default class Eval extends BaseCommand {
       helpValue: '<text>',
       multiple: true,
     }),
+    'last-failed': Flags.boolean({ description: 'Only cases that failed in the latest result' }),
     repeat: Flags.integer({
       description: 'Runs of each case [default: 1]',
       helpValue: '<number>',
@@ -101,6 +103,7 @@ export default class Eval extends BaseCommand {
       const { prepareEval } = await import('./eval/prepare-eval.ts')
       const own = await prepareEval({
         request,
+        onlyFailed: flags['last-failed'],
         paths,
         agentDir: flags['agent-dir'] ?? DEFAULT_AGENT_DIR,
         concurrency: flags.concurrency ?? CONCURRENCY,

@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError, messageOf } from '../errors.ts'
-import { type EvalProblem, EvalToolCall } from '../wire/eval-result.ts'
+import { type EvalProblem, type EvalRequest, EvalToolCall } from '../wire/eval-result.ts'
 
 /** Folder of cases, scorers and results, relative to the project. */
 export const EVAL_FOLDER = 'evals'
@@ -106,10 +106,17 @@ export function readCases(files: readonly string[], projectDir: string): ReadCas
   return { cases, problems }
 }
 
-/** Cases whose id contains one of these words, or that have one as a tag. No words: all. */
-export function filterCases(cases: readonly EvalCase[], words: readonly string[]): EvalCase[] {
-  if (words.length === 0) return [...cases]
-  return cases.filter(({ id, tags }) => words.some((word) => id.includes(word) || tags.includes(word)))
+/** Cases whose id contains one of the words of the filter, or that have one as a tag; no words: all. Of those, the ones of `only`, where it is given. */
+export function filterCases(
+  cases: readonly EvalCase[],
+  { filter, only }: Partial<Pick<EvalRequest, 'only'>> & Pick<EvalRequest, 'filter'>,
+): EvalCase[] {
+  const ids = only && new Set(only)
+  return cases.filter(
+    ({ id, tags }) =>
+      (ids?.has(id) ?? true) &&
+      (filter.length === 0 || filter.some((word) => id.includes(word) || tags.includes(word))),
+  )
 }
 
 function listCases(folder: string): string[] {

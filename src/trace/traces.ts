@@ -23,6 +23,8 @@ export interface TracesOptions {
   readonly log: Log
   /** Name of this server, written into its traces. */
   readonly server?: string | undefined
+  /** True for runs of evals: their files have a limit of their own, and push no other runs out. */
+  readonly isEval?: boolean
 }
 
 /** Counts of the events so far, by outcome. */
@@ -70,8 +72,8 @@ export class Traces {
 
   /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
   static async open(options: TracesOptions): Promise<Traces> {
-    const { dir, maxBytes } = options
-    const workerData: TraceThreadData = { dir, maxBytes }
+    const { dir, maxBytes, isEval = false } = options
+    const workerData: TraceThreadData = { dir, maxBytes, isEval }
     try {
       const thread = await ServiceThread.start<WorkerRequest, TraceNews>({
         script: SCRIPT,

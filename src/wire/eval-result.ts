@@ -87,6 +87,9 @@ export const EvalRequest = Type.Object({
   variants: Type.Array(Type.Array(VariantChange)),
   repeat: Type.Integer(),
   filter: Type.Array(Type.String()),
+  only: Type.Optional(
+    Type.Array(Type.String(), { description: 'Ids of the cases, where those that failed before run alone.' }),
+  ),
   live: Type.Array(Type.String()),
 })
 export type EvalRequest = Static<typeof EvalRequest>

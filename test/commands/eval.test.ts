@@ -135,6 +135,35 @@ describe('eval', () => {
     expect((await runEval(project)).stderr).match(/^Error: There are no cases: no file evals\/\*\.jsonl\./)
   })
 
+  it('runs the cases that failed in the latest result alone with --last-failed', async () => {
+    const project = await makeEvals([...BOTH, { id: 'maybe', input: 'maybe', expected: 'perhaps' }])
+    const none = await runEval(project, '--last-failed')
+    expect(none).include({ exitCode: 2 })
+    expect(none.stderr).match(/^Error: There is no result in evals\/results .*\n.*Run agent-host eval first\./)
+    await runEval(project)
+    expect((await runEval(project, '--last-failed', '--filter', 'zz')).stderr).equal(
+      "Error: No case that failed in the latest result is in evals/words.jsonl, and has 'zz' in its id or as a tag.\n",
+    )
+    const both = await runEval(project, '--last-failed')
+    expect(withoutTime(both.stdout)).include('parrot: 0 of 2 cases passed')
+    expect(readResult(project).request.only).deep.equal(['no', 'maybe'])
+    await project.write(
+      'evals/words.jsonl',
+      [...BOTH, { id: 'maybe', input: 'maybe', expected: 'You said: maybe' }]
+        .map((row) => JSON.stringify(row))
+        .join('\n'),
+    )
+    expect(withoutTime((await runEval(project, '--last-failed')).stdout)).include('parrot: 1 of 2 cases passed')
+    // The case failed with the agent, and passes with the variant.
+    expect((await runEval(project, '--last-failed', '--set', 'main.prefix=')).stdout).match(/: 1 of 1 cases? passed/)
+    const resumed = await runEval(project, '--resume', '--last-failed')
+    expect(resumed.stderr).match(/--last-failed cannot be given with --resume/)
+    await runEval(project, '--filter', 'yes')
+    const passed = await runEval(project, '--last-failed')
+    expect(passed.exitCode).equal(2)
+    expect(passed.stderr).match(/^Error: No case failed in evals\/results\/.*\.json: there is none to run again\./)
+  })
+
   it('runs other agents and variants side by side; a broken one does not keep the others from running', async () => {
     const project = await makeEvals([BOTH[0] ?? ''], {
       'agents/other.yml': parrot('other'),
@@ -585,6 +614,11 @@ describe('runs of evals', () => {
     )
     const shown = await callCli(['runs', 'show', made[0]?.run_id ?? ''], { cwd: project.dir })
     expect(shown.stdout).include('You said: yes')
+    // In a file with a limit of its own: a large eval pushes no other runs out.
+    expect(await project.read('debug/parrot.jsonl'))
+      .include('hello')
+      .and.not.include('eval_case')
+    expect(await project.read('debug/parrot@@evals.jsonl')).include('"eval_case":"yes"')
     expect((await callCli(['runs', '--evals'], { cwd: project.dir })).stdout).include('(case yes) yes')
   })
 

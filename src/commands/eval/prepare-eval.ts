@@ -1,6 +1,7 @@
 import { join, relative, resolve, sep } from 'node:path'
 import { TRACE_FOLDER } from '../../assembly/open-project.ts'
 import { HostError, messageOf } from '../../errors.ts'
+import { findFailed } from '../../evals/find-failed.ts'
 import { loadScorers } from '../../evals/load-scorers.ts'
 import { ProjectAgents } from '../../evals/project-agents.ts'
 import { filterCases, findCaseFiles, readCases } from '../../evals/read-cases.ts'
@@ -18,7 +19,9 @@ import { openAgents } from '../open-agents.ts'
 
 export interface PrepareOptions {
   /** Undefined goes on with the newest result that was stopped. */
-  readonly request: Omit<EvalRequest, 'files'> | undefined
+  readonly request: Omit<EvalRequest, 'files' | 'only'> | undefined
+  /** Runs the cases that failed in the newest result alone. */
+  readonly onlyFailed: boolean
   /** Files and folders of cases (absolute). */
   readonly paths: readonly string[]
   readonly agentDir: string
@@ -35,6 +38,7 @@ export interface PreparedEval {
 /** @throws HostError for cases, agents or a result that cannot be read */
 export async function prepareEval({
   request,
+  onlyFailed,
   paths,
   agentDir,
   concurrency,
@@ -51,15 +55,17 @@ export async function prepareEval({
       )
     : findCaseFiles(paths, projectDir)
   const names = files.map((file) => relative(projectDir, file).split(sep).join('/'))
-  const wanted: EvalRequest | undefined = stopped?.result.request ?? (request && { ...request, files: names })
+  const only = onlyFailed ? findFailed(projectDir) : undefined
+  const wanted: EvalRequest | undefined =
+    stopped?.result.request ?? (request && { ...request, files: names, ...(only ? { only } : {}) })
   if (!wanted) throw new HostError('OPTION_INVALID', 'There is nothing to run.')
   const { cases, problems } = readCases(files, projectDir)
   if (cases.length === 0 && problems.length === 0) {
     throw new HostError('OPTION_INVALID', `There are no cases in ${names.join(', ')}: a case is a line of JSON.`)
   }
-  const chosen = filterCases(cases, wanted.filter)
+  const chosen = filterCases(cases, wanted)
   if (cases.length > 0 && chosen.length === 0) {
-    throw new HostError('OPTION_INVALID', `No case has '${wanted.filter.join("' or '")}' in its id or as a tag.`)
+    throw new HostError('OPTION_INVALID', describeNone(wanted))
   }
   const plan = {
     request: wanted,
@@ -93,12 +99,18 @@ export async function prepareEval({
   }
 }
 
+function describeNone({ filter, only, files }: EvalRequest): string {
+  const words = filter.length === 0 ? '' : ` has '${filter.join("' or '")}' in its id or as a tag`
+  if (!only) return `No case${words}.`
+  return `No case that failed in the latest result is in ${files.join(', ')}${words && `, and${words}`}.`
+}
+
 /** Traces in ./debug, where a development server of the project sees them too. An eval goes on without them. */
 async function openTraces(projectDir: string, redact: Redact, log: Log): Promise<Traces | undefined> {
   const { debugMaxMb, serverName: server } = resolveServerOptions({})
   const options = { dir: join(projectDir, TRACE_FOLDER), maxBytes: debugMaxMb * 1024 * 1024, redact, log }
   try {
-    return await Traces.open({ ...options, server })
+    return await Traces.open({ ...options, server, isEval: true })
   } catch (error) {
     log.warn(messageOf(error))
     return undefined

@@ -32,7 +32,7 @@ interface OpenFile {
 
 /**
  * The files of a trace folder, `<agent id>.jsonl` and the generation before it, `<agent id>.jsonl.1`; those of a tenant are
- * `<agent id>@<tenant>.jsonl`. Agents whose ids differ only in case share a file, since they would on many file systems. Several processes may append at once.
+ * `<agent id>@<tenant>.jsonl`, those of evals `<agent id>@@evals.jsonl`. Agents whose ids differ only in case share a file, since they would on many file systems. Several processes may append at once.
  */
 export class TraceFiles {
   readonly dir: string
@@ -56,7 +56,13 @@ export class TraceFiles {
     return this.#names.get(name.toLowerCase()) ?? name
   }
 
-  /** The names of an agent's files, of all tenants: of each the file, or the generation before it, is there. */
+  /** Name of the file for runs of evals. The file of no tenant ends so: its `@` would be encoded. */
+  evalNameOf(agentId: string, tenant: string): string {
+    const name = this.nameOf(agentId, tenant)
+    return `${name.slice(0, -ENDING.length)}@@evals${ENDING}`
+  }
+
+  /** The names of an agent's files, of all tenants and of evals: of each the file, or the generation before it, is there. */
   namesOf(agentId: string): string[] {
     const name = this.nameOf(agentId, '')
     const start = `${name.slice(0, -ENDING.length)}@`

@@ -20,6 +20,7 @@ type Answers = { [Q in TraceQuery]: (argument: TraceQueries[Q][0]) => TraceQueri
 /** The thread that holds the trace folder: writing, indexing and reading wait for the disk here. */
 class TraceService {
   readonly #open: () => TraceReader
+  readonly #isEval: boolean
   #reader: TraceReader
   #answers: Answers
   #indexing: NodeJS.Timeout | undefined
@@ -29,8 +30,9 @@ class TraceService {
   #waitingBytes = 0
   #lastProblem = ''
 
-  constructor(open: () => TraceReader) {
+  constructor(open: () => TraceReader, isEval: boolean) {
     this.#open = open
+    this.#isEval = isEval
     this.#reader = open()
     this.#answers = this.#makeAnswers()
     parentPort?.on('message', (job: WorkerRequest) => this.#do(job))
@@ -100,7 +102,8 @@ class TraceService {
   #write({ batch }: Extract<WorkerRequest, { kind: 'write' }>): void {
     let problem: string | undefined
     const { files } = this.#reader
-    for (const [name, pieces] of groupByFile(batch, (...owner) => files.nameOf(...owner))) {
+    const nameOf = (...owner: [string, string]) => (this.#isEval ? files.evalNameOf(...owner) : files.nameOf(...owner))
+    for (const [name, pieces] of groupByFile(batch, nameOf)) {
       try {
         files.append(name, pieces)
       } catch (error) {
@@ -202,8 +205,8 @@ class TraceService {
 }
 
 try {
-  const { dir, maxBytes } = workerData as TraceThreadData
-  new TraceService(() => new TraceReader(dir, maxBytes))
+  const { dir, maxBytes, isEval } = workerData as TraceThreadData
+  new TraceService(() => new TraceReader(dir, maxBytes), isEval)
 } catch (cause) {
   // An error of libsql loses its message on the way to another thread.
   throw new Error(messageOf(cause))

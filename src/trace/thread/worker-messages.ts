@@ -7,7 +7,10 @@ import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQu
 /** Start data of the worker thread. */
 export interface TraceThreadData {
   readonly dir: string
+  /** Of the files of one agent. */
   readonly maxBytes: number
+  /** True for runs of evals: they have files of their own. */
+  readonly isEval: boolean
 }
 
 /** The questions that the thread answers, each with its argument and its answer. */

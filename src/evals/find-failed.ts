@@ -1,0 +1,34 @@
+import { relative } from 'node:path'
+import { HostError } from '../errors.ts'
+import { outcomesOf } from './outcomes.ts'
+import { listResults, RESULT_FOLDER, readResult } from './result-file.ts'
+
+/**
+ * Ids of the cases of the newest result that failed with an agent or a variant, or of which a run did not begin.
+ *
+ * @throws HostError `OPTION_INVALID` where there are none, `PROJECT_INVALID` for a result that cannot be read
+ */
+export function findFailed(projectDir: string): string[] {
+  const [path] = listResults(projectDir)
+  if (path === undefined) {
+    throw new HostError(
+      'OPTION_INVALID',
+      `There is no result in ${RESULT_FOLDER} whose failed cases could be run again.`,
+      {
+        suggestions: ['Run agent-host eval first.'],
+      },
+    )
+  }
+  const result = readResult(path)
+  const failed = result.columns.flatMap((_, column) =>
+    outcomesOf(result, column)
+      .filter(({ passes, runs }) => passes === false || runs.some(({ status }) => status === 'not_run'))
+      .map(({ caseId }) => caseId),
+  )
+  if (failed.length === 0)
+    throw new HostError(
+      'OPTION_INVALID',
+      `No case failed in ${relative(projectDir, path)}: there is none to run again.`,
+    )
+  return [...new Set(failed)]
+}
