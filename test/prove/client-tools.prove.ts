@@ -157,10 +157,13 @@ describe('tools of clients', () => {
     )
   }).timeout(120_000)
 
-  it('OpenAI Agents: tools, and those of a namespace, created and streamed', async function () {
+  it('OpenAI Agents: tools, those of a namespace, and custom ones, created and streamed', async function () {
     if (!hasPackages) return this.skip()
     expect(await run(node24(), 'agents.mjs', url())).to.deep.equal(
-      ['find got found Lima', 'crm__find got found Lima'].flatMap((line) => [line, line]),
+      ['find got found Lima', 'crm__find got found Lima', 'custom_tool_call got noted ab12'].flatMap((line) => [
+        line,
+        line,
+      ]),
     )
   }).timeout(120_000)
 

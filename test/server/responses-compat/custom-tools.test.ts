@@ -180,6 +180,17 @@ describe('custom tools and namespaces of a client', () => {
       expect(given(unstored)).to.deep.equal([['apply_patch', 'Patches better.']])
     })
 
+    it('are ignored by /compat where they cannot be read, as is an empty prompt', async () => {
+      const ask = await makeAsk()
+      for (const tools of [5, [5], [{ type: 'custom' }], [{ type: 'namespace', name: 'a' }]]) {
+        const input = [go, { type: 'additional_tools', tools }]
+        for (const stream of [false, true]) {
+          const { status, ignored } = await ask(input, { tools: [], prompt: '', stream }, '/compat')
+          expect([status, ignored]).to.deep.equal([200, 'input[1] (additional_tools)'])
+        }
+      }
+    })
+
     it('yield to those of the request that have their name', async () => {
       const ask = await makeAsk()
       const own = { ...patch, description: 'Mine.' }

@@ -1,4 +1,5 @@
-// Runs a tool of the OpenAI Agents SDK, and one of a namespace, in one piece and streamed, against the responses API. `agents.mjs <url>`
+// Runs a tool of the OpenAI Agents SDK, one of a namespace, and one that takes free text, in one piece and streamed, against the responses
+// API. `agents.mjs <url>`
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool, toolNamespace } from '@openai/agents'
 import { z } from 'zod'
 
@@ -21,4 +22,32 @@ for (const [name, tools] of [
   const stream = await runner.run(agent, name, { stream: true })
   await stream.completed
   console.log(name, stream.finalOutput)
+}
+
+// The SDK (0.20) has no tool that takes free text, and runs none: it passes the definition, the call and the output on as they are.
+const note = {
+  type: 'hosted_tool',
+  name: 'note',
+  providerData: { type: 'custom', name: 'note', description: 'Notes.' },
+}
+const model = await modelProvider.getModel('caller')
+const question = { type: 'message', role: 'user', content: 'note' }
+
+async function create(request) {
+  return (await model.getResponse(request)).output
+}
+
+async function stream(request) {
+  for await (const event of model.getStreamedResponse(request)) {
+    if (event.type === 'response_done') return event.response.output
+  }
+}
+
+for (const ask of [create, stream]) {
+  const request = { tools: [note], handoffs: [], modelSettings: {}, outputType: 'text', tracing: false }
+  const output = await ask({ ...request, input: [question] })
+  const { type, call_id, input } = output[0].providerData
+  const answer = { type: 'unknown', providerData: { type: `${type}_output`, call_id, output: `noted ${input}` } }
+  const [message] = await ask({ ...request, input: [question, ...output, answer] })
+  console.log(type, message.content[0].text)
 }

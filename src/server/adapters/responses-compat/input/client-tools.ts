@@ -38,6 +38,16 @@ function isToolList(tools: unknown): tools is NonNullable<CreateRequest['tools']
   return Array.isArray(tools) && tools.every((tool: unknown) => typeof fieldsOf(tool).type === 'string')
 }
 
+/** Tells whether the tools of such an item can be read: a dialect whose specification does not have it ignores any other. */
+export function hasReadableTools(item: Fields): boolean {
+  try {
+    toAddedTools(item, '')
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Tools of a conversation with later ones: a later one stands in for an earlier one of its name. */
 export function mergeTools(
   earlier: readonly ToolDefinition[],

@@ -3,6 +3,7 @@ import { fieldsOf } from '../../../../json.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
+import { hasReadableTools } from './client-tools.ts'
 import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS, type Treatment } from './treatments.ts'
 
 type Treatments = Readonly<Record<string, Treatment>>
@@ -54,7 +55,7 @@ function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
   const noteListed = (treatments: Treatments, member: string, place: string) =>
     note(treatments, member, place, `${place} (${printable(member)})`)
   for (const field in body) {
-    const isSent = (body[field as keyof CreateRequest] ?? undefined) !== undefined
+    const isSent = (body[field as keyof CreateRequest] ?? '') !== ''
     if (!EFFECTIVE.fields.has(field) && isSent) note(FIELDS, field, field, printable(field))
   }
   body.include?.forEach((value, index) => {
@@ -73,7 +74,9 @@ function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
     const isBare = type === 'reasoning' && typeof sealed !== 'string'
     if (typeof type === 'string' && (isBare || !EFFECTIVE.items.has(type)))
       noteListed(INPUT_ITEMS, type, `input[${index}]`)
-    if (type === 'additional_tools' && Array.isArray(tools)) noteTools(tools, `input[${index}].tools`)
+    if (type !== 'additional_tools') continue
+    if (!isExtended && !hasReadableTools(item)) ignored.push(`input[${index}] (${type})`)
+    else if (Array.isArray(tools)) noteTools(tools, `input[${index}].tools`)
   }
   return ignored
 }

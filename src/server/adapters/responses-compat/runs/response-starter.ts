@@ -16,7 +16,7 @@ import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Decider } from '../../../guards/decisions.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { AdapterOptions } from '../../adapter.ts'
-import { mergeTools } from '../input/client-tools.ts'
+import { hasReadableTools, mergeTools } from '../input/client-tools.ts'
 import { thresholdOf } from '../input/compaction.ts'
 import { addToConversation, continueConversation } from '../input/continue.ts'
 import { beginRecord, toInputItems } from '../input/convert.ts'
@@ -167,7 +167,8 @@ export class ResponseStarter {
     else budget.addItems(resolved.length, 0)
     const rules = { isStrict: dialect.isExtended, findAgent: () => host.resolve(body.model).agent.id }
     const opening = unsealingFor(resolved, runs, rules)
-    const input = readInput(resolved, 'input', opening && (await opening))
+    const read = dialect.isExtended ? resolved : resolved.map(withReadableTools)
+    const input = readInput(read, 'input', opening && (await opening))
     return { record, items, input, ...(await this.#options.earlier.read(body, { budget, unstored })) }
   }
 
@@ -304,6 +305,12 @@ function refuseContradictions({ background, store, conversation, previous_respon
 
 function contradiction(field: string, message: string): HostError {
   return new HostError('REQUEST_INVALID', message, { field })
+}
+
+/** The item; one without tools in the place of one whose tools cannot be read. */
+function withReadableTools(item: InputItem): InputItem {
+  if (item.type !== 'additional_tools' || hasReadableTools(item)) return item
+  return Object.assign({ ...item }, { tools: [] })
 }
 
 function isTruncated({ truncation }: CreateRequest): boolean {
