@@ -98,6 +98,8 @@ describe('agents in the debug UI', function () {
     const row = page.getByRole('row', { name: /many3/ })
     await row.getByText('healthy').waitFor()
     expect(await page.locator('.card').count()).equal(0)
+    // Nothing is drawn of a single hour, and no column waits for it.
+    expect(await page.getByRole('columnheader', { name: 'By hour' }).count()).equal(0)
     await row.getByRole('link', { name: '1', exact: true }).click()
     await see(page, 'hello')
   })

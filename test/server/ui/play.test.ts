@@ -190,7 +190,18 @@ export default defineModule({ name: 'Viewer', provides: [TextMessageHandler], us
     await questions.waitFor()
     expect(await questions.getByRole('button').allTextContents()).deep.equal(['Where is it?'])
   })
+
+  it('suggests no question about a file that is not there', async () => {
+    await ui.add({ 'agents/mute.yml': MUTE })
+    const page = await ui.open('#/play/mute')
+    await page.getByRole('button', { name: 'What can you do for me?' }).waitFor()
+    await page.getByRole('button', { name: /^Attach / }).waitFor()
+    expect(await page.getByRole('button', { name: /this file/ }).count()).equal(0)
+  })
 })
 
+/** Takes files of every kind. */
+const MUTE = `id: mute
+modules: [{ id: llm, module: llm/mock, config: { replies: [Yes.] } }, { id: loop, module: orchestrator/tool-loop }]`
 /** A picture of one pixel. */
 const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

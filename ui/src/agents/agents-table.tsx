@@ -1,21 +1,22 @@
-import { SparkLine } from '../components/spark-line.tsx'
+import { hasCourse, SparkLine } from '../components/spark-line.tsx'
 import { formatAgo, formatCost, formatCount, formatDuration, formatPercent } from '../format.ts'
 import { href } from '../router.ts'
 import { AgentMarks } from './agent-marks.tsx'
 import type { AgentList, AgentSummary } from './agents-query.ts'
 import { byHealth, Health } from './health.tsx'
 
-const COLUMNS = ['Agent', 'Models and tools', 'State', 'By hour'] as const
+const COLUMNS = ['Agent', 'Models and tools', 'State'] as const
 const NUMBERS = ['Runs', 'Failed', 'p95', 'Cost', 'Last run'] as const
 
 /** Agents side by side, for projects with many. */
 export function AgentsTable({ list }: { list: AgentList }) {
+  const isDrawn = [...list.numbers.values()].some(({ counts }) => hasCourse(counts))
   return (
     <section class="panel table-scroll agents-table" tabIndex={0} aria-label="Agents">
       <table>
         <thead>
           <tr>
-            {COLUMNS.map((name) => (
+            {[...COLUMNS, ...(isDrawn ? ['By hour'] : [])].map((name) => (
               <th key={name} scope="col">
                 {name}
               </th>
@@ -29,7 +30,7 @@ export function AgentsTable({ list }: { list: AgentList }) {
         </thead>
         <tbody>
           {byHealth(list).map((agent) => (
-            <AgentRow key={agent.id} agent={agent} list={list} />
+            <AgentRow key={agent.id} agent={agent} list={list} isDrawn={isDrawn} />
           ))}
         </tbody>
       </table>
@@ -37,7 +38,14 @@ export function AgentsTable({ list }: { list: AgentList }) {
   )
 }
 
-function AgentRow({ agent, list }: { agent: AgentSummary; list: AgentList }) {
+interface AgentRowProps {
+  readonly agent: AgentSummary
+  readonly list: AgentList
+  /** The course of the runs has a column: not in the first hours. */
+  readonly isDrawn: boolean
+}
+
+function AgentRow({ agent, list, isDrawn }: AgentRowProps) {
   const { id, title, description, modules, latest_run: latest } = agent
   const known = list.numbers.get(id)
   const { count = 0, errors = 0, p95_ms, cost } = known?.numbers ?? {}
@@ -53,7 +61,7 @@ function AgentRow({ agent, list }: { agent: AgentSummary; list: AgentList }) {
       <td>
         <Health agent={agent} list={list} />
       </td>
-      <td>{known && <SparkLine values={known.counts} label="Runs by hour, last 24 hours" />}</td>
+      {isDrawn && <td>{known && <SparkLine values={known.counts} label="Runs by hour, last 24 hours" />}</td>}
       <td class="number">
         {count > 0 ? <a href={href(['runs'], { agent: id, range: '24h' })}>{formatCount(count)}</a> : '–'}
       </td>

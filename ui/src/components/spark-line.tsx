@@ -13,9 +13,8 @@ interface SparkLineProps {
 
 /** Course of a number, without axes. */
 export function SparkLine({ values: all, label }: SparkLineProps) {
+  if (!hasCourse(all)) return null
   const values = sinceFirst(all)
-  // A few points are no course.
-  if (values.length < MIN_VALUES) return null
   const max = Math.max(...values, 1)
   const step = WIDTH / Math.max(1, values.length - 1)
   const y = (value: number) => HEIGHT - INSET - (value / max) * (HEIGHT - 2 * INSET)
@@ -34,6 +33,11 @@ export function SparkLine({ values: all, label }: SparkLineProps) {
       <polyline points={points} />
     </svg>
   )
+}
+
+/** True for enough values to be drawn: a few points are no course. */
+export function hasCourse(values: readonly number[]): boolean {
+  return sinceFirst(values).length >= MIN_VALUES
 }
 
 /** Values from the first one on, with the nought before it. */

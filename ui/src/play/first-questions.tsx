@@ -32,15 +32,14 @@ export function FirstQuestions({ agent, columns, onChoose }: FirstQuestionsProps
 }
 
 /** Examples of the agent file, otherwise questions based on the tools that the agent listed, or on its modules with tools. */
-function questionsFor({ examples, modules, attachments }: AgentChoice): readonly string[] {
+function questionsFor({ examples, modules }: AgentChoice): readonly string[] {
   if (examples.length > 0) return examples
   const providers = modules.filter(({ provides }) => provides?.includes('ToolProvider'))
   const tools = providers.flatMap(({ tools: listed }) => listed ?? [])
   const asked = tools.length > 0 ? tools.map(questionForTool) : providers.map(({ id }) => `What can you do with ${id}?`)
   const hasModel = modules.some(({ provides }) => provides?.includes('LLM'))
-  const seen = attachments.length > 0 && hasModel ? ['What do you see in this file?'] : []
   const general = hasModel ? GENERAL : ['Hello']
-  return [...asked.slice(0, MAX_QUESTIONS - 1), ...seen, ...general].slice(0, MAX_QUESTIONS)
+  return [...asked.slice(0, MAX_QUESTIONS - 1), ...general].slice(0, MAX_QUESTIONS)
 }
 
 function questionForTool({ name, parameters }: ToolChoice): string {
