@@ -19,6 +19,17 @@ import {
   type WiringPlan,
 } from './wiring.ts'
 
+/** The module of the library that an agent without a provider most likely wants. */
+const COMMON_PROVIDERS: Readonly<Record<string, string>> = {
+  LLM: 'llm/auto',
+  TextMessageHandler: 'orchestrator/tool-loop',
+  ToolProvider: 'tools/local',
+  Memory: 'memory/vector-memory',
+  VectorIndex: 'memory/exact-index',
+  Embedder: 'embedder/local',
+  Chunker: 'chunker/token',
+}
+
 /**
  * Finds a provider for every dependency: the one in `exchange`, otherwise the only possible one. Pure.
  *
@@ -128,7 +139,7 @@ function inferProviders(consumer: DescribedModule, field: Field, { modules, repo
     return candidates
   const needs = `module '${consumer.id}' needs '${protocol}' (field '${name}')`
   if (candidates.length === 0) {
-    report(consumer.path, `${needs}, and no module provides it.`, [`Add a module that provides '${protocol}'.`])
+    report(consumer.path, `${needs}, and no module provides it.`, [addProvider(protocol)])
     return []
   }
   const [first = ''] = candidates
@@ -138,6 +149,11 @@ function inferProviders(consumer: DescribedModule, field: Field, { modules, repo
   const count = candidates.length === 2 ? 'two modules provide' : `${candidates.length} modules provide`
   report(consumer.path, `${needs}, and ${count} it: ${listNames(candidates)}.`, [`Add under exchange: ${line}`])
   return []
+}
+
+function addProvider(protocol: string): string {
+  const common = COMMON_PROVIDERS[protocol]
+  return `Add a module that provides '${protocol}'${common === undefined ? '' : `, such as ${common}`}.`
 }
 
 function planEntryPoints(context: Planning, planned: readonly PlannedModule[]): ReadonlyMap<string, EntryPoint> {
@@ -164,9 +180,7 @@ function inferEntry({ modules, report }: Planning, planned: readonly PlannedModu
   const handlers = modules.filter(({ provides }) => HANDLERS.some((protocol) => provides.has(protocol)))
   const ids = handlers.map(({ id }) => id)
   if (ids.length === 0) {
-    report(['modules'], 'no module handles messages.', [
-      `Add a module that provides ${listNames(HANDLERS.slice(0, 1))}.`,
-    ])
+    report(['modules'], 'no module handles messages.', HANDLERS.slice(0, 1).map(addProvider))
   }
   if (ids.length > 1) {
     const used = new Set(planned.flatMap(({ links }) => links.flatMap(({ providers }) => providers)))

@@ -104,10 +104,10 @@ describe('planWiring', () => {
 
   it('reports a missing provider', () => {
     expect(problems({ planner })).to.deep.equal([
-      "3: Agent 'support': module 'planner' needs 'LLM' (field 'model'), and no module provides it. | Add a module that provides 'LLM'.",
+      "3: Agent 'support': module 'planner' needs 'LLM' (field 'model'), and no module provides it. | Add a module that provides 'LLM', such as llm/auto.",
     ])
     expect(problems({ gpt: llm })).to.deep.equal([
-      "2: Agent 'support': no module handles messages. | Add a module that provides 'TextMessageHandler'.",
+      "2: Agent 'support': no module handles messages. | Add a module that provides 'TextMessageHandler', such as orchestrator/tool-loop.",
     ])
   })
 

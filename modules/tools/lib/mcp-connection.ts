@@ -230,7 +230,7 @@ export class McpConnection {
       // Its tools are not there; those of others are.
       this.#take([])
       const again = this.#closing.signal.aborted ? '' : ` Next attempt in ${this.#retryMs() / 1000} s.`
-      const problem = new Error(`The MCP server '${this.name}' cannot be reached: ${messageOf(error)}`, {
+      const problem = new Error(`The MCP server '${this.name}' cannot be reached: ${reasonOf(error)}`, {
         cause: error,
       })
       if (again !== '') this.#context.log.warn(`${problem.message}.${again}`)
@@ -401,10 +401,20 @@ function isSessionLost(error: unknown): boolean {
   return error instanceof SdkHttpError && error.status === 404
 }
 
-/** Returns true for a failure of `fetch` to reach the server: its cause is the reason of the network. */
+/** Returns true for a failure of `fetch` to reach the server. */
 function isUnreachable(error: unknown): boolean {
+  return networkErrorOf(error) !== undefined
+}
+
+/** The reason of the network where there is one: `fetch failed` says nothing. */
+function reasonOf(error: unknown): string {
+  return messageOf(networkErrorOf(error) ?? error)
+}
+
+/** The cause of an error that is one of the network. */
+function networkErrorOf(error: unknown): Error | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|EPIPE|UND_ERR_SOCKET)/.test(String(fieldsOf(cause).code))) return true
+    if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|EPIPE|UND_ERR_SOCKET)/.test(String(fieldsOf(cause).code))) return cause
   }
-  return false
+  return undefined
 }

@@ -286,7 +286,10 @@ describe('tools/mcp', () => {
         ],
         [bad('silent'), /The MCP server 'bad' has not answered for 1 s/],
         [bad('dies'), RegExp(`${unreachable}the program stopped \\(exit code 9\\)\\. Next attempt in 1 s`)],
-        [{ url: `http://127.0.0.1:${port}/mcp` }, RegExp(`${unreachable}.+\\. Next attempt`)],
+        [
+          { url: `http://127.0.0.1:${port}/mcp` },
+          RegExp(`${unreachable}connect ECONNREFUSED 127.0.0.1:${port}\\. Next attempt`),
+        ],
       ]
       const expectOnly = async ([server, expected]: (typeof cases)[number]) => {
         const { names, call, lines, provider } = await withGood(server)
