@@ -208,9 +208,10 @@ export class AgentRun implements Run {
     throw waiting.begin({ callId, kind: 'question', name, arguments: args, ...answered })
   }
 
-  async callAgent(call: AgentCall): Promise<AgentReply> {
+  callAgent(call: AgentCall): Promise<AgentReply> {
     if (this.callChild) return this.callChild(this, call)
-    throw new HostError('REQUEST_INVALID', `There are no agents to call here, '${call.agent}' neither.`)
+    const reason = `There are no agents to call here, '${call.agent}' neither.`
+    return Promise.reject(new HostError('REQUEST_INVALID', reason))
   }
 
   /** @inheritdoc Overrides stay in every view of this run. */

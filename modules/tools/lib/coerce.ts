@@ -8,7 +8,8 @@ interface Schema {
 
 /** A copy of a value of JSON, with texts converted to the types in the schema: "5" to 5, "true" to true. */
 export function coerce(schema: Schema, value: unknown): unknown {
-  const { properties = {}, items = {} } = schema
+  const { type, properties = {}, items = {} } = schema
+  if (typeof value === type && typeof value !== 'object') return value
   if (Array.isArray(value)) return value.map((item) => coerce(items, item))
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, coerce(properties[key] ?? {}, child)]))
