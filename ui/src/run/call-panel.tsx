@@ -128,12 +128,13 @@ interface ModelFactsProps {
 
 function ModelFacts({ usage, payload, isDone }: ModelFactsProps) {
   const finish = payload && readExchange(payload.args[0], payload.result)?.finish
+  const tokens = usage ? formatTokens(usage) : ''
   return (
     <>
-      {usage && <span>{formatTokens(usage)} tokens</span>}
+      {tokens && <span>{tokens} tokens</span>}
       {usage && usage.cached_input_tokens > 0 && <span>{formatCount(usage.cached_input_tokens)} cached</span>}
       {usage && usage.reasoning_tokens > 0 && <span>{formatCount(usage.reasoning_tokens)} reasoning</span>}
-      {!usage && isDone && <span>no tokens counted</span>}
+      {tokens === '' && isDone && <span>no tokens counted</span>}
       {usage?.cost != null && <span>{formatCost(usage.cost)}</span>}
       {finish && <span>finish: {finish}</span>}
     </>
