@@ -8,7 +8,7 @@ import { OpenApiDocument } from './lib/openapi-document.ts'
 import { listOperations, type Operation } from './lib/openapi-operations.ts'
 import { buildRequest } from './lib/openapi-request.ts'
 import { Security } from './lib/openapi-security.ts'
-import { serverOf } from './lib/openapi-server.ts'
+import { hasCredentials, NO_CREDENTIALS, serverOf } from './lib/openapi-server.ts'
 import { withinTimeout } from './lib/tool-result.ts'
 
 /** 10 MiB: of a document, and of an answer. */
@@ -60,6 +60,10 @@ export default defineModule({
     const isRemote = /^https?:/i.test(place)
     if (isRemote && baseUrl === undefined) {
       throw new Error('document: a document at an address needs `base_url`: its own `servers` are not trusted.')
+    }
+    for (const [field, address] of Object.entries({ base_url: baseUrl, document: isRemote ? place : undefined })) {
+      if (address === undefined || !hasCredentials(address)) continue
+      throw new Error(`${field}: the address has a user name or a password. ${NO_CREDENTIALS}`)
     }
     const named = [baseUrl, isRemote ? place : undefined].flatMap((url) => (url ? [hostOf(new URL(url))] : []))
     const fetch = makeGuardedFetch({ namedHosts: new Set(named), maxBytes: MAX_BYTES })

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { readFile, realpath } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, realpath, stat } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { compileSchema, defineModule, Skills, ToolProvider, type ToolResult, Type } from 'agent-host'
 import { checkArguments } from './lib/check-arguments.ts'
-import { type LoadedSkill, loadSkills, SKILL_FILE } from './lib/skill-folder.ts'
+import { type LoadedSkill, loadSkills, MAX_BYTES, SKILL_FILE } from './lib/skill-folder.ts'
 
 /** Characters of a file that a model gets at once. */
 const PAGE_CHARACTERS = 64 * 1024
@@ -39,7 +40,7 @@ export default defineModule({
         run.signal.throwIfAborted()
         return tool.execute(args)
       },
-      listSkills: () => [...skills.values()].map(({ dir: _dir, text: _text, ...skill }) => skill),
+      listSkills: () => [...skills.values()].map(({ dir: _dir, realDir: _real, text: _text, ...skill }) => skill),
       readSkillFile: async (name, path) => {
         const skill = skills.get(name)
         return skill?.files.some((file) => file.path === path) ? readWithin(skill, path) : undefined
@@ -117,11 +118,22 @@ function makeRead(skills: ChosenSkills) {
   }
 }
 
-/** Checked again: what was a file when the agent was loaded may be a link by now. */
-async function readWithin({ dir, name }: LoadedSkill, path: string): Promise<Buffer> {
-  const [file, folder] = await Promise.all([realpath(join(dir, path)), realpath(dir)])
-  if (!file.startsWith(folder + sep)) throw new Error(`The file '${path}' of the skill '${name}' leaves its folder.`)
-  return readFile(file)
+/** Checked again: what was a file when the agent was loaded may be a link by now. It is opened first, since links may change between two looks. */
+async function readWithin({ dir, realDir, name }: LoadedSkill, path: string): Promise<Buffer> {
+  const place = join(dir, path)
+  const file = await open(place, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const [opened, real] = await Promise.all([file.stat(), realpath(place)])
+    const { ino, dev } = await stat(real)
+    const isInside = real.startsWith(realDir + sep) && ino === opened.ino && dev === opened.dev
+    if (!isInside) throw new Error(`The file '${path}' of the skill '${name}' leaves its folder.`)
+    if (!opened.isFile() || opened.size > MAX_BYTES) {
+      throw new Error(`The file '${path}' of the skill '${name}' is no file any more, or larger than a skill may be.`)
+    }
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
 }
 
 function cut(text: string, offset: number): string {

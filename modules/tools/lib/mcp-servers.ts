@@ -119,6 +119,11 @@ function checkKind({ name, command, url, bearer, oauth }: McpServerConfig): void
   if ((command === undefined) === (url === undefined)) {
     throw new Error(`The server '${name}' needs either a command or a url.`)
   }
+  // Requests refuse such an address, with a message that shows it.
+  const { username = '', password = '' } = URL.parse(url ?? '') ?? {}
+  if (username + password !== '') {
+    throw new Error(`The url of the server '${name}' has a user name or a password: give them as headers or bearer.`)
+  }
   if (oauth === undefined) return
   if (url === undefined) throw new Error(`The server '${name}' is a program: only a url can want a sign-in (oauth).`)
   if (bearer !== undefined) throw new Error(`The server '${name}' has a bearer token and oauth: it needs one of them.`)

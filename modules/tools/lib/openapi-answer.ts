@@ -9,7 +9,9 @@ export async function readAnswer(response: Response): Promise<ToolResult> {
   const location = headers.get('location')
   if (status >= 300 && status < 400 && location !== null) {
     await response.body?.cancel()
-    return { text: `HTTP ${status}: the server redirects to ${location}. Redirects are not followed.`, isError: true }
+    // Servers often repeat the query, in which a secret may be.
+    const [address] = location.split(/[?#]/)
+    return { text: `HTTP ${status}: the server redirects to ${address}. Redirects are not followed.`, isError: true }
   }
   const mediaType = (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   const bytes = Buffer.from(await response.arrayBuffer())

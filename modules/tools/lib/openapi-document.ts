@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, posix, resolve, sep } from 'node:path'
@@ -128,7 +129,7 @@ interface OpenApiParser {
   >
 }
 
-/** Not everybody needs the parser: it is installed where an agent names this module. */
+/** Not everybody needs the parser: it is installed where an agent names this module. Modules for models load packages likewise; ejected modules take no part of another kind along. */
 async function loadParser(projectDir: string): Promise<OpenApiParser> {
   const name = '@readme/openapi-parser'
   for (const base of [join(projectDir, 'package.json'), import.meta.url]) {
@@ -179,9 +180,12 @@ async function readProjectFile(name: string, { projectDir, watchFile }: ModuleCo
   const real = await realpath(path).catch(() => {
     throw invalid(name, 'there is no such file.')
   })
-  const file = await open(real)
+  // A named pipe would hold the agent up.
+  const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    const { size } = await file.stat()
+    const stats = await file.stat()
+    const { size } = stats
+    if (!stats.isFile()) throw invalid(name, 'it is not a file.')
     if (size > MAX_JSON_BYTES) throw invalid(name, `the file has ${size} bytes; a document may have ${MAX_JSON_BYTES}.`)
     return await file.readFile('utf8')
   } finally {

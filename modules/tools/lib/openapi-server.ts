@@ -27,6 +27,20 @@ export function serverOf(
     }
     return value
   })
+  if (hasCredentials(filled)) {
+    throw document.refuse(
+      ['servers'],
+      `the server of '${name}' has a user name or a password in its address. ${NO_CREDENTIALS}`,
+    )
+  }
   if (/^https?:\/\//i.test(filled) && URL.canParse(filled)) return filled
   throw document.refuse(['servers'], `the server '${filled}' of '${name}' is not an address. ${advice}`)
 }
+
+/** Requests refuse such an address, with a message that shows it. */
+export function hasCredentials(address: string): boolean {
+  const url = URL.parse(address)
+  return url !== null && url.username + url.password !== ''
+}
+
+export const NO_CREDENTIALS = 'Give them as `security` or `headers`.'

@@ -8,6 +8,8 @@ import { findEscapingLink } from './skill-links.ts'
 export interface LoadedSkill extends Skill {
   /** Absolute. */
   readonly dir: string
+  /** The same without links. */
+  readonly realDir: string
   /** Its `SKILL.md` without the front matter. */
   readonly text: string
 }
@@ -16,7 +18,7 @@ export const SKILL_FILE = 'SKILL.md'
 /** 256 KiB: it is read into a model's context as a whole. */
 const MAX_TEXT_BYTES = 256 * 1024
 /** 8 MiB. MCP (SEP-2640) asks clients to take 16 MiB. */
-const MAX_BYTES = 8 * 1024 * 1024
+export const MAX_BYTES = 8 * 1024 * 1024
 /** As SEP-2640 has it. */
 const MAX_FILES = 512
 
@@ -50,7 +52,9 @@ async function loadSkill(dir: string, projectDir: string): Promise<LoadedSkill> 
   await refuseEscape(dir, projectDir, shown, 'the project')
   const files = await readFiles(dir, shown)
   const file = `${shown}/${SKILL_FILE}`
-  const bytes = files.find(({ path }) => path === SKILL_FILE)?.bytes ?? 0
+  const { bytes } = files.find(({ path }) => path === SKILL_FILE) ?? {}
+  if (bytes === undefined)
+    throw new HostError('MODULE_INVALID', `${file}: it must be a file, and is a link or something else.`)
   if (bytes > MAX_TEXT_BYTES) {
     throw new HostError('MODULE_INVALID', `${file}: the file has ${bytes} bytes; it may have ${MAX_TEXT_BYTES}.`, {
       suggestions: ['Move parts of it into files beside it, and name them in the text.'],
@@ -63,7 +67,15 @@ async function loadSkill(dir: string, projectDir: string): Promise<LoadedSkill> 
     const message = `${file}:${front.textLine + link.line - 1}: the link to '${link.target}' leaves the folder of the skill.`
     throw new HostError('MODULE_INVALID', message, { suggestions: ['Copy the file into the folder of the skill.'] })
   }
-  return { name, description, frontMatter: front.data, files, dir, text: front.text.trim() }
+  return {
+    name,
+    description,
+    frontMatter: front.data,
+    files,
+    dir,
+    realDir: await realpath(dir),
+    text: front.text.trim(),
+  }
 }
 
 /** Checks what the specification asks of the fields; others are kept as they are. */

@@ -1,5 +1,11 @@
+import dns from 'node:dns'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
+import { type AddressInfo, isIP, type LookupFunction, Socket } from 'node:net'
+import { messageOf } from 'agent-host'
 import { expect } from 'chai'
-import { isPrivate } from '../../../modules/tools/lib/guarded-fetch.ts'
+import { isPrivate, makeGuardedFetch } from '../../../modules/tools/lib/guarded-fetch.ts'
 
 describe('the guarded fetch', () => {
   it('tells private addresses from public ones, in every notation', () => {
@@ -13,9 +19,87 @@ describe('the guarded fetch', () => {
       '::ffff:127.0.0.1',
       '::ffff:a9fe:a9fe',
       '64:ff9b::7f00:1',
+      'fe80::1%lo',
     ]
     const open = ['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '::ffff:8.8.8.8']
     expect([...hidden, ...hidden6].filter((address) => !isPrivate(address))).to.deep.equal([])
     expect(open.filter(isPrivate)).to.deep.equal([])
+  })
+
+  describe('of names', () => {
+    const { lookup } = dns
+    const seen: (string | undefined)[] = []
+    let http: Server
+    let url: string
+    before(async () => {
+      http = createServer((request, response) => {
+        seen.push(request.url)
+        response.end('private')
+      }).listen(0, '127.0.0.1')
+      await once(http, 'listening')
+      url = `http://api.example:${(http.address() as AddressInfo).port}`
+    })
+    afterEach(() => {
+      seen.length = 0
+      setLookup(lookup)
+    })
+    after(() => http.close())
+
+    function setLookup(next: unknown): void {
+      Object.assign(dns, { lookup: next })
+      syncBuiltinESMExports()
+    }
+
+    /** Has the name resolved to these addresses, and to the last of them later on. @returns the number of resolutions */
+    function resolveTo(...answers: string[][]): () => number {
+      let asked = 0
+      setLookup((_host: string, _options: object, callback: (error: null, found: object[]) => void) => {
+        const addresses = answers[Math.min(asked++, answers.length - 1)] ?? []
+        callback(
+          null,
+          addresses.map((address) => ({ address, family: isIP(address) })),
+        )
+      })
+      return () => asked
+    }
+
+    const guarded = (...named: string[]) => makeGuardedFetch({ namedHosts: new Set(named), maxBytes: 1000 })
+    const said = (fetching: Promise<Response>) => fetching.then((reply) => reply.text()).catch(messageOf)
+
+    it('connects to the very addresses that were checked, and checks those of each connection', async () => {
+      const asked = resolveTo(['127.0.0.1'])
+      await using fetch = guarded('api.example')
+      const close = { headers: { connection: 'close' } }
+      expect(await said(fetch(url, close))).to.equal('private')
+      expect(asked()).to.equal(1)
+      expect(await said(fetch(url, close))).to.equal('private')
+      expect(asked()).to.equal(2)
+    })
+
+    it('refuses a private address among public ones, and one that comes later', async () => {
+      await using fetch = guarded()
+      resolveTo(['8.8.8.8', '127.0.0.1'])
+      expect(await said(fetch(url))).to.match(/^api\.example has the address 127\.0\.0\.1, which is not public/)
+      resolveTo(['::ffff:127.0.0.1'])
+      expect(await said(fetch(url))).to.match(/^api\.example has the address ::ffff:127\.0\.0\.1, which is not/)
+      const { connect } = Socket.prototype
+      try {
+        // The first connection is let through, and fails before it leaves the machine.
+        Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
+          Object.assign(this, { connecting: true })
+          const [{ lookup: resolve }] = (Array.isArray(args[0]) ? args[0] : args) as [{ lookup: LookupFunction }]
+          resolve('api.example', { all: true }, (error) =>
+            setImmediate(() => this.destroy(error ?? new Error('let through'))),
+          )
+          return this
+        }
+        resolveTo(['8.8.8.8'], ['10.0.0.1'])
+        expect(await said(fetch(url))).to.equal('let through')
+        expect(await said(fetch(url))).to.match(/^api\.example has the address 10\.0\.0\.1, which is not public/)
+      } finally {
+        Socket.prototype.connect = connect
+      }
+      expect(seen).to.deep.equal([])
+    })
   })
 })

@@ -266,6 +266,8 @@ describe('tools/mcp', () => {
     }
     expect(await failure({})).to.equal("The server 'x' needs either a command or a url.")
     expect(await failure({ command: 'a', url: 'http://b' })).to.equal("The server 'x' needs either a command or a url.")
+    const secret = await failure({ url: 'http://ann:canary@b/mcp' })
+    expect(secret).to.equal("The url of the server 'x' has a user name or a password: give them as headers or bearer.")
     // Names are parts of the keys that sign-ins are kept under.
     const takes = (name: string) =>
       Value.Check(mcp.config, Value.Default(mcp.config, { servers: [{ name, url: 'http://b' }] }))
@@ -354,6 +356,28 @@ describe('tools/mcp', () => {
       web.closeAllConnections()
       web.close()
     })
+
+    for (const transport of ['http', 'sse']) {
+      it(`redirects to another address: it is not followed, and gets no header (${transport})`, async () => {
+        const seen: (string | undefined)[] = []
+        const inner = createHttpServer(({ url, headers }, outgoing) => {
+          seen.push(url, String(headers['x-app']))
+          outgoing.writeHead(200).end()
+        }).listen(0, '127.0.0.1')
+        const outer = createHttpServer((_incoming, outgoing) => {
+          const { port } = inner.address() as { port: number }
+          outgoing.writeHead(307, { location: `http://127.0.0.1:${port}/inner` }).end()
+        }).listen(0, '127.0.0.1')
+        await Promise.all([once(inner, 'listening'), once(outer, 'listening')])
+        const { port } = outer.address() as { port: number }
+        const server = { url: `http://127.0.0.1:${port}/mcp`, transport, headers: { 'x-app': 'canary' } }
+        const { lines } = await make({ bad: server }, { connect_timeout: 1 })
+        expect(lines.join()).to.match(/The MCP server 'bad' cannot be reached: .*redirect/i)
+        expect(seen).to.deep.equal([])
+        for (const http of [inner, outer]) http.closeAllConnections()
+        for (const http of [inner, outer]) http.close()
+      })
+    }
 
     it("changes a tool's description: logged, and refused if pinned", async () => {
       const open = await make({ bad: bad('changes') })

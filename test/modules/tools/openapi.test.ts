@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import type { Run } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
@@ -236,8 +238,9 @@ describe('tools/openapi', () => {
 
   it('fills in the variables of a server, and refuses its private address, after resolution too', async () => {
     const { requests, port } = await record()
-    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, `2130706433:${port}`]) {
-      const { call } = await open({ variables: { host }, security: { key: 'k' } })
+    const hosts = ['127.0.0.1', 'localhost', '[::1]', '2130706433', '0x7f.1', '017700000001', '0.0.0.0']
+    for (const host of [...hosts, '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::]', '169.254.169.254', '[fe80::1]']) {
+      const { call } = await open({ variables: { host: `${host}:${port}` }, security: { key: 'k' } })
       const { text, isError } = await call('getPet', { id: '1' })
       expect(isError).to.equal(true)
       expect(text).to.match(
@@ -255,7 +258,7 @@ describe('tools/openapi', () => {
       isError: true,
     })
     const inner = await record()
-    const outer = await record({ status: 302, headers: { location: inner.url } })
+    const outer = await record({ status: 302, headers: { location: `${inner.url}?api_key=canary` } })
     const { call: redirected } = await open({ base_url: outer.url, headers: { 'x-app': 'canary' } })
     expect(await redirected('getPet', { id: '1' })).to.deep.equal({
       text: `HTTP 302: the server redirects to ${inner.url}. Redirects are not followed.`,
@@ -362,6 +365,30 @@ describe('tools/openapi', () => {
       expect(await problemOf(files as Record<string, string>)).to.match(problem)
     })
   }
+
+  it('refuses addresses with a user name or a password, and shows neither', async () => {
+    const server = { servers: [{ url: 'https://ann:canary@api.example' }] }
+    for (const [problem, place] of [
+      [await problemOf(FILES, { base_url: 'https://ann:canary@api.example' }), 'base_url'],
+      [await problemOf(FILES, { base_url: 'https://a.example', document: 'https://canary@a.example/d' }), 'document'],
+      [await problemOf(withPaths({ '/a': { get: { responses } } }, server)), "api.yaml:1: the server of 'get_a'"],
+    ] as const) {
+      expect(problem).to.include(place).and.to.include('a user name or a password').and.not.to.include('canary')
+    }
+  })
+
+  it('refuses a path that would change the host, and a pipe in the place of a document', async () => {
+    const other = withPaths({ '@evil.example/a': { get: { responses } } }, { servers: [{ url: 'https://a.example' }] })
+    expect(await problemOf(other)).to.match(
+      /^api\.yaml:1: Entries in the OpenAPI `paths` object must begin with a leading slash/,
+    )
+    const { dir, path } = await makeProject()
+    await promisify(execFile)('mkfifo', [path('api.yaml')])
+    const context = makeContext({ projectDir: dir })
+    const config = Value.Parse(openapi.config, Value.Default(openapi.config, { document: 'api.yaml' }))
+    const problem = await Promise.resolve(openapi.create({}, config, context)).catch((error: Error) => error.message)
+    expect(problem).to.equal('api.yaml: it is not a file.')
+  })
 
   it('refuses a document of 20 MB, and secrets of unknown schemes', async () => {
     const large = { 'api.yaml': `{"openapi":"3.1.0","x":"${'x'.repeat(20_000_000)}"}` }

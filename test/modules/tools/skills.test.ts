@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { symlink, truncate, writeFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
 import skills from '../../../modules/tools/skills.ts'
@@ -157,6 +159,46 @@ describe('tools/skills', () => {
       truncate(path('skills/a/large.bin'), 10 * 1024 * 1024),
     )
     expect(large).to.equal('skills/a: the skill is too large: it may have 512 files and 8 MiB.')
+  })
+
+  it('reads no file that became a link, a pipe or too large, and none of a folder that became a link', async () => {
+    const project = await makeProject(FILES)
+    const outside = await makeProject({ 'form.md': 'canary', 'forms/form.md': 'canary' })
+    const { call, provider } = await open(project)
+    const read = (path: string) =>
+      call('read_skill_file', { skill: 'refunds', path }).catch((error: Error) => ({ text: error.message }))
+    const leaves = "The file 'forms/form.md' of the skill 'refunds' leaves its folder."
+    await project.remove('skills/refunds/forms/form.md')
+    await symlink(outside.path('form.md'), project.path('skills/refunds/forms/form.md'))
+    expect((await read('forms/form.md')).text).to.equal(leaves)
+    await project.remove('skills/refunds/forms')
+    await symlink(outside.path('forms'), project.path('skills/refunds/forms'))
+    expect((await read('forms/form.md')).text).to.equal(leaves)
+    await project.remove('skills/refunds/scripts/pay.sh')
+    await promisify(execFile)('mkfifo', [project.path('skills/refunds/scripts/pay.sh')])
+    const changed =
+      "The file 'scripts/pay.sh' of the skill 'refunds' is no file any more, or larger than a skill may be."
+    expect((await read('scripts/pay.sh')).text).to.equal(changed)
+    await project.remove('skills/refunds/scripts/pay.sh')
+    await project.write('skills/refunds/scripts/pay.sh', '')
+    await truncate(project.path('skills/refunds/scripts/pay.sh'), 9 * 1024 * 1024)
+    expect((await read('scripts/pay.sh')).text).to.equal(changed)
+    await project.remove('skills/refunds')
+    await symlink(outside.dir, project.path('skills/refunds'))
+    expect((await read('forms/form.md')).text).to.equal(leaves)
+    const overMcp = provider.readSkillFile('refunds', 'forms/form.md', makeRun())
+    expect(await Promise.resolve(overMcp).catch((error: Error) => error.message)).to.equal(leaves)
+  })
+
+  it('refuses a SKILL.md that is a link or a pipe', async () => {
+    const problem = 'skills/a/SKILL.md: it must be a file, and is a link or something else.'
+    const linked = await problemOf({ 'skills/a/text.md': skill('a') }, ({ path }) =>
+      symlink('text.md', path('skills/a/SKILL.md')),
+    )
+    const piped = await problemOf({ 'skills/a/text.md': '' }, ({ path }) =>
+      promisify(execFile)('mkfifo', [path('skills/a/SKILL.md')]),
+    )
+    expect([linked, piped]).to.deep.equal([problem, problem])
   })
 
   it('refuses a folder that is missing or has no skill', async () => {

@@ -228,6 +228,32 @@ describe('child runs', () => {
     await eventually(() => expect(limited.host.runningCount).to.equal(0))
   })
 
+  it('that wait are not under way: an abort finds none; one that goes on again can be aborted', async () => {
+    const billing = withTools(scripted('billing', [call('pay', '{ euros: 5 }'), call('wait'), 'never']))
+    const { host, ends, resume } = await open([billing, asksFor('desk', 'billing')])
+    const waiting = await host.run('desk', 'hello')
+    const [child] = ends
+    expect([child?.agentId, host.abort(child?.runId ?? ''), host.abort(waiting.runId)]).to.deep.equal([
+      'billing',
+      false,
+      false,
+    ])
+    expect(host.runningCount).to.equal(0)
+    const begun = new Map<string, string>()
+    host.onEvent(({ agent_id, run_id, method_name }) => {
+      if (method_name === 'executeTool') begun.set(agent_id, run_id ?? '')
+    })
+    const next = resume('desk', waiting, { kind: 'approval', decision: 'approve' })
+    await eventually(() => expect(seen.paid).to.equal(1))
+    await eventually(() => expect(begun.get('billing')).to.be.a('string'))
+    expect(host.abort(begun.get('billing') ?? '')).to.equal(true)
+    const { text, trail } = await next
+    expect(text).to.equal('all done')
+    const reason = "The agent 'billing' failed: The run of agent 'billing' was aborted."
+    expect(trail.findLast(({ role }) => role === 'tool')).to.deep.include({ content: reason, isError: true })
+    expect(seen.paid).to.equal(1)
+  })
+
   it('that fail, or whose agent is gone, are errors that the model reads', async () => {
     const { host, resume } = await open([
       withTools(scripted('billing', [call('pay', '{ euros: 5 }'), 'paid it'])),
@@ -252,6 +278,9 @@ describe('child runs', () => {
     expect(await problemOf(asksFor('c', 'a'))).to.match(/^6:\d+: Agents call each other in a circle: c → a → b → c\./)
     expect(await problemOf(asksFor('self', 'self'))).to.match(/in a circle: self → self\./)
     expect(await problemOf(withAgents(scripted('all', ['x']), '*'))).to.deep.include({ id: 'all' })
+    // By an entry point, and back by another.
+    expect(await problemOf(asksFor('c', 'a/__entry__'))).to.match(/in a circle: c → a → b → c\./)
+    expect(await problemOf(withAgents(scripted('self', ['x']), 'self/other'))).to.match(/in a circle: self → self\./)
   })
 
   it('name agents that are not there, with what was probably meant, until they are', async () => {
