@@ -12,14 +12,15 @@ import type {
   LanguageModelV3Usage,
   SharedV3ProviderMetadata,
 } from '@ai-sdk/provider'
-import type {
-  Attachment,
-  FinishReason,
-  LLMPart,
-  LLMRequest,
-  Message,
-  ProviderMetadata,
-  ToolDefinition,
+import {
+  type Attachment,
+  type FinishReason,
+  isObject,
+  type LLMPart,
+  type LLMRequest,
+  type Message,
+  type ProviderMetadata,
+  type ToolDefinition,
 } from 'agent-host'
 import { CannotAsk, UnusableAnswer } from './ai-sdk-retry.ts'
 import { isStrictSchema } from './strict-schema.ts'
@@ -322,7 +323,7 @@ const FINISH_REASONS: Readonly<Record<LanguageModelV3FinishReason['unified'], Fi
 function parseArguments(tool: string, input: string): Record<string, unknown> {
   if (input.trim() === '') return {}
   const value = parseJson(input)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (isObject(value)) return { ...value }
   throw new UnusableAnswer(
     `The model called the tool '${tool}' with arguments that are no JSON object: ${input.slice(0, 200)}`,
   )

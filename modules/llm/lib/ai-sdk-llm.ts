@@ -71,7 +71,7 @@ export function makeLLM(asked: AskedModel): LLM {
       try {
         return await openWithRetries(ask, maxRetries, silence.signal, hints)
       } catch (error) {
-        const refused = refusedOptions((error as Error).cause, left)
+        const refused = refusedOptions(error instanceof Error ? error.cause : undefined, left)
         if (silence.signal.aborted || refused.length === 0) throw error
         tell(`it refuses ${refused.join(' and ')}, which is left out: ${fail(reasonOf(error), error).message}`)
         left = withoutKeys(left, refused)

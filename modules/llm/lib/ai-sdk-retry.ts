@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { LanguageModelV3StreamPart, LanguageModelV3StreamResult } from '@ai-sdk/provider'
-import { type ModelLimited, messageOf } from 'agent-host'
+import { fieldsOf, type ModelLimited, messageOf } from 'agent-host'
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 30_000
@@ -8,12 +8,12 @@ const LONGEST_WAIT_MS = 30_000
 /** Failed request of the AI SDK (its APICallError), as far as it is read here. */
 interface CallError {
   readonly message: string
-  readonly statusCode?: number
-  readonly isRetryable?: boolean
-  readonly responseHeaders?: Readonly<Record<string, string>>
-  readonly responseBody?: string
+  readonly statusCode: number | undefined
+  readonly isRetryable: boolean
+  readonly responseHeaders: Readonly<Record<string, string>>
+  readonly responseBody: string
   /** The body, where it was of the expected shape. The message is then the server's own. */
-  readonly data?: unknown
+  readonly data: unknown
 }
 
 /** A request that was not answered with a stream. */
@@ -23,12 +23,7 @@ class NotAnswered extends Error {
   /** Wait before the next request, as the server wants it; NaN if it does not say. */
   readonly retryAfterMs: number
 
-  constructor(
-    reason: string,
-    { statusCode, responseHeaders = {} }: CallError,
-    hint: string | undefined,
-    cause: unknown,
-  ) {
+  constructor(reason: string, { statusCode, responseHeaders }: CallError, hint: string | undefined, cause: unknown) {
     super(reason, { cause })
     this.statusCode = statusCode
     this.hint = hint
@@ -57,15 +52,28 @@ export async function openWithRetries(
       return (await open()).stream
     } catch (error) {
       signal.throwIfAborted()
-      const failure = error as CallError
-      if (!failure.isRetryable || attempt >= maxRetries) throw toError(failure, hints)
+      const failure = readFailure(error)
+      if (!failure.isRetryable || attempt >= maxRetries) throw toError(failure, hints, error)
       await setTimeout(waitMs(failure, attempt), undefined, { signal })
     }
   }
 }
 
+function readFailure(error: unknown): CallError {
+  const { message, statusCode, isRetryable, responseHeaders, responseBody, data } = fieldsOf(error)
+  const headers = Object.entries(fieldsOf(responseHeaders)).map(([name, value]) => [name, String(value)])
+  return {
+    message: typeof message === 'string' ? message : messageOf(error),
+    statusCode: typeof statusCode === 'number' ? statusCode : undefined,
+    isRetryable: isRetryable === true,
+    responseHeaders: Object.fromEntries(headers),
+    responseBody: typeof responseBody === 'string' ? responseBody : '',
+    data,
+  }
+}
+
 function waitMs({ responseHeaders }: CallError, attempt: number): number {
-  const asked = askedMs(responseHeaders ?? {})
+  const asked = askedMs(responseHeaders)
   return Math.min(asked >= 0 ? asked : FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS)
 }
 
@@ -77,18 +85,18 @@ function askedMs(headers: Readonly<Record<string, string>>): number {
   return Math.max(0, Date.parse(after) - Date.now())
 }
 
-function toError(failure: CallError, hints: Readonly<Record<number, string>>): Error {
+function toError(failure: CallError, hints: Readonly<Record<number, string>>, cause: unknown): Error {
   // The answer had begun: a stream that breaks off at once.
-  if (failure.statusCode === 200) return failure as Error
-  const body = failure.data === undefined ? (failure.responseBody ?? '').trim().slice(0, 500) : ''
+  if (failure.statusCode === 200 && cause instanceof Error) return cause
+  const body = failure.data === undefined ? failure.responseBody.trim().slice(0, 500) : ''
   const said = [failure.message, body].filter((text) => text !== '').join(': ') || 'no reason given'
-  return new NotAnswered(said, failure, hints[failure.statusCode ?? 0], failure)
+  return new NotAnswered(said, failure, hints[failure.statusCode ?? 0], cause)
 }
 
 /** The vendor's own reason. */
 export function reasonOf(error: unknown): string {
   // An error mid-stream is the server's own: mostly an object with a message.
-  const { message } = (error ?? {}) as { message?: unknown }
+  const { message } = fieldsOf(error)
   return typeof message === 'string' && message !== '' ? message : messageOf(error)
 }
 

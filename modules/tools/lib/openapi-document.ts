@@ -3,7 +3,7 @@ import { open, realpath } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, posix, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { HostError, isObject, type ModuleContext, messageOf, readYamlText } from 'agent-host'
+import { fieldsOf, HostError, isObject, type ModuleContext, messageOf, readYamlText } from 'agent-host'
 import type { GuardedFetch } from './guarded-fetch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -67,7 +67,7 @@ export class OpenApiDocument {
   }
 
   get root(): Json {
-    return this.#sources.get(this.name)?.data as Json
+    return fieldsOf(this.#sources.get(this.name)?.data)
   }
 
   /** @throws HostError `MODULE_INVALID` pointing at a place in the document */

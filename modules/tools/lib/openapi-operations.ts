@@ -1,4 +1,4 @@
-import { isObject } from 'agent-host'
+import { HostError, isObject } from 'agent-host'
 import type { Json, OpenApiDocument } from './openapi-document.ts'
 import { SchemaCollector } from './openapi-schema.ts'
 import type { ParameterStyle } from './openapi-style.ts'
@@ -78,7 +78,7 @@ function readOperation(document: OpenApiDocument, file: string, { path, method, 
   const required: string[] = []
   const parameters = mergeParameters(document, file, shared.parameters, operation.parameters).map(
     ({ value, file: from }) => {
-      const parameter = readParameter(value, properties)
+      const parameter = readParameter(value, from, properties)
       const { schema, content } = value
       const [documented] = Object.values(isObject(content) ? content : {})
       const found = collector.convert(schema ?? (isObject(documented) ? documented.schema : undefined) ?? {}, from)
@@ -125,9 +125,14 @@ function mergeParameters(document: OpenApiDocument, file: string, ...lists: read
   return [...merged.values()]
 }
 
-function readParameter(value: Json, taken: Json): Parameter {
-  const place = value.in as Parameter['in']
+/** @throws HostError `MODULE_INVALID`: files that a document refers to are checked by no one else */
+function readParameter(value: Json, file: string, taken: Json): Parameter {
+  const { in: place } = value
   const name = String(value.name)
+  if (!isPlace(place)) {
+    const message = `${file}: the parameter '${name}' is in '${place}'; it must be in path, query, header or cookie.`
+    throw new HostError('MODULE_INVALID', message)
+  }
   const plain = name.replace(/[^A-Za-z0-9_.-]/g, '_')
   const isFree = !(plain in taken) && plain !== 'body'
   const style = typeof value.style === 'string' ? value.style : DEFAULT_STYLES[place]
@@ -141,6 +146,10 @@ function readParameter(value: Json, taken: Json): Parameter {
     allowReserved: value.allowReserved === true,
     mediaType,
   }
+}
+
+function isPlace(value: unknown): value is Parameter['in'] {
+  return typeof value === 'string' && Object.hasOwn(DEFAULT_STYLES, value)
 }
 
 function readBody(document: OpenApiDocument, from: string, raw: unknown, collector: SchemaCollector) {

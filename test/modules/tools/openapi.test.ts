@@ -345,6 +345,15 @@ describe('tools/openapi', () => {
       /^\.\.\/\.\.\/etc\/passwd: the file is outside the project folder\.$/,
     ],
     [
+      'a parameter of another file that has no place',
+      {
+        ...withPaths({ '/a': { $ref: 'more.yaml#/a' } }),
+        'more.yaml': `a: { get: { parameters: [{ name: q, in: querry }], responses: { '200': { description: ok } } } }`,
+      },
+      /^more\.yaml: the parameter 'q' is in 'querry'; it must be in path, query, header or cookie\.$/,
+    ],
+    ['an empty document', { 'api.yaml': '' }, /^api\.yaml:1: openapi must be 3\.0\.x or 3\.1\.x, and is undefined\.$/],
+    [
       'a reference to an address',
       withPaths({ '/a': { $ref: 'http://127.0.0.1/x' } }),
       /^api\.yaml: the reference 'http:\/\/127\.0\.0\.1\/x' leaves the project\.$/,
