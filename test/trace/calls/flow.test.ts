@@ -79,6 +79,25 @@ describe('layoutGraph', () => {
       { x: llm.x - llm.width / 2, y: llm.y },
     ])
   })
+
+  it('makes the cards of a column equally wide, and leads no edge over a card', () => {
+    const steps = ['a', 'longer', 'the_longest_of_all', 'b', 'c']
+    const modules = ['main', ...steps, 'last'].map((id) => ({ id, module: id, source: 'library', provides: null }))
+    const link = (module: string, provider: string) => ({ module, provider, protocol: 'P', fieldName: null })
+    const exchange = [...steps.flatMap((step) => [link('main', step), link(step, 'last')]), link('main', 'last')]
+    for (const direction of ['LR', 'TB'] as const) {
+      const { nodes, edges } = layoutGraph(modules, exchange, direction)
+      const widths = steps.map((step) => nodes.find(({ id }) => id === step)?.width)
+      expect(new Set(widths).size, direction).equal(direction === 'LR' ? 1 : 2)
+      for (const { from, to, points } of edges) {
+        const others = nodes.filter(({ id }) => id !== from && id !== to)
+        const crossed = others.filter(({ x, y, width, height }) =>
+          points.some((point) => Math.abs(point.x - x) < width / 2 && Math.abs(point.y - y) < height / 2),
+        )
+        expect(crossed, `${from} ${to}`).deep.equal([])
+      }
+    }
+  })
 })
 
 describe('stackGraph', () => {

@@ -9,18 +9,20 @@ interface EdgeProps {
   readonly flow: FlowState | undefined
   /** It begins or ends at the module under the pointer. */
   readonly isLit: boolean
+  /** Narrow frames have no room for names. */
+  readonly hasLabel: boolean
   /** Says by which protocols it goes. */
   readonly isNamed: boolean
 }
 
 /** Way from a module to one that it uses; it names the call that is at work, or the protocols when asked. */
-export function Edge({ edge, flow, isLit, isNamed }: EdgeProps) {
+export function Edge({ edge, flow, isLit, hasLabel, isNamed }: EdgeProps) {
   const working = flow?.labels.get(edge.key)
   const label = isNamed ? edge.protocols.join(', ') : working
   return (
     <g class="edge" data-lit={isLit} data-working={working !== undefined}>
       <path d={edge.path} />
-      {label && <Label edge={edge} text={label} />}
+      {hasLabel && label && <Label edge={edge} text={label} />}
     </g>
   )
 }

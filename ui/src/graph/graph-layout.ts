@@ -76,6 +76,9 @@ export const ICON_ROOM = 50
 export const FIGURES_ROOM = 72
 const HEIGHT = 58
 const MAX_TEXT = 170
+/** Distance between an edge and a node that it passes. */
+const CLEARANCE = 8
+const MAX_INSET = 40
 /** Points of each curve of an edge. */
 const SAMPLES = 16
 
@@ -116,21 +119,47 @@ export function layoutGraph(
   }
   for (const { from, to } of wiring.links) graph.setEdge(from, to, { weight: from === ENTRY ? 4 : 1 })
   layout(graph)
-  const nodes = wiring.nodes.map((node): GraphNode => {
+  const placed = wiring.nodes.map((node): GraphNode => {
     const { x, y } = graph.node(node.id) as GraphNode
     return { ...node, x, y }
   })
+  const nodes = direction === 'LR' ? placed.map((node) => widen(node, placed)) : placed
   const groups = wiring.agents.map((agent): GraphGroup => {
     const { x, y, width, height } = graph.node(GROUP + agent) as GraphGroup
     return { agent, x, y, width, height }
   })
   const edges = drawEdges(wiring, nodes, (from, to) => {
+    const [start, end] = [portOf(from, direction, 1), portOf(to, direction, -1)]
+    const straight = draw([start, end], direction)
+    if (!nodes.some((node) => node !== from && node !== to && isCrossed(node, straight.points))) return straight
     const bends = (graph.edge(from.id, to.id) as { points: readonly Point[] }).points.slice(1, -1)
-    const stops = [portOf(from, direction, 1), ...(bends.length > 1 ? bends : []), portOf(to, direction, -1)]
-    return draw(stops, direction)
+    return draw([start, ...roundOff(bends, direction), end], direction)
   })
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
   return { nodes, groups, edges, width, height }
+}
+
+/** Makes a node as wide as the widest of its column. */
+function widen(node: GraphNode, nodes: readonly GraphNode[]): GraphNode {
+  if (node.kind === 'entry') return node
+  const column = nodes.filter(({ x, kind }) => x === node.x && kind !== 'entry')
+  return { ...node, width: Math.max(...column.map(({ width }) => width)) }
+}
+
+/** Moves the outermost bends of an edge towards each other, so that it turns in wide curves. */
+function roundOff(bends: readonly Point[], direction: Direction): readonly Point[] {
+  const axis = direction === 'LR' ? 'x' : 'y'
+  const [first, last] = [bends[0], bends.at(-1)]
+  if (!first || !last || first === last) return bends
+  const inset = Math.min(MAX_INSET, (last[axis] - first[axis]) / 4)
+  return [{ ...first, [axis]: first[axis] + inset }, ...bends.slice(1, -1), { ...last, [axis]: last[axis] - inset }]
+}
+
+/** Tells whether a line passes over a node, or touches it. */
+function isCrossed({ x, y, width, height }: GraphNode, points: readonly Point[]): boolean {
+  return points.some(
+    (point) => Math.abs(point.x - x) < width / 2 + CLEARANCE && Math.abs(point.y - y) < height / 2 + CLEARANCE,
+  )
 }
 
 /** Places modules below each other, each after those that use it and further to the right: for narrow frames. In pixels. */

@@ -27,7 +27,7 @@ interface GraphViewProps {
 const MIN_ZOOM = 0.4
 const MAX_ZOOM = 2
 /** A small graph is not blown up, and a large one stays legible: the rest is scrolled to. */
-const FITTING = { min: 0.55, max: 1.4 }
+const FITTING = { min: 0.55, max: 1.2 }
 const STEP = 1.25
 /** Width of a frame in which modules may stand below each other. */
 const NARROW = 480
@@ -97,6 +97,7 @@ export function GraphView({ modules, exchange, selected, flow, onSelect }: Graph
                 edge={edge}
                 flow={flow}
                 isLit={beside.includes(edge)}
+                hasLabel={width >= NARROW}
                 isNamed={beside.length <= MAX_NAMED && beside.includes(edge)}
               />
             ))}
@@ -147,7 +148,8 @@ function fit(
   const tall = withRoom(layoutGraph(modules, exchange, 'TB'))
   const flowing = tall.room > wide.room * PREFERRED ? tall : wide
   const stacked = width < NARROW ? withRoom(stackGraph(modules, exchange)) : undefined
-  if (!stacked || stacked.room < flowing.room * PREFERRED) return fitted(flowing, FITTING.min)
+  const isLegible = flowing.room >= LEGIBLE
+  if (!stacked || (isLegible && stacked.room < flowing.room * PREFERRED)) return fitted(flowing, FITTING.min)
   // What is below each other can be scrolled through: it need not be as small.
   return fitted(stacked, LEGIBLE)
 }
