@@ -3,6 +3,7 @@ import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { Markdown } from '../components/markdown.tsx'
 import { ReplayMark } from '../components/replay-mark.tsx'
 import { Status } from '../components/status.tsx'
+import { TableHead } from '../components/table-head.tsx'
 import { formatCost, formatCount, formatDuration, formatTime } from '../format.ts'
 import { markDifferences } from '../play/mark-differences.ts'
 import { href } from '../router.ts'
@@ -75,22 +76,7 @@ function countOf({ calls }: CallTree, name: string): number {
 function Figures({ left, right }: { left: LoadedRun; right: LoadedRun }) {
   return (
     <table class="compare-figures">
-      <thead>
-        <tr>
-          <th scope="col">
-            <span class="hidden">Figure</span>
-          </th>
-          <th scope="col" class="number">
-            First
-          </th>
-          <th scope="col" class="number">
-            Second
-          </th>
-          <th scope="col" class="number">
-            Change
-          </th>
-        </tr>
-      </thead>
+      <TableHead names={['Figure', 'First', 'Second', 'Change']} figures={['First', 'Second', 'Change']} />
       <tbody>
         {FIGURES.map(({ name, of, format }) => {
           const [one, other] = [of(left), of(right)]

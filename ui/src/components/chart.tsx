@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { formatTick, formatTime } from '../format.ts'
+import { TableHead } from './table-head.tsx'
 
 export interface Series {
   readonly name: string
@@ -24,6 +25,13 @@ interface ChartProps {
 }
 
 const HEIGHT = 190
+const [MINUTE, HOUR, DAY] = [60, 3600, 86_400]
+/** Distances between the marks of the axis of time, in seconds. */
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
+  ...[1, 2, 7, 14, 30, 90, 365].map((count) => count * DAY),
+]
 /** Distances between the marks of an axis of counts. */
 const WHOLE_STEPS = [1, 2, 5]
   .flatMap((step) => [0, 1, 2, 3, 4, 5, 6, 7, 8].map((zeros) => step * 10 ** zeros))
@@ -83,16 +91,7 @@ function ChartTable({ title, times, series, format }: Pick<ChartProps, 'title' |
     <div class="hidden">
       <table>
         <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {series.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead names={['Time', ...series.map(({ name }) => name)]} />
         <tbody>
           {times.map((time, index) =>
             series.some(({ values }) => values[index]) ? (
@@ -118,6 +117,13 @@ function dataOf(times: readonly number[], series: readonly Series[]): uPlot.Alig
   return [[...times], ...series.map(({ values }) => [...values])]
 }
 
+/** Returns the shortest time between two values, in seconds. */
+function stepOf(times: ArrayLike<number>): number {
+  const steps = Array.from(times).map((time, index) => time - (times[index - 1] ?? Number.NEGATIVE_INFINITY))
+  const shortest = Math.min(...steps)
+  return Number.isFinite(shortest) ? shortest : MINUTE
+}
+
 interface Setup {
   readonly series: readonly Series[]
   readonly isBars: boolean
@@ -133,7 +139,7 @@ function optionsFor(place: HTMLElement, { series, isBars, isWhole, latest, setHo
     stroke: color('text'),
     grid: { stroke: color('line'), width: 1 },
     ticks: { show: false },
-    font: '11px system-ui, sans-serif',
+    font: '12px system-ui, sans-serif',
   }
   const paths = isBars ? uPlot.paths.bars?.({ size: [0.7, 24], radius: 0.2 }) : undefined
   return {
@@ -142,11 +148,19 @@ function optionsFor(place: HTMLElement, { series, isBars, isWhole, latest, setHo
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
     padding: [8, 24, 0, 0],
-    scales: { y: { range: (_plot, _min, max) => [0, (isWhole ? Math.max(max, 1) : max || 1) * 1.1] } },
+    scales: {
+      // Whole bars at both ends.
+      ...(isBars
+        ? { x: { range: ({ data: [times] }, min, max) => [min - stepOf(times) / 2, max + stepOf(times) / 2] } }
+        : {}),
+      y: { range: (_plot, _min, max) => [0, (isWhole ? Math.max(max, 1) : max || 1) * 1.1] },
+    },
     axes: [
       {
         ...axis,
-        size: 28,
+        size: 24,
+        incrs: ({ data: [times] }) =>
+          TIME_STEPS.filter((step, index) => step >= stepOf(times) || index === TIME_STEPS.length - 1),
         values: (_plot, splits, _axis, _space, step) => splits.map((time) => formatTick(time, step)),
       },
       {

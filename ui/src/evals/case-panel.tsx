@@ -1,6 +1,7 @@
 import { MarkedTexts } from '../compare/marked-texts.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
+import { TableHead } from '../components/table-head.tsx'
 import { formatCost, formatDuration, formatTokens } from '../format.ts'
 import { href } from '../router.ts'
 import { type EvalResult, type EvalRun, toText, useCase } from './eval-query.ts'
@@ -98,20 +99,7 @@ function Scores({ run, before }: { run: EvalRun; before: EvalRun | undefined }) 
   const earlier = new Map(before?.scores.map(({ name, score }) => [name, score]))
   return (
     <table class="case-scores">
-      <thead>
-        <tr>
-          <th scope="col">Scorer</th>
-          {before && (
-            <th scope="col" class="number">
-              Before
-            </th>
-          )}
-          <th scope="col" class="number">
-            Score
-          </th>
-          <th scope="col">Why</th>
-        </tr>
-      </thead>
+      <TableHead names={['Scorer', ...(before ? ['Before'] : []), 'Score', 'Why']} figures={['Before', 'Score']} />
       <tbody>
         {run.scores.map(({ name, score, error, metadata }) => (
           <tr key={name}>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { TableHead } from '../components/table-head.tsx'
 import { excerpt, plural } from '../format.ts'
 import { useListKeys } from '../keyboard.ts'
 import { href } from '../router.ts'
@@ -32,16 +33,7 @@ export function EvalTable({ result, selected, column }: EvalTableProps) {
   return (
     <section class="panel eval-table" aria-label="Cases" tabIndex={0}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Case</th>
-            {columns.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead names={['Case', ...columns.map(({ name }) => name)]} />
         <tbody>
           {cases.slice(0, count).map((row) => (
             <tr key={row.id}>

@@ -1,3 +1,4 @@
+import { TableHead } from '../components/table-head.tsx'
 import { formatCost, formatCount, formatDuration } from '../format.ts'
 import type { Numbers } from '../types.ts'
 
@@ -26,16 +27,7 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
       <h2>{title}</h2>
       <div class="table-scroll" tabIndex={0} role="group" aria-label={title}>
         <table>
-          <thead>
-            <tr>
-              <th scope="col">{first}</th>
-              {columns.map((name) => (
-                <th key={name} scope="col" class="number">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <TableHead names={[first, ...columns]} figures={columns} />
           <tbody>
             {rows.map(({ name, link, numbers }) => (
               <tr key={name}>
@@ -48,7 +40,7 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
                 <td class="number">{formatDuration(numbers.p95_ms)}</td>
                 {hasTokens && <td class="number">{tokensOf(numbers, numbers.input_tokens)}</td>}
                 {hasTokens && <td class="number">{tokensOf(numbers, numbers.output_tokens)}</td>}
-                {hasCost && <td class="number">{formatCost(numbers.cost)}</td>}
+                {hasCost && <td class="number">{numbers.cost === null ? '–' : formatCost(numbers.cost)}</td>}
               </tr>
             ))}
           </tbody>

@@ -1,4 +1,5 @@
 import type { CallUsage } from '../../../../src/trace/calls/call-tree.ts'
+import { TableHead } from '../../components/table-head.tsx'
 import { formatCount, formatPercent } from '../../format.ts'
 import { contextShares } from './context-shares.ts'
 import type { ModelExchange } from './model-exchange.ts'
@@ -26,17 +27,7 @@ export function ContextView({ exchange, usage }: ContextViewProps) {
         ))}
       </div>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Part</th>
-            <th scope="col" class="number">
-              Tokens
-            </th>
-            <th scope="col" class="number">
-              Share
-            </th>
-          </tr>
-        </thead>
+        <TableHead names={['Part', 'Tokens', 'Share']} figures={['Tokens', 'Share']} />
         <tbody>
           {shares.map(({ part, tokens }) => (
             <tr key={part}>
