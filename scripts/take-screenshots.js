@@ -119,7 +119,7 @@ function screensOf(runs) {
     'play-approval': ['#/play/careful-shop', converse],
     runs: ['#/runs'],
     'runs-children': [
-      '#/runs',
+      '#/runs?agent=front',
       (page) =>
         page
           .getByRole('button', { name: /below it/ })

@@ -38,17 +38,21 @@ export function AgentHead({ agent, canClear }: AgentHeadProps) {
           {canClear && <ClearTraces agentId={id} />}
         </span>
       </div>
-      {description && <p class="lead">{description}</p>}
-      <p class="muted facts">
-        <code>{id}</code>
-        {file && <span>{file}</span>}
-        <span>{plural(modules.length, 'module')}</span>
-        {entryPoints.length > 0 && <span>entry points: {entryPoints.join(', ')}</span>}
-        {attachments.length > 0 && (
-          <span>takes {attachments.includes('*/*') ? 'any file' : attachments.join(', ')}</span>
-        )}
-      </p>
-      <LastDay agentId={id} />
+      <div class="agent-head">
+        <div class="agent-about">
+          {description && <p class="lead">{description}</p>}
+          <p class="muted facts dotted">
+            <code>{id}</code>
+            {file && <span>{file}</span>}
+            <span>{plural(modules.length, 'module')}</span>
+            {entryPoints.length > 0 && <span>entry points: {entryPoints.join(', ')}</span>}
+            {attachments.length > 0 && (
+              <span>takes {attachments.includes('*/*') ? 'any file' : attachments.join(', ')}</span>
+            )}
+          </p>
+        </div>
+        <LastDay agentId={id} />
+      </div>
       <LatestProblem load={loads[0]} />
     </>
   )
@@ -58,7 +62,7 @@ function LastDay({ agentId }: { agentId: string }) {
   const day = useDayNumbers(agentId).get(agentId)
   if (!day) return null
   return (
-    <section class="panel agent-day">
+    <section class="agent-day">
       <h2 class="agent-day-title">Last 24 hours</h2>
       <DayFigures {...day} />
     </section>

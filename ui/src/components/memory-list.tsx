@@ -1,3 +1,5 @@
+import { formatTime } from '../format.ts'
+
 /** Something remembered; with a score where it was searched for. */
 export interface MemoryItem {
   readonly text: string
@@ -29,11 +31,16 @@ function Facts({ of: metadata }: { of: object }) {
     <p class="facts muted matches-facts">
       {Object.entries(metadata).map(([name, value]) => (
         <span key={name}>
-          {name}: {typeof value === 'string' ? value : JSON.stringify(value)}
+          {name}: {formatFact(value)}
         </span>
       ))}
     </p>
   )
+}
+
+function formatFact(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value)
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? formatTime(Date.parse(value) / 1000) : value
 }
 
 function hasFields(value: unknown): value is object {

@@ -134,22 +134,26 @@ function Summary({ result, results, onFile }: SummaryProps) {
             )}
           </span>
           <a href={href(['runs'], { evals: 'true' })}>runs of evals</a>
-          <code>{path}</code>
         </p>
+        <code class="eval-path">{path}</code>
         {columns.map((column) => (
-          <p key={column.name} class="eval-column">
-            <b>{column.name}</b>
-            <span>
-              score {formatScore(column.score)}
-              {hasChanged(column.difference) && ` (${formatChange(column.difference)})`}
-            </span>
-            <span>
-              {column.passed} of {plural(column.passed + column.failed, 'case')} passed
-              {column.unscored > 0 && `, ${column.unscored} not judged`}
-            </span>
-            {column.cost !== null && column.cost > 0 && <span>{formatCost(column.cost)}</span>}
-            {column.confidence && <span class="muted">{column.confidence}</span>}
-          </p>
+          <div key={column.name}>
+            <p class="eval-column">
+              <b>{column.name}</b>
+            </p>
+            <p class="facts dotted">
+              <span>
+                score {formatScore(column.score)}
+                {hasChanged(column.difference) && ` (${formatChange(column.difference)})`}
+              </span>
+              <span>
+                {column.passed} of {plural(column.passed + column.failed, 'case')} passed
+                {column.unscored > 0 && `, ${column.unscored} not judged`}
+              </span>
+              {column.cost !== null && column.cost > 0 && <span>{formatCost(column.cost)}</span>}
+            </p>
+            {column.confidence && <p class="muted">{column.confidence.replaceAll(/-(?=\d)/g, '−')}</p>}
+          </div>
         ))}
         {problems.map(({ where, message }) => (
           <Notice key={where + message} kind="warn" title={`${where} is left out`}>
@@ -182,7 +186,7 @@ function ScoreChart({ results, columns, onFile }: ScoreChartProps) {
   const shown = results.toReversed()
   return (
     <Chart
-      title="Score"
+      title={columns.length > COLORS.length ? `Score of the first ${COLORS.length} of ${columns.length}` : 'Score'}
       times={shown.map(({ created_at: time }) => time ?? 0)}
       format={(score) => score.toFixed(2)}
       onPoint={(index) => shown[index] && onFile(shown[index].file)}

@@ -6,7 +6,7 @@ import { SplitPane } from '../components/split-pane.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { formatCount } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
-import { useMedia } from '../media.ts'
+import { useKeyHint, useMedia } from '../media.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
 import { findPlumbing } from '../traces/plumbing.ts'
@@ -160,13 +160,14 @@ function ViewOf({ view, loaded, eventType, filter, isOnlyErrors, onWhole, ...sha
 
 function CallFilter({ filter, onFilter }: { filter: string; onFilter: (filter: string) => void }) {
   useShortcuts({ '/': () => document.getElementById('trace-filter')?.focus() })
+  const hint = useKeyHint('Filter calls', '/')
   return (
     <label class="search">
       <Icon name="search" />
       <input
         id="trace-filter"
         type="search"
-        placeholder="Filter calls ( / )"
+        placeholder={hint}
         aria-label="Filter calls"
         value={filter}
         onInput={({ currentTarget }) => onFilter(currentTarget.value)}

@@ -5,7 +5,13 @@ import { curlSnippet } from '../snippets/client-snippets.ts'
 
 /** Empty list of runs, with the next step. */
 export function NoRuns({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <Empty title="No matching runs">Clear the filters, or choose another agent or status.</Empty>
+  if (isFiltered) {
+    return (
+      <Empty title="No matching runs">
+        <a href={href(['runs'])}>Clear the filters</a>, or choose another agent or status.
+      </Empty>
+    )
+  }
   const command = curlSnippet({ model: 'example', message: 'Hello', hasKey: false })
   return (
     <Empty title="No run yet">

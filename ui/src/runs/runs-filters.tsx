@@ -5,6 +5,7 @@ import { IconButton } from '../components/icon-button.tsx'
 import { STATUS_TEXTS } from '../components/status.tsx'
 import { formatTime, shortVersion } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
+import { useKeyHint } from '../media.ts'
 import { EVENT_TYPES, type RunStatus } from '../types.ts'
 import { FILTERS, RANGES } from './run-filter.ts'
 
@@ -107,7 +108,7 @@ interface TypedProps {
 
 function TypedText({ value, onChange }: Omit<TypedProps, 'name'>) {
   useShortcuts({ '/': () => document.querySelector<HTMLElement>('.filters input')?.focus() })
-  return <Typed name="Text" hint="Search runs ( / )" value={value} onChange={onChange} />
+  return <Typed name="Text" hint={useKeyHint('Search runs', '/')} value={value} onChange={onChange} />
 }
 
 function Typed({ name, hint = name, value = '', onChange }: TypedProps & { readonly hint?: string }) {
