@@ -88,7 +88,7 @@ export interface ProjectParts {
   readonly log?: Log | undefined
   /** Default: takes out the secrets of `process.env`. */
   readonly redact?: Redact | undefined
-  /** Variables whose names stand on tapes in the place of their values, where those are secrets. Default: `process.env`. */
+  /** Variables whose values are hidden in traces and tapes, where they are secrets. Default: `process.env`. */
   readonly secrets?: Readonly<Record<string, string | undefined>> | undefined
   /** Has debug mode log each call of a tool. Default: true. */
   readonly logsSteps?: boolean | undefined
@@ -175,7 +175,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     })
     if (tapes) cleanup.add(recordTapes(options, host, tapes, () => shared.open(), log))
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
-    const traces = options.debug ? await openTraces(options, host, { redact, log }) : undefined
+    const traces = options.debug ? await openTraces(options, host, { redact, secrets, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
     if (traces && logsSteps) logSteps(host, log)
     if (traces && isRemote(options.store)) cleanup.add(shareRuns(options, host, traces, log, records))
@@ -239,10 +239,10 @@ function openTapes(
 export async function openTraces(
   { projectDir, debugMaxMb, serverName: server }: ProjectOptions,
   host: AgentHost,
-  { redact, log }: { redact: Redact; log: Log },
+  { redact, secrets, log }: { redact: Redact; secrets?: ProjectParts['secrets']; log: Log },
 ): Promise<Traces> {
   const dir = join(projectDir, TRACE_FOLDER)
-  const traces = await Traces.open({ dir, maxBytes: debugMaxMb * 1024 * 1024, redact, log, server })
+  const traces = await Traces.open({ dir, maxBytes: debugMaxMb * 1024 * 1024, redact, secrets, log, server })
   traces.follow(host)
   return traces
 }

@@ -28,13 +28,9 @@ function replaceSecrets(
   replacementOf: (variable: string) => string,
 ): Redact {
   const replacements = new Map<string, string>()
-  for (const [name, value = ''] of Object.entries(environment)) {
-    const isSecret = isSecretName(name) && !HARMLESS_VARIABLES.has(name)
-    for (const secret of isSecret ? [value, ...passwordsOf(value)] : passwordsOf(value)) {
-      if (secret.length < MIN_CHARS) continue
-      for (const written of [secret, JSON.stringify(secret).slice(1, -1)]) {
-        if (!replacements.has(written)) replacements.set(written, replacementOf(name))
-      }
+  for (const { name, secret } of listSecrets(environment)) {
+    for (const written of [secret, JSON.stringify(secret).slice(1, -1)]) {
+      if (!replacements.has(written)) replacements.set(written, replacementOf(name))
     }
   }
   if (replacements.size === 0) return redactFormats
@@ -42,6 +38,20 @@ function replaceSecrets(
   const sorted = [...replacements.keys()].sort((a, b) => b.length - a.length)
   const pattern = new RegExp(sorted.map((value) => value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
   return (text) => redactFormats(text.replace(pattern, (secret) => replacements.get(secret) ?? REDACTED))
+}
+
+/** Values of variables that are secrets, and passwords of URLs among them, the longest first. */
+export function secretsIn(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const secrets = new Set(listSecrets(environment).map(({ secret }) => secret))
+  return [...secrets].sort((a, b) => b.length - a.length)
+}
+
+function listSecrets(environment: Readonly<Record<string, string | undefined>>): { name: string; secret: string }[] {
+  return Object.entries(environment).flatMap(([name, value = '']) => {
+    const isSecret = isSecretName(name) && !HARMLESS_VARIABLES.has(name)
+    const secrets = isSecret ? [value, ...passwordsOf(value)] : passwordsOf(value)
+    return secrets.filter(({ length }) => length >= MIN_CHARS).map((secret) => ({ name, secret }))
+  })
 }
 
 /** Returns the password of a URL, as written and decoded: drivers name it without its URL. */

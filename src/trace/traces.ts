@@ -6,7 +6,7 @@ import { toEndEvent } from './files/end-event.ts'
 import { LineBuffer } from './files/line-buffer.ts'
 import { TraceLineWriter } from './files/trace-line.ts'
 import type { TracedEvent } from './files/traced-event.ts'
-import type { Redact } from './redact.ts'
+import { type Redact, secretsIn } from './redact.ts'
 import type { RemoteRuns, RemoteTape } from './remote-runs.ts'
 import type { RunSummary } from './run-index/run-summary.ts'
 import type { ListedRun } from './run-index/runs-table.ts'
@@ -20,6 +20,8 @@ export interface TracesOptions {
   /** Maximum size of the files of one agent. */
   readonly maxBytes: number
   readonly redact: Redact
+  /** Variables whose values are hidden, where they are secrets, also if a run says one in pieces. Default: `process.env`. */
+  readonly secrets?: Readonly<Record<string, string | undefined>> | undefined
   readonly log: Log
   /** Name of this server, written into its traces. */
   readonly server?: string | undefined
@@ -63,9 +65,12 @@ export class Traces {
   #problem: string | null = null
   #remote: RemoteRuns | undefined
 
-  private constructor(thread: ServiceThread<WorkerRequest, TraceNews>, { redact, log, server }: TracesOptions) {
+  private constructor(
+    thread: ServiceThread<WorkerRequest, TraceNews>,
+    { redact, secrets = process.env, log, server }: TracesOptions,
+  ) {
     this.#thread = thread
-    this.#writer = new TraceLineWriter(redact, server)
+    this.#writer = new TraceLineWriter(redact, secretsIn(secrets), server)
     this.#log = log
     thread.serve({ onNews: (news) => this.#onNews(news), handOver: () => this.#handOver() })
   }

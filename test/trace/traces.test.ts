@@ -1,5 +1,5 @@
 import { appendFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import type { AgentEvent } from 'agent-host'
+import { type AgentEvent, AgentHost, type LLMPart } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
 import { TraceFiles } from '../../src/trace/files/trace-files.ts'
@@ -8,6 +8,7 @@ import { TraceReader } from '../../src/trace/trace-reader.ts'
 import { Traces, type TracesOptions } from '../../src/trace/traces.ts'
 import { echoRun, endOf, eventOf, recordEcho, recordRun } from '../support/events.ts'
 import { eventually } from '../support/eventually.ts'
+import { fakeLLM } from '../support/fake-llm.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
 const ALL = { filter: {}, first: 100, after: undefined }
@@ -627,4 +628,42 @@ describe('Traces', () => {
       .property('message')
       .match(/^Traces cannot be kept in .*debug: EEXIST/)
   })
+
+  for (const size of [1, 2, 7]) {
+    it(`has no secret that a model streams in pieces of ${size} characters, in events as in the list of runs`, async () => {
+      const project = await makeProject()
+      const secrets = { VENDOR_API_KEY: 'the-key-of-a-vendor' }
+      const traces = await openTraces(project, { secrets, redact: makeRedact(secrets) })
+      const host = new AgentHost()
+      traces.follow(host)
+      await host.register({
+        id: 'talker',
+        modules: [
+          { id: 'llm', module: 'llm/mock', config: { replies: ['-'] } },
+          { id: 'loop', module: 'orchestrator/tool-loop' },
+        ],
+      })
+      const pieces = `It is ${secrets.VENDOR_API_KEY}.`.match(new RegExp(`.{1,${size}}`, 'g')) ?? []
+      const parts = pieces.flatMap((text): LLMPart[] => [
+        { type: 'text', text },
+        { type: 'reasoning', text },
+      ])
+      const { text } = await host.run('talker', [{ role: 'user', content: 'hi' }], {
+        overrides: { llm: fakeLLM(parts) },
+      })
+      expect(text).equal(`It is ${secrets.VENDOR_API_KEY}.`)
+      const { runs } = await traces.query('runs', ALL)
+      expect(runs[0]?.output).match(/^It is (the)?\[redacted\]\.$/)
+      await traces.close()
+      const events = (await linesOf(project, 'talker.jsonl')).map((line) => JSON.parse(line) as AgentEvent)
+      for (const method of ['respondText', 'respondReasoning']) {
+        const calls = events.filter((event) => event.method_name === method && event.event_type === 'call')
+        expect(calls.map((event) => event.arguments?.args[0]).join('')).match(/^It is (the)?\[redacted\]\.$/)
+      }
+      const answer = events.find((event) => event.method_name === 'generate' && event.event_type === 'result')
+      const said = ((answer?.result ?? []) as LLMPart[]).flatMap((part) => ('text' in part ? part.text : []))
+      expect(said.join('')).equal('It is [redacted].It is [redacted].')
+      await host.close()
+    })
+  }
 })

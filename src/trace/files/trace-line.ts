@@ -1,7 +1,9 @@
 import { fieldsOf } from '../../json.ts'
 import type { Redact } from '../redact.ts'
 import { isBeginning } from '../run-index/run-summary.ts'
+import { hidePieces } from './hide-pieces.ts'
 import { writePayload } from './payload.ts'
+import { StreamedSecrets } from './streamed-secrets.ts'
 import type { TracedEvent } from './traced-event.ts'
 
 /** Beginnings of lines that are remembered: one for each method of each module, and how it goes. */
@@ -21,21 +23,26 @@ interface Beginning {
 export class TraceLineWriter {
   readonly #redact: Redact
   readonly #server: string
+  readonly #streamed: StreamedSecrets
   /** By event name. */
   readonly #beginnings = new Map<string, Beginning>()
 
-  /** @param server written into the line that begins a run */
-  constructor(redact: Redact, server?: string) {
+  /**
+   * @param secrets values that are hidden also where a run says them in pieces
+   * @param server written into the line that begins a run
+   */
+  constructor(redact: Redact, secrets: readonly string[], server?: string) {
     this.#redact = redact
+    this.#streamed = new StreamedSecrets(secrets)
     this.#server = server === undefined ? '' : `"server":${JSON.stringify(server)},`
   }
 
   write(event: TracedEvent): string {
-    const { time, call_id, caller_id, run_id, parent_call_id, duration_ms, result, exception } = event
+    const { time, call_id, caller_id, run_id, parent_call_id, duration_ms, exception } = event
     const facts = `"time":${time},"call_id":${quote(call_id)},"caller_id":${quote(caller_id)},"run_id":${quote(run_id)}`
     const within = `"parent_call_id":${quote(parent_call_id)},"duration_ms":${duration_ms}`
     const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
-    const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
+    const said = `"arguments":${this.#arguments(event)},"result":${this.#result(event)},"exception":${thrown}}`
     const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
     const origin = isBeginning(event)
       ? `${this.#server}${writeUser(event)}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}${writeReplays(event)}${writeParent(event)}${writeCase(event)}`
@@ -72,8 +79,21 @@ export class TraceLineWriter {
     return text
   }
 
-  #arguments({ arguments: given }: TracedEvent): string {
-    return given === null ? 'null' : `{"args":${this.#payload(given.args)}}`
+  #arguments(event: TracedEvent): string {
+    const { arguments: given } = event
+    return given === null ? 'null' : `{"args":${this.#payload(this.#said(event, given.args))}}`
+  }
+
+  /** The arguments of a call that says a piece of the answer, without a secret that is said in several. */
+  #said({ protocol, method_name, run_id }: TracedEvent, args: readonly unknown[]): readonly unknown[] {
+    const [text, ...others] = args
+    if (protocol !== 'Response' || run_id === null || typeof text !== 'string') return args
+    return [this.#streamed.next(run_id, method_name, text), ...others]
+  }
+
+  #result({ result, run_id, event_type }: TracedEvent): string {
+    if (event_type === 'end' && run_id !== null) this.#streamed.forget(run_id)
+    return this.#payload(Array.isArray(result) ? hidePieces(result, this.#redact) : result)
   }
 
   #variant({ variant }: TracedEvent): string {
