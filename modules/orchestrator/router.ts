@@ -17,7 +17,7 @@ const PROMPT = `Decide who answers the user's last message. These can:
 
 {handlers}
 
-Reply with one name of the list and nothing else. Reply "none" when it is nobody's business.`
+Reply with one name of the list and nothing else. Reply "none" if none of them can answer.`
 
 const Route = Type.Object({
   name: Type.String({ minLength: 1, description: 'Name of the handler for the model.' }),

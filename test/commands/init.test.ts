@@ -57,6 +57,13 @@ async function askExamples(projectDir: string) {
   }
 }
 
+/** What the README of a template says beside the question. */
+const NOTES: Readonly<Record<string, string>> = {
+  rag: 'the files in `documents/`',
+  approval: '`agent-host approvals`',
+  team: 'the front desk',
+}
+
 describe('init', () => {
   it('creates a project and prints the next steps', async () => {
     const { dir, path } = await makeProject()
@@ -165,7 +172,11 @@ describe('init', () => {
         expect(tested.stdout, tested.stdout).to.match(/fail 0\n/)
         expect(await filesBelow(path('myproj'))).to.include.members(FILES)
         const { examples, answers } = await askExamples(path('myproj'))
-        expect(await read('myproj/README.md')).to.contain(`"content": "${examples[0]}"`)
+        const readme = await read('myproj/README.md')
+        expect(readme)
+          .to.contain(`"content": "${examples[0]}"`)
+          .and.contain(NOTES[template] ?? '\n')
+        expect(readme).not.to.match(/[A-Z]_NOTE|QUESTION|\n\n\n/)
         expect(examples.length).to.be.greaterThan(1)
         for (const answer of answers) expect(answer).to.match(/ says: |^waiting$/)
       },

@@ -30,9 +30,11 @@ const FOLDER = fileURLToPath(new URL('../../../templates/', import.meta.url))
 /** npm leaves these out of packages, or reads them as its own: the template has them without the dot. */
 const DOTTED: Readonly<Record<string, string>> = { env: '.env', gitignore: '.gitignore', vscode: '.vscode' }
 
+const DEFAULT_TEMPLATE: TemplateName = 'minimal'
+
 /** Every file of a new project, in alphabetical order. */
 export async function planProject(choices: ProjectChoices): Promise<PlannedFile[]> {
-  const { layers } = TEMPLATES[choices.template ?? 'minimal']
+  const { layers } = TEMPLATES[choices.template ?? DEFAULT_TEMPLATE]
   const texts = new Map((await Promise.all(layers.map(readLayer))).flat())
   for (const [path, text] of additions(choices)) texts.set(path, text)
   const values = placeholderValues(choices, texts.get('agents/example.yml') ?? '')
@@ -78,11 +80,13 @@ function additions({ python, packageManager = 'npm' }: ProjectChoices): NewFile[
 }
 
 /** Values of the placeholders in templates. */
-function placeholderValues({ name, dependency = ownDependency() }: ProjectChoices, agent: string) {
+function placeholderValues({ name, template, dependency = ownDependency() }: ProjectChoices, agent: string) {
+  const { note } = TEMPLATES[template ?? DEFAULT_TEMPLATE]
   const { examples }: { examples: readonly string[] } = parse(agent)
   return {
     PROJECT_NAME: packageName(name),
     QUESTION: examples[0] ?? '',
+    TEMPLATE_NOTE: note === '' ? '' : `\n${note}\n`,
     AGENT_HOST_DEPENDENCY: JSON.stringify(dependency).slice(1, -1),
     DEPENDENCY_NOTE: /^[\^~\d]/.test(dependency) ? '' : `\n${DEPENDENCY_NOTE}`,
   }

@@ -20,7 +20,7 @@ test('a large refund waits for a person, and is made once it is approved', async
   }
 })
 
-test('a small refund waits for nobody', async () => {
+test('a small refund needs no approval', async () => {
   const host = new AgentHost({ environment: {} })
   try {
     await host.register(await readFile('agents/example.yml', 'utf8'), { file: 'agents/example.yml' })

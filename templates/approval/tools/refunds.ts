@@ -1,6 +1,6 @@
 import { defineTool, Type } from 'agent-host'
 
-/** Refunds up to this amount need nobody. */
+/** Refunds up to this amount need no approval. */
 const LIMIT_EUROS = 10
 
 export const refund = defineTool({
