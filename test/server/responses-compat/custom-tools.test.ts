@@ -4,6 +4,7 @@ import { type Json, makeResponses, RESPONSES_PROJECT, textOf } from '../../suppo
 import { startResponses } from '../../support/responses-process.ts'
 import { killRunning } from '../../support/run-cli.ts'
 import { closeServers, readEvents } from '../../support/server.ts'
+import { SHOP_MODULES } from '../../support/shop.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 /** Its model calls what the user says, `<tool> <arguments>`; after results it tells them, and `tools` shows what it was given. */
@@ -23,6 +24,27 @@ const FILES = {
     } else yield { type: 'text', text: JSON.stringify([calls.map(({ name, arguments: args }) => [name, args]), messages.filter(({ role }) => role === 'tool').map(({ content }) => content)]) }
     yield { type: 'finish', reason: 'stop' }`,
   ),
+}
+
+/** Its model pays, which needs an approval, and patches at once; after results it tells them. */
+const PAYING = {
+  ...SHOP_MODULES,
+  'agents/payer.yml': `id: payer
+modules:
+  - { id: llm, module: paying }
+  - { id: tools, module: pay }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'modules/paying.ts': `import { defineModule, LLM } from 'agent-host'
+export default defineModule({ name: 'Paying', provides: [LLM], create: () => ({
+  async *generate({ messages }) {
+    const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
+    if (results.length > 0) yield { type: 'text', text: results.join(', ') }
+    else {
+      yield { type: 'tool_call', call: { id: 'c1', name: 'pay', arguments: { amount: 9 } } }
+      yield { type: 'tool_call', call: { id: 'c2', name: 'apply_patch', arguments: { input: 'x' } } }
+    }
+    yield { type: 'finish', reason: results.length > 0 ? 'stop' : 'tool_calls' }
+  } }) })`,
 }
 
 const patch = { type: 'custom', name: 'apply_patch', description: 'Patches.', format: { type: 'text' } }
@@ -118,6 +140,36 @@ describe('custom tools and namespaces of a client', () => {
     const { json } = await second.ask('', { model: 'caller', input, tools, previous_response_id: waiting.id })
     expect(JSON.parse(textOf(json))).to.deep.equal([[['crm__apply_patch', { input: 'x' }]], ['done']])
   }).timeout(30_000)
+
+  it('wait beside a call that needs an approval: both are answered by one request, or the call first', async () => {
+    const { app, project } = await makeResponses({}, { ...FILES, ...PAYING })
+    const send = async (url: string, payload: object) => (await app.inject({ method: 'POST', url, payload })).json()
+    const ask = (input: unknown, more: object = {}) =>
+      send('/v1/responses', { model: 'payer', input, tools: [patch], ...more })
+    const output = { type: 'custom_tool_call_output', call_id: 'c2', output: 'done' }
+    const approvalIn = (record: Json) => record.output.find(({ type }: Json) => type === 'mcp_approval_request')
+    const approving = (record: Json) => {
+      return { type: 'mcp_approval_response', approval_request_id: approvalIn(record).id, approve: true }
+    }
+    const first = await ask('go')
+    expect(callIn(first)).to.deep.include({ type: 'custom_tool_call', name: 'apply_patch', input: 'x' })
+    const both = await ask([approving(first), output], { previous_response_id: first.id })
+    expect(textOf(both)).to.equal('pay 9, done')
+    const second = await ask('go')
+    const open = await ask([output], { previous_response_id: second.id })
+    expect(open.output.map(({ type }: Json) => type)).to.deep.equal(['mcp_approval_request'])
+    const last = await ask([approving(open)], { previous_response_id: open.id })
+    expect(textOf(last)).to.equal('done, pay 9')
+    expect(await project.read('paid.txt')).to.equal('pay 9\npay 9\n')
+  })
+
+  it('are offered at once with defer_loading; a search for tools is ignored', async () => {
+    const ask = await makeAsk()
+    const later = [{ ...patch, defer_loading: true }, { type: 'tool_search' }]
+    const { ignored, json } = await ask('tools', { tools: later })
+    expect(ignored).to.equal('tools[1] (tool_search)')
+    expect(JSON.parse(textOf(json())).map(({ name }: Json) => name)).to.deep.equal(['apply_patch'])
+  })
 
   it('are streamed with the events of their input', async () => {
     const ask = await makeAsk()

@@ -1,6 +1,6 @@
 // Runs a tool of the OpenAI Agents SDK, one of a namespace, and one that takes free text, in one piece and streamed, against the responses
 // API. `agents.mjs <url>`
-import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool, toolNamespace } from '@openai/agents'
+import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool, toolNamespace, withTrace } from '@openai/agents'
 import { z } from 'zod'
 
 setTracingDisabled(true)
@@ -45,9 +45,11 @@ async function stream(request) {
 
 for (const ask of [create, stream]) {
   const request = { tools: [note], handoffs: [], modelSettings: {}, outputType: 'text', tracing: false }
-  const output = await ask({ ...request, input: [question] })
-  const { type, call_id, input } = output[0].providerData
-  const answer = { type: 'unknown', providerData: { type: `${type}_output`, call_id, output: `noted ${input}` } }
-  const [message] = await ask({ ...request, input: [question, ...output, answer] })
-  console.log(type, message.content[0].text)
+  await withTrace('note', async () => {
+    const output = await ask({ ...request, input: [question] })
+    const { type, call_id, input } = output[0].providerData
+    const answer = { type: 'unknown', providerData: { type: `${type}_output`, call_id, output: `noted ${input}` } }
+    const [message] = await ask({ ...request, input: [question, ...output, answer] })
+    console.log(type, message.content[0].text)
+  })
 }
