@@ -38,7 +38,10 @@ const answered = { type: 'function_call_output', call_id: 'x', output: '' }
 interface Sealed {
   readonly thought: Json
   readonly foreignThought: Json
+  readonly summary: Json
+  /** Of another server. */
   readonly foreignSummary: Json
+  readonly tenantSummary: Json
   /** Id of a response that waits for the output of a custom call. */
   readonly waiting: string
 }
@@ -77,6 +80,26 @@ const RESPONSES: readonly (readonly [what: string, body: (sealed: Sealed) => obj
     'a compaction of another server',
     ({ foreignSummary }) => ({ input: [foreignSummary, user] }),
     'input[0].encrypted_content',
+  ],
+  [
+    'a compaction that was cut',
+    ({ summary }) => ({ input: [{ ...summary, encrypted_content: summary.encrypted_content.slice(0, -5) }, user] }),
+    'input[0].encrypted_content',
+  ],
+  [
+    'a compaction of another tenant',
+    ({ tenantSummary }) => ({ input: [tenantSummary, user] }),
+    'input[0].encrypted_content',
+  ],
+  [
+    'the data of reasoning as a compaction',
+    ({ thought, summary }) => ({ input: [{ ...summary, encrypted_content: thought.encrypted_content }, user] }),
+    'input[0].encrypted_content',
+  ],
+  [
+    'a compaction as the data of reasoning',
+    ({ thought, summary }) => ({ input: [user, { ...thought, encrypted_content: summary.encrypted_content }, user] }),
+    'input[1].encrypted_content',
   ],
   [
     'reasoning that was cut',
@@ -130,11 +153,13 @@ describe('bad input', () => {
     const ask = async (visitor: Visitor, body: object) =>
       (await visitor.ask('POST', '/v1/responses', { model: 'counted', ...body })).json
     const think = { input: 'go', include: ['reasoning.encrypted_content'] }
-    const summary = { input: [user, { type: 'compaction_trigger' }] }
+    const summarize = { input: [user, { type: 'compaction_trigger' }] }
     sealed = {
       thought: (await ask(acme, think)).output[0],
       foreignThought: (await ask(globex, think)).output[0],
-      foreignSummary: (await ask(elsewhere, summary)).output[0],
+      summary: (await ask(acme, summarize)).output[0],
+      foreignSummary: (await ask(elsewhere, summarize)).output[0],
+      tenantSummary: (await ask(globex, summarize)).output[0],
       waiting: (await ask(acme, { input: 'note', tools: [note] })).id,
     }
   })
