@@ -65,14 +65,17 @@ describe('dev', () => {
     expect((await fetch(`${url}/api/ui/live`)).status).to.equal(401)
   })
 
-  it('prints no control characters, whatever their source', async function () {
+  it('logs in local time, and prints no control characters, whatever their source', async function () {
     needsTerminal(this)
     const { dir } = await makeProject({
       'agents/echo.yml': agent('echo', '').replace('Says', '"\\e[2Jbanner').replace('again', 'again"'),
       'agents/odd.yml': 'id: odd\n"\\e[2Jlogged": 1\nmodules: [{ id: main, module: echo }]',
     })
-    const terminal = openTerminal(['dev', '--port', '0'], { cwd: dir })
-    await terminal.shows(/\ufffd\[2Jlogged/)
+    const hourInTokyo = () => new Date().toLocaleString('en-GB', { timeZone: 'Asia/Tokyo', hour: '2-digit' })
+    const before = hourInTokyo()
+    const terminal = openTerminal(['dev', '--port', '0'], { cwd: dir, env: { TZ: 'Asia/Tokyo' } })
+    const [, hour] = await terminal.shows(/\[(\d\d):\d\d:\d\d\] WARN: .*\ufffd\[2Jlogged/)
+    expect([before, hourInTokyo()]).to.include(hour)
     await terminal.shows(/\ufffd\[2Jbanner/)
     terminal.type(KEYS.ctrlC)
     await terminal.ended
