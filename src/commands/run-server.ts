@@ -24,6 +24,7 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
   // Before the agents' code is loaded: it may throw late while the server is still being built.
   let report = (message: string): void => console.error(message)
   containCrashes((message) => report(message))
+  const logSdkWarnings = divertSdkWarnings()
   let { server, port } = await startServer(options, onReady)
   const log: Log = {
     debug: (message) => server.app.log.debug(message),
@@ -32,6 +33,7 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
     error: (message) => server.app.log.error(message),
   }
   report = log.error
+  logSdkWarnings(log.warn)
   stopOnSignal({ close: () => server.close() }, log, options.drainTimeout)
   return {
     log,
@@ -59,8 +61,10 @@ export async function runStdioServer(options: ServerOptions): Promise<void> {
   globalThis.console = new Console(process.stderr, process.stderr)
   let report = (message: string): void => console.error(message)
   containCrashes((message) => report(message))
+  const logSdkWarnings = divertSdkWarnings()
   const server = await serveStdio(options)
   report = (message) => server.log.error(message)
+  logSdkWarnings((message) => server.log.warn(message))
   stopOnSignal(server, server.log, options.drainTimeout)
   await server.ended
   await server.close()
@@ -76,6 +80,28 @@ function containCrashes(report: (message: string) => void): void {
   process.on('unhandledRejection', contain('A rejected promise'))
   process.on('uncaughtException', contain('An error'))
 }
+
+/**
+ * Takes what the MCP SDK warns of on the console, for the log.
+ *
+ * @returns function that names the log, which then gets the warnings of the start too
+ */
+function divertSdkWarnings(): (warn: (message: string) => void) => void {
+  const early: string[] = []
+  let take = (message: string): void => void early.push(message)
+  const write = console.warn
+  console.warn = (...args: unknown[]) => {
+    const [message] = args
+    if (typeof message === 'string' && message.startsWith(SDK_PREFIX)) take(message.slice(SDK_PREFIX.length))
+    else write(...args)
+  }
+  return (warn) => {
+    take = warn
+    for (const message of early) warn(message)
+  }
+}
+
+const SDK_PREFIX = '[mcp-sdk] '
 
 /** The first signal lets running work end; a second one does not wait. */
 function stopOnSignal(

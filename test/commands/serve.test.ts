@@ -45,6 +45,17 @@ describe('serve', () => {
     await Promise.all([serveUntil('SIGTERM'), serveUntil('SIGINT')])
   })
 
+  it('logs what the MCP SDK warns of on the console, and leaves other warnings there', async () => {
+    const warn = "console.warn('[mcp-sdk] a stale stamp'); console.warn('of my own')"
+    const files = handler(warn)
+    const { dir } = await makeProject({ ...files, 'modules/own.ts': `${warn}\n${files['modules/own.ts']}` })
+    const server = startCli(['serve', ...CHAT], { cwd: dir })
+    await ask(await addressOf(server), 'own')
+    await server.printed(/"level":40,[^\n]*"msg":"a stale stamp"[^]*"level":40,[^\n]*"msg":"a stale stamp"/)
+    await server.printed(/^of my own$[^]*^of my own$/m)
+    expect(server.output()).not.to.contain('[mcp-sdk]')
+  })
+
   it('reads its options from the environment', async () => {
     const { dir } = await makeProject({ 'more/echo.yml': ECHO })
     const env = {
