@@ -153,7 +153,8 @@ try {
   console.log(`${name} made a file and ended.`)
 } finally {
   await server.close()
-  // Some leave a process that still writes for a moment.
+  await stopLeftBehind()
+  // Some still write for a moment.
   rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
@@ -169,6 +170,13 @@ function start(args, fill) {
   }
   const settings = { cwd: work, env, all: true, reject: false, stdin: 'ignore', timeout: TIMEOUT_MS }
   return execa(command, [...prefix, ...args], settings)
+}
+
+/** Some leave a process in the background, which would go on writing. */
+async function stopLeftBehind() {
+  const { stdout } = await execa('ps', ['-eo', 'pid=,args='])
+  const left = stdout.split('\n').filter((line) => line.includes(dir))
+  for (const line of left) process.kill(Number.parseInt(line, 10))
 }
 
 function writeFiles(folder, files = {}, fill = (text) => text) {

@@ -60,6 +60,23 @@ describe('Traces', () => {
     reader.close()
   })
 
+  it('indexes what another process asks for, although writes leave no quiet moment', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project)
+    const reader = new TraceReader(project.path('debug'), MIB)
+    const writing = setInterval(() => recordEcho(traces, crypto.randomUUID(), 'one of many'), 20)
+    try {
+      recordEcho(traces, 'run-1', 'asked for')
+      await eventually(() => expect(reader.index.missingBytes()).above(0))
+      reader.index.want()
+      await eventually(() => expect(reader.index.isWanted).equal(false))
+      expect(reader.index.runs.get('run-1')?.input).equal('asked for')
+    } finally {
+      clearInterval(writing)
+      reader.close()
+    }
+  })
+
   it('goes on in a new folder when somebody removes the folder', async () => {
     const project = await makeProject()
     const traces = await openTraces(project)

@@ -6,7 +6,7 @@ import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 import { ambiguousId, NAMED_IDS } from '../ambiguous-id.ts'
 
-/** Maximum wait for a server to index what other processes wrote, such as a chat a moment ago: it looks around every second. */
+/** Maximum wait for a server to index what it and other processes wrote, such as a chat a moment ago: it looks around every second. */
 const MAX_WAIT_MS = 2500
 
 export const NO_RUNS = 'This project has no runs yet.'
@@ -29,8 +29,11 @@ export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader
   // The process that writes decides when files are rotated.
   const reader = new Reader(dir, Number.POSITIVE_INFINITY)
   while (reader.step());
+  const { index } = reader
+  if (index.missingBytes() === 0) return reader
+  index.want()
   const untilMs = performance.now() + MAX_WAIT_MS
-  while (reader.index.missingBytes() > 0 && performance.now() < untilMs) await setTimeout(50)
+  while (index.isWanted && index.missingBytes() > 0 && performance.now() < untilMs) await setTimeout(50)
   return reader
 }
 

@@ -8,6 +8,8 @@ import { RunsTable } from './runs-table.ts'
 
 const INDEX_FILE = 'index.db'
 const LOCK_FILE = 'index.lock'
+/** Left by a process that waits for the index, for the one that keeps it. */
+const WANTED_FILE = 'index.wanted'
 /** Size of the part of a file read in one step; other work gets its turn between steps. */
 export const STEP_BYTES = 2 * 1024 * 1024
 /** Runs that have ended are kept at hand for this many others: something may still come. */
@@ -66,6 +68,21 @@ export class TraceIndex {
   releaseWriterLock(): void {
     this.#lock?.close()
     this.#lock = undefined
+  }
+
+  /** Asks the process that keeps the index to bring it up to date, however busy it is. */
+  want(): void {
+    closeSync(openSync(this.#files.path(WANTED_FILE), 'a', 0o600))
+  }
+
+  /** True while a process waits for the index. */
+  get isWanted(): boolean {
+    return this.#files.stat(WANTED_FILE) !== undefined
+  }
+
+  /** Tells those that wait for the index that it is up to date. */
+  grant(): void {
+    this.#files.remove(WANTED_FILE)
   }
 
   /** Bytes of the files that are not indexed yet. */

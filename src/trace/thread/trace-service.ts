@@ -160,9 +160,19 @@ class TraceService {
     parentPort?.close()
   }
 
-  /** A command waits a moment for this: every interval counts, also one that ends a little early. */
+  /**
+   * A command waits a moment for this: every interval counts, also one that ends a little early. Where writes leave no quiet moment, it
+   * asks.
+   */
   #lookAround(): void {
     this.#reader.lookAround()
+    this.#attempt(() => {
+      const { index } = this.#reader
+      if (!index.isWanted) return
+      this.#reader.catchUp(this.#waitingBytes)
+      this.#waitingBytes = 0
+      index.grant()
+    })
     this.#indexSoon(0)
   }
 
