@@ -19,6 +19,7 @@ import {
 } from '../support/evals.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/graphql.ts'
+import { itWith } from '../support/it-with.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
@@ -538,7 +539,8 @@ describe('eval compare', () => {
 
 describe('the evals of new projects', () => {
   for (const template of TEMPLATE_NAMES) {
-    it(`${template}: three cases pass without a key`, async () => {
+    const program = template === 'tools' ? 'Python 3.8' : undefined
+    itWith(program, `${template}: three cases pass without a key`, async () => {
       const files = await planProject({ name: 'new', llm: 'offline', template })
       const project = await makeProject(Object.fromEntries(files.map(({ path, content }) => [path, String(content)])))
       const { exitCode, stdout } = await runEval(project)

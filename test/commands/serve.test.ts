@@ -51,8 +51,8 @@ describe('serve', () => {
     const { dir } = await makeProject({ ...files, 'modules/own.ts': `${warn}\n${files['modules/own.ts']}` })
     const server = startCli(['serve', ...CHAT], { cwd: dir })
     await ask(await addressOf(server), 'own')
-    await server.printed(/"level":40,[^\n]*"msg":"a stale stamp"[^]*"level":40,[^\n]*"msg":"a stale stamp"/)
-    await server.printed(/^of my own$[^]*^of my own$/m)
+    await server.printed(/"level":40,[^\n]*"msg":"a stale stamp"[\s\S]*"level":40,[^\n]*"msg":"a stale stamp"/)
+    await server.printed(/^of my own$[\s\S]*^of my own$/m)
     expect(server.output()).not.to.contain('[mcp-sdk]')
   })
 

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { describeDivergence } from '../../src/tape/divergence.ts'
 import { forbidOutside } from '../support/forbid-outside.ts'
 import { globalList } from '../support/global-list.ts'
+import { itWith } from '../support/it-with.ts'
 import { KIND_MODULES, TAPE_KINDS } from '../support/tape-kinds.ts'
 import { openRecordingHost, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
@@ -41,22 +42,27 @@ describe('replaying each kind of run', () => {
   })
 
   for (const { name, agent, drive, edit, changedCall } of TAPE_KINDS) {
-    it(`${name}: the same events without a tool, a connection or a process; an edited prompt is named`, async () => {
-      await recording.host.register(agent)
-      const { runId, events } = await drive(recording)
-      const tape = await recording.tape(runId)
-      const executed = globalList('toolCalls').length
-      allow = forbidOutside()
-      const replayed = await replay(tape, { projectDir, agent: { source: agent, file: undefined } })
-      expect(replayed.divergence && describeDivergence(replayed.divergence).join('\n')).to.equal(undefined)
-      expect(comparable(replayed.events)).to.deep.equal(comparable(events))
-      const asRecorded = await replay(tape, { projectDir })
-      expect(asRecorded.divergence).to.equal(undefined)
-      expect(globalList('toolCalls').length).to.equal(executed)
-      if (edit(agent) === agent) return
-      const { divergence } = await replay(tape, { projectDir, agent: { source: edit(agent), file: undefined } })
-      expect(divergence?.kind).to.equal(changedCall === undefined ? 'end' : 'call')
-      if (changedCall !== undefined) expect(divergence?.recorded?.number).to.equal(changedCall)
-    })
+    const program = name === 'python' ? 'Python 3.8' : undefined
+    itWith(
+      program,
+      `${name}: the same events without a tool, a connection or a process; an edited prompt is named`,
+      async () => {
+        await recording.host.register(agent)
+        const { runId, events } = await drive(recording)
+        const tape = await recording.tape(runId)
+        const executed = globalList('toolCalls').length
+        allow = forbidOutside()
+        const replayed = await replay(tape, { projectDir, agent: { source: agent, file: undefined } })
+        expect(replayed.divergence && describeDivergence(replayed.divergence).join('\n')).to.equal(undefined)
+        expect(comparable(replayed.events)).to.deep.equal(comparable(events))
+        const asRecorded = await replay(tape, { projectDir })
+        expect(asRecorded.divergence).to.equal(undefined)
+        expect(globalList('toolCalls').length).to.equal(executed)
+        if (edit(agent) === agent) return
+        const { divergence } = await replay(tape, { projectDir, agent: { source: edit(agent), file: undefined } })
+        expect(divergence?.kind).to.equal(changedCall === undefined ? 'end' : 'call')
+        if (changedCall !== undefined) expect(divergence?.recorded?.number).to.equal(changedCall)
+      },
+    )
   }
 })
