@@ -210,7 +210,7 @@ function makeFail(rawSecrets: readonly string[]): (message: string, cause: unkno
   const hide = (text: string) =>
     secrets.reduce(
       (shown, secret) => shown.replaceAll(secret, '[redacted]'),
-      text.replace(/:\/\/[^/@\s]+@/g, '://').replace(/[\w-]+\*{3,}\w*/g, '[redacted]'),
+      text.replace(/:\/\/[^/@\s]+@/g, '://').replace(/(?<![\w-])[\w-]{1,4096}\*{3,}\w*/g, '[redacted]'),
     )
   return (message, cause) => {
     const limit = limitOf(cause)

@@ -8,8 +8,12 @@ const IS_FRAME = /^\s+at /
 const NAME = /^\w*Error: /
 /** Error that a limit leaves behind when it ends a request: the error above it names the limit. */
 const ABORT = /^\w+Error: (This|The) operation was aborted/
+/** Longer lines are text of an error, whatever they begin with. */
+const MAX_FRAME_CHARS = 4096
+// Each pattern reads a message in linear time: it may be an answer of 50,000 characters.
 /** Keys that a vendor has shortened, and what stands in their place elsewhere. */
-const SHORTENED = /\[redacted\]|[\w-]+\*{3,}\w*/g
+const SHORTENED = /\[redacted\]|(?<![\w-])[\w-]{1,4096}\*{3,}\w*/g
+const SENTENCE_END = /(?<![.\s])[.\s]+$/
 /** Folders of agent-host itself. */
 const OWN_FOLDERS = [new URL('.', installation.entry), installation.sources].map((url) => fileURLToPath(url))
 
@@ -29,14 +33,11 @@ export function foldStack(exception: string, options: FoldOptions = {}): string 
   let internal = 0
   const parts = exception.split('\nCaused by: ').flatMap((part): string[] => {
     const lines = part.split('\n')
-    const frames = lines.filter((line) => IS_FRAME.test(line))
+    const frames = lines.filter(isFrame)
     const own = frames.flatMap((frame) => readOwnFrame(frame, options) ?? [])
     internal += frames.length - own.length
-    const message = lines.filter((line) => !IS_FRAME.test(line)).join('\n')
-    const core = message
-      .replace(NAME, '')
-      .replace(SHORTENED, '')
-      .replace(/[.\s]+$/, '')
+    const message = lines.filter((line) => !isFrame(line)).join('\n')
+    const core = message.replace(NAME, '').replace(SHORTENED, '').replace(SENTENCE_END, '')
     const isNew = !said.some((before) => before.includes(core)) && !(said.length > 0 && ABORT.test(message))
     said.push(core)
     return isNew ? [[message, ...own].join('\n')] : own
@@ -44,7 +45,12 @@ export function foldStack(exception: string, options: FoldOptions = {}): string 
   const shown = parts.join('\nCaused by: ')
   if (internal === 0) return shown
   const count = `+${internal} internal frame${internal === 1 ? '' : 's'}`
-  return /\n\s+at .*$/.test(shown) ? `${shown}\n    ${count}` : `${shown} (${count})`
+  const last = shown.slice(shown.lastIndexOf('\n') + 1)
+  return isFrame(last) ? `${shown}\n    ${count}` : `${shown} (${count})`
+}
+
+function isFrame(line: string): boolean {
+  return line.length <= MAX_FRAME_CHARS && IS_FRAME.test(line)
 }
 
 /** @returns undefined for a frame outside the project's code */

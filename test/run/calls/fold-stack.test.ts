@@ -47,6 +47,16 @@ Caused by: TypeError: socket closed
     expect(foldStack(aborted)).equal('AbortError: This operation was aborted (+1 internal frame)')
   })
 
+  it('takes no time for a message that a model has filled', () => {
+    const frame = '\n    at node:internal/process/task_queues:105:5'
+    const startedMs = performance.now()
+    for (const filling of ['x', '.', '\n', ' at (', '*', '-']) {
+      const text = `Error: ${filling.repeat(100_000 / filling.length)}!`
+      expect(foldStack(text + frame)).equal(`${text} (+1 internal frame)`)
+    }
+    expect(performance.now() - startedMs).below(1000)
+  })
+
   it('understands Windows paths', () => {
     const stack =
       'Error: x\n    at execute (C:\\p\\tools\\orders.ts:24:23)\n    at file:///C:/p/lib/x.ts:1:2\n    at D:\\p\\node_modules\\a.js:1:1'
