@@ -385,7 +385,7 @@ describe('GraphQL of the debug UI', () => {
           command: no-such-program
           args: &args [--root, here, --token, arg-canary, --api-key=arg-canary, "\${UI_TEST_KEY:-none}"]
           env: { CITY: env-canary, NAME: "\${UI_TEST_KEY}" }
-        - { name: web, url: "http://ada:url-canary@127.0.0.1:1/mcp", headers: { x-a: header-canary }, bearer: bearer-canary }
+        - { name: web, url: "http://127.0.0.1:1/mcp", headers: { x-a: header-canary }, bearer: bearer-canary }
         - { name: again, command: no-such-program, args: *args }`
     const server = await makeServer(
       { debug: true },
