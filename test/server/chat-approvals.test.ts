@@ -4,18 +4,9 @@ import { expect } from 'chai'
 import OpenAI from 'openai'
 import type { Json } from '../support/responses.ts'
 import { closeServers, makeServer, readEvents } from '../support/server.ts'
-import { SHOP_MODULES, shopAgent, TELLER_AGENT } from '../support/shop.ts'
+import { SHOP_FILES } from '../support/shop.ts'
 
-const FILES = {
-  ...SHOP_MODULES,
-  'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
-  'agents/both.yml': shopAgent(
-    'both',
-    '{ name: pay, arguments: { amount: 1 } }, { name: refund, arguments: { amount: 2 } }',
-  ),
-  'agents/clerk.yml': shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }'),
-  'agents/teller.yml': TELLER_AGENT,
-}
+const FILES = SHOP_FILES
 const PLEASE = { role: 'user', content: 'please' }
 const asTool = { metadata: { approvals: 'tool' } }
 

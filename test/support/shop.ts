@@ -49,3 +49,15 @@ modules:
   - { id: tools, module: pay }
   - { id: cashier, module: cashier }`
 }
+
+/** Project with agents whose calls need approvals: one call, two calls, none; and an agent that calls tools without a model. */
+export const SHOP_FILES = {
+  ...SHOP_MODULES,
+  'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
+  'agents/both.yml': shopAgent(
+    'both',
+    '{ name: pay, arguments: { amount: 1 } }, { name: refund, arguments: { amount: 2 } }',
+  ),
+  'agents/clerk.yml': shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }'),
+  'agents/teller.yml': TELLER_AGENT,
+}

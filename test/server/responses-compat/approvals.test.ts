@@ -12,18 +12,11 @@ import { makeResponses } from '../../support/responses.ts'
 import { startResponses } from '../../support/responses-process.ts'
 import { killRunning } from '../../support/run-cli.ts'
 import { closeServers } from '../../support/server.ts'
-import { SHOP_MODULES, shopAgent, TELLER_AGENT } from '../../support/shop.ts'
+import { SHOP_FILES, shopAgent } from '../../support/shop.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const FILES = {
-  ...SHOP_MODULES,
-  'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
-  'agents/both.yml': shopAgent(
-    'both',
-    '{ name: pay, arguments: { amount: 1 } }, { name: refund, arguments: { amount: 2 } }',
-  ),
-  'agents/clerk.yml': shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }'),
-  'agents/teller.yml': TELLER_AGENT,
+  ...SHOP_FILES,
   'agents/guarded.yml': `id: guarded
 modules:
   - { id: llm, module: llm/mock, config: { replies: [You get a refund.] } }

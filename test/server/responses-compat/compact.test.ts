@@ -1,23 +1,19 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
+import { modelAgent } from '../../support/model-agent.ts'
 import { type Json, makeResponses, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
 
 /** `scribe` summarizes by naming what its model was given; asked in a run, it says what it was given. */
 const PROJECT = {
-  'agents/scribe.yml': `id: scribe
-modules:
-  - { id: llm, module: scribe }
-  - { id: loop, module: orchestrator/tool-loop }`,
-  'modules/scribe.ts': `import { defineModule, LLM } from 'agent-host'
-export default defineModule({ name: 'Scribe', provides: [LLM], create: () => ({
-  async *generate({ messages }) {
-    const isSummary = messages[0].role === 'system' && messages[0].content.startsWith('Summarize')
+  ...modelAgent(
+    'scribe',
+    `    const isSummary = messages[0].role === 'system' && messages[0].content.startsWith('Summarize')
     if (messages.at(-1).content === 'nothing' || messages.at(-1).content === 'user: nothing') return yield { type: 'finish', reason: 'stop' }
     yield { type: 'text', text: isSummary ? '<' + messages[1].content + '>' : JSON.stringify(messages.map(({ role, content }) => role + ': ' + content)) }
     yield { type: 'usage', usage: { inputTokens: 7, outputTokens: 3 } }
-    yield { type: 'finish', reason: 'stop' }
-  } }) })`,
+    yield { type: 'finish', reason: 'stop' }`,
+  ),
 }
 const INPUT = [
   { role: 'user', content: 'I am Alice.' },
