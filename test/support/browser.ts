@@ -92,6 +92,17 @@ export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate<boolean>(IS_TOO_WIDE)
 }
 
+const CONTROLS = '.button, .icon-button, .pill, .link, .segmented button, nav a, summary, select, textarea, [role=tab]'
+
+/** Names of the controls that are too low for a finger: less than 40 pixels. Rows of trees and lists are not among them. */
+export function findLowControls(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll(${JSON.stringify(CONTROLS)})]
+      .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 39.5)
+      .map((each) => (each.ariaLabel || each.textContent) + ': ' + each.getBoundingClientRect().height)`,
+  )
+}
+
 /** Upper edges of the elements of a selector at one moment, in their order. */
 export function topsOf(page: Page, selector: string): Promise<number[]> {
   return page.evaluate<number[]>(

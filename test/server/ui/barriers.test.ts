@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { findBarriers, isTooWide } from '../../support/browser.ts'
+import { findBarriers, findLowControls, isTooWide } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { ask } from '../../support/graphql.ts'
 import { askKeeper } from '../../support/keeper.ts'
@@ -23,7 +23,7 @@ describe('the debug UI, in light and dark, on a desk and on a phone', function (
   this.timeout(180_000)
   const ui = DebugUi.forSuite({ record: 1 })
 
-  it('has no barrier on any screen, and nothing wider than the window', async () => {
+  it('has no barrier on any screen, nothing wider than the window, and on a phone no control too low for a finger', async () => {
     const { run, failed, waiting, seen } = await fill()
     await visit({
       '#/': 'agents/broken.yml:3',
@@ -140,6 +140,7 @@ describe('the debug UI, in light and dark, on a desk and on a phone', function (
       for (const size of [WIDE, PHONE]) {
         await page.setViewportSize(size)
         expect([hash, size.width, await isTooWide(page)]).deep.equal([hash, size.width, false])
+        if (size === PHONE) expect([hash, await findLowControls(page)]).deep.equal([hash, []])
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme })
           const where = `${hash} ${size.width} ${colorScheme}`
