@@ -1,10 +1,10 @@
-import { type LLM, messageOf } from 'agent-host'
+import { type LLM, messageOf, type RunEvent } from 'agent-host'
 import { expect } from 'chai'
 import { describeDivergence } from '../../src/tape/divergence.ts'
 import { readTape, type Tape } from '../../src/tape/read-tape.ts'
 import { fakeLLM, saying } from '../support/fake-llm.ts'
 import { globalList } from '../support/global-list.ts'
-import { openRecordingHost, type RecordingHost, replay } from '../support/tapes.ts'
+import { listTapes, openRecordingHost, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeSharedProject, removeFolder, type TempProject } from '../support/temp-project.ts'
 
 const SHOP = `import { defineModule, ToolProvider } from 'agent-host'
@@ -14,7 +14,8 @@ export default defineModule({ name: 'Shop', provides: [ToolProvider], create: ()
   async executeTool(name, args) {
     globalThis.refunds.push(args)
     return { text: 'refunded ' + args.order }
-  } }) })`
+  },
+  needsApproval: (name, { order }) => order === 88 }) })`
 const refunds = () => globalList('refunds')
 
 const shop = (...replies: readonly unknown[]) => ({
@@ -52,6 +53,37 @@ describe('a replay', () => {
   it('executes no tool', async () => {
     expect((await replay(tape, { projectDir })).divergence).equal(undefined)
     expect(refunds()).deep.equal([])
+  })
+
+  it('of an agent that called another needs no other agent: what it said, and what it waited for, are on the tape', async () => {
+    const { host, run, resume, tape: tapeOf } = recording
+    const ask = { tool_calls: [{ name: 'helper', arguments: { message: 'Refund it' } }] }
+    const [llm, , loop] = shop(ask, { text: 'All done.' }).modules
+    const team = { id: 'team', module: 'tools/agents', config: { agents: ['helper'] } }
+    const usage = { input_tokens: 5, output_tokens: 2 }
+    await host.register({ ...shop(refund(88), { text: 'It is paid.', usage }), id: 'helper' })
+    await host.register({ id: 'desk', modules: [llm, team, loop] })
+    const waiting = await run('desk', 'Please')
+    const answers = (waiting.result?.pending ?? []).map(
+      ({ callId }) => ({ callId, kind: 'approval', decision: 'approve' }) as const,
+    )
+    expect(answers).to.have.length(1)
+    const next = await resume('desk', waiting, answers)
+    expect(next.result).to.deep.include({ text: 'All done.' })
+    host.unregister('helper')
+    expect(refunds().splice(0)).to.deep.equal([{ order: 88 }])
+    // The tape of a run that goes on has the one before it.
+    const replayed = await replay(await tapeOf(next.runId), { projectDir })
+    expect(replayed.divergence).to.equal(undefined)
+    const kinds = (events: readonly RunEvent[]) => events.map(({ type }) => type)
+    expect(kinds(replayed.events))
+      .to.deep.equal(kinds(next.events))
+      .and.to.include.members(['pending', 'progress', 'usage'])
+    expect(refunds()).to.deep.equal([])
+    // The runs of the other agent have tapes of their own.
+    const tapes = await Promise.all(listTapes(projectDir).map((file) => tapeOf(file.replace(/\.jsonl.*/, ''))))
+    const agents = tapes.map(({ runs }) => runs[0]?.head.agent.id)
+    expect(agents.filter((id) => id === 'helper')).to.have.length(2)
   })
 
   it('names the first call that differs, what was recorded, and the difference', async () => {

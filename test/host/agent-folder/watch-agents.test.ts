@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
-import { AgentHost } from 'agent-host'
+import { AgentHost, type Run, ToolProvider } from 'agent-host'
 import { expect } from 'chai'
 import { AgentFolder } from '../../../src/host/agent-folder/agent-folder.ts'
 import type { FileChange } from '../../../src/host/agent-folder/load-history.ts'
@@ -379,6 +379,25 @@ export default defineModule({ name: 'Counter', provides: [TextMessageHandler], s
     await eventually(() => expect(changes.at(-1)?.kind).to.equal('rejected'))
     await project.write('texts/c.txt', '4')
     await answers('a', 'c.txt')
+  })
+
+  it('follows the files of skills, reports one that became invalid, and keeps the last good version', async () => {
+    const skill = (description: string) => `---\nname: refunds\ndescription: ${description}\n---\nDo it.\n`
+    const { host, lines, project } = await serve({
+      'agents/clerk.yml': `${agent('clerk')}  - { id: know, module: tools/skills }\n`,
+      'skills/refunds/SKILL.md': skill('How to refund.'),
+    })
+    const describes = async () => {
+      const act = (tools: ToolProvider, run: Run) => tools.listTools(run)
+      const tools = await host.callModule('clerk', { moduleId: 'know', protocol: ToolProvider, act })
+      return tools?.[0]?.description
+    }
+    expect(await describes()).to.contain('How to refund.')
+    await project.write('skills/refunds/SKILL.md', skill('How to pay back.'))
+    await eventually(async () => expect(await describes()).to.contain('How to pay back.'))
+    await project.write('skills/refunds/SKILL.md', skill("''"))
+    await eventually(() => expect(lines.join()).to.contain('skills/refunds/SKILL.md:3: description must be a text'))
+    expect(await describes()).to.contain('How to pay back.')
   })
 
   it('reports a missing folder', async () => {

@@ -272,6 +272,31 @@ describe('child runs', () => {
     expect(result.text).to.equal('all done')
   })
 
+  it('are those of the version in service when the call is made, within one run of their parent, too', async () => {
+    const billing = (text: string) => ({
+      id: 'billing',
+      modules: [{ id: 'main', module: 'echo', config: { prefix: text } }],
+    })
+    const { host } = await open([])
+    const caller = defineModule({
+      name: 'Caller',
+      provides: [TextMessageHandler],
+      uses: { agents: ToolProvider, response: Response },
+      create: ({ agents, response }) => ({
+        async handleText(message, run) {
+          const ask = (toolCallId: string) => agents.executeTool('billing', { message }, run.with({ toolCallId }))
+          const { text: first } = await ask('call_1')
+          await host.replace('billing', billing('new '))
+          await response.respondText(`${first}, ${(await ask('call_2')).text}`)
+        },
+      }),
+    })
+    await host.register(billing('old '))
+    const team = { id: 'team', module: 'tools/agents', config: { agents: ['billing'] } }
+    await host.register({ id: 'desk', modules: [team, { id: 'main', module: caller }] })
+    expect((await host.run('desk', 'bill')).text).to.equal('old bill, new bill')
+  })
+
   it('are refused where agents would call each other in a circle: the path is named', async () => {
     const { host } = await open([asksFor('a', 'b'), asksFor('b', 'c')])
     const problemOf = (text: string) => host.register(text).catch((error: Error) => error.message)
