@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { constants, gunzipSync } from 'node:zlib'
 import { decodeBase64 } from '../base64.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError, messageOf, systemCodeOf } from '../errors.ts'
+import { fieldsOf, isObject } from '../json.ts'
 import {
   type BytesLine,
   type CallLine,
@@ -84,8 +85,14 @@ export function readTape(bytes: Uint8Array, name: string): Tape {
 function unpack(bytes: Uint8Array, name: string): Buffer {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return Buffer.from(bytes)
   try {
-    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH })
+    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_BYTES })
   } catch (cause) {
+    if (systemCodeOf(cause) === 'ERR_BUFFER_TOO_LARGE') {
+      throw new HostError('TAPE_INVALID', `The tape ${name} is too large: it holds more than ${MAX_BYTES / MIB} MB.`, {
+        suggestions: EDITED,
+        cause,
+      })
+    }
     throw new HostError('TAPE_INVALID', `The tape ${name} is damaged: ${messageOf(cause)}`, {
       suggestions: EDITED,
       cause,
@@ -93,6 +100,9 @@ function unpack(bytes: Uint8Array, name: string): Buffer {
   }
 }
 
+const MIB = 1024 * 1024
+/** Maximum size of a tape that is read. A few bytes can say that they hold far more than there is memory. */
+const MAX_BYTES = 1024 * MIB
 const RECORD_AGAIN = ['Make room, or raise --debug-max-mb, and record the run again.']
 const EDITED = ['It was edited, or damaged on its way. Take it from where it was recorded, or record the run again.']
 const WHAT_IS_ONE = ['Tapes are in debug/tapes/ and tests/tapes/; `agent-host runs export` writes one to a file.']
@@ -144,6 +154,7 @@ class TapeReader {
       const line = this.#next()
       if (!line) throw this.#cutOff()
       if (line.type === 'call') {
+        if (!Array.isArray(line.arguments)) throw this.#unfit('the arguments of a call are expected')
         if (line.call !== calls.length + 1) throw this.#unfit(`call ${calls.length + 1} is expected`)
         calls.push({ line, at: this.#at, steps: [] })
       } else if (line.type === 'bytes') kept.set(line.sha256, line)
@@ -162,11 +173,17 @@ class TapeReader {
         ['Update agent-host: npm install agent-host@latest'],
       )
     }
+    const { agent, modules, environment, files } = fieldsOf(line)
+    const isWhole = isObject(fieldsOf(agent).definition) && isObject(environment) && isObject(files)
+    if (!isWhole || !Array.isArray(modules)) throw this.#unfit('an agent with its modules is expected')
     return line
   }
 
   #check(run: TapedRun): TapedRun {
-    const { calls, end } = run
+    const { calls, end, turn } = run
+    if (!isObject(turn.turn) || !Array.isArray(turn.overrides)) throw this.#unfit('the turn has no messages')
+    if (typeof end.text !== 'string' || !Array.isArray(end.pending) || !Array.isArray(end.attachments))
+      throw this.#unfit('the end has no answer')
     if (end.incomplete !== null) throw this.#incomplete(end.incomplete)
     if (end.calls !== calls.length)
       throw this.#unfit(`the end counts ${end.calls} calls, and there are ${calls.length}`)

@@ -120,6 +120,8 @@ export function loadCode(projectDir: string): Pick<Project, 'code' | 'loader'> {
 
 /** Time that the modules of a replay get to be disposed. */
 const CLOSE_MS = 1000
+/** Time that a run gets to go on without a call that has no end, once the tape has nothing else to give. */
+const STUCK_MS = 5000
 
 interface RunOutcome {
   readonly run: ReplayedRun
@@ -140,6 +142,8 @@ async function replayRun(
   const live = await findLive(options.live ?? [], recorded, project, source, file)
   let divergence: Divergence | undefined
   let isBeyond = false
+  let stuckTimer: NodeJS.Timeout | undefined
+  let stuckAt: number | undefined
   const hide = makeNameSecrets(environment)
   const player = new TapePlayer({
     run: recorded,
@@ -158,8 +162,12 @@ async function replayRun(
     },
     onCall: (call) => options.onCall?.(call),
     onPlayed: () => stopWhereCancelled(),
-    onCutOff: () => {
-      if (recorded.end.status === 'cancelled') stop()
+    onCutOff: ({ line }) => {
+      if (recorded.end.status === 'cancelled') return stop()
+      stuckTimer ??= setTimeout(() => {
+        stuckAt = line.call + offset
+        stop()
+      }, STUCK_MS)
     },
   })
   const { agent: standing, bounded } = await withStandIns({
@@ -199,8 +207,18 @@ async function replayRun(
   stopWhereCancelled()
   const run = { ...(await toReplayed(recorded, handle.result, () => text)), isBeyond }
   options.signal?.removeEventListener('abort', stop)
+  clearTimeout(stuckTimer)
   // Code that does not look at its signal must not hold up the rest.
   await settlesWithin(agent.close(), CLOSE_MS)
+  if (stuckAt !== undefined) {
+    throw new HostError(
+      'TAPE_INVALID',
+      `The tape does not fit together: call ${stuckAt} has no end, and the run waits for it.`,
+      {
+        suggestions: ['It was edited, or damaged on its way. Record the run again.'],
+      },
+    )
+  }
   if (!divergence && !isBeyond && live.size === 0) divergence = compareEnds(run, player, offset, hide)
   return { run, divergence, live: player.liveCalls }
 }

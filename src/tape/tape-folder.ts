@@ -18,7 +18,12 @@ export function tapeFile(runId: string): string {
 
 /** The id of the run whose tape this file is; undefined for another file. */
 export function runOfFile(name: string): string | undefined {
-  return name.endsWith(TAPE_ENDING) ? decodeURIComponent(name.slice(0, -TAPE_ENDING.length)) : undefined
+  if (!name.endsWith(TAPE_ENDING)) return undefined
+  try {
+    return decodeURIComponent(name.slice(0, -TAPE_ENDING.length))
+  } catch {
+    return undefined
+  }
 }
 
 /** The files of a folder of tapes, which together stay within a limit: the oldest are deleted. */

@@ -1,6 +1,9 @@
-import { open } from 'node:fs/promises'
+import { constants, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TAPE_FOLDER, tapeFile } from './tape-folder.ts'
+
+/** A link in the folder would have files elsewhere read. Windows does not have the flag. */
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)
 
 /** A piece of the file of a tape. */
 export interface TapePiece {
@@ -22,8 +25,8 @@ export async function readTapePiece(
   runId: string,
   { offset, maxBytes }: { readonly offset: number; readonly maxBytes: number },
 ): Promise<TapePiece | undefined> {
-  const file = await open(pathOfTape(projectDir, runId)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
+  const file = await open(pathOfTape(projectDir, runId), READ).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined
     throw error
   })
   if (!file) return undefined

@@ -35,7 +35,7 @@ export interface PlayerOptions {
   /** Called when everything that came of the calls was given out. */
   readonly onPlayed: () => void
   /** Called when nothing is left to give out, and the run waits for a call that was cut off. */
-  readonly onCutOff: () => void
+  readonly onCutOff: (call: TapedCall) => void
 }
 
 /** Answers the calls of one run from its tape. */
@@ -173,7 +173,7 @@ export class TapePlayer implements Boundaries {
     } finally {
       this.#end()
     }
-    return this.#cutOff(run)
+    return this.#cutOff(call, run)
   }
 
   async *#stream(call: TapedCall, run: AgentRun): AsyncGenerator<unknown> {
@@ -190,7 +190,7 @@ export class TapePlayer implements Boundaries {
     } finally {
       this.#end()
     }
-    await this.#cutOff(run)
+    await this.#cutOff(call, run)
   }
 
   #begin(): void {
@@ -205,9 +205,9 @@ export class TapePlayer implements Boundaries {
   }
 
   /** A call that was cut off, or that its run did not wait for, has no end but that of the run. */
-  async #cutOff({ signal }: AgentRun): Promise<never> {
+  async #cutOff(call: TapedCall, { signal }: AgentRun): Promise<never> {
     await this.#order.turnOf(Number.MAX_SAFE_INTEGER)
-    this.#options.onCutOff()
+    this.#options.onCutOff(call)
     return raceAbort(deferred<never>().promise, signal)
   }
 

@@ -33,6 +33,7 @@ const MAX_DELETED = 1000
 
 /** Larger tapes are not compressed again by the runs that go on with them. */
 const MAX_JOINED = 1024 * 1024
+const MAX_JOINED_TEXT = 64 * 1024 * 1024
 
 /** Head of the tapes of an agent, as it is and compressed. */
 interface Head {
@@ -210,7 +211,8 @@ class TapeService {
   #joined({ continues, head, text }: Lines): Buffer | undefined {
     const earlier = this.#earlier(continues)
     if (earlier.length === 0 || earlier.length > MAX_JOINED) return undefined
-    return compress(gunzipSync(earlier).toString() + (this.#heads.get(head)?.text ?? '') + text)
+    const said = unpack(earlier)
+    return said === undefined ? undefined : compress(said + (this.#heads.get(head)?.text ?? '') + text)
   }
 
   #earlier(continues: string | null): Buffer {
@@ -235,6 +237,15 @@ class TapeService {
 
   #say(reply: TapeNews | ThreadReply): void {
     parentPort?.postMessage(reply)
+  }
+}
+
+/** The lines of an earlier tape; undefined where it was damaged, or holds too much. */
+function unpack(bytes: Buffer): string | undefined {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MAX_JOINED_TEXT }).toString()
+  } catch {
+    return undefined
   }
 }
 

@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { messageOf } from 'agent-host'
 import { expect } from 'chai'
 import { buildServer } from '../../src/server/server.ts'
-import { readTapeFile } from '../../src/tape/read-tape.ts'
+import { readTape, readTapeFile } from '../../src/tape/read-tape.ts'
 import { loadCode } from '../../src/tape/replay.ts'
 import { eventually } from '../support/eventually.ts'
 import { startModelServer, streams } from '../support/fake-model-server.ts'
@@ -172,6 +172,30 @@ describe('replays', function () {
     expect(gunzipSync(readFileSync(pathOfTape(projectDir, runId))).length).to.be.greaterThan(PARTS * PART_CHARS)
     const { divergence, runs } = await replay(tape, { projectDir, agent: { source: agent, file: undefined } })
     expect([divergence, runs[0]?.text]).to.deep.equal([undefined, result?.text])
+  })
+
+  it('refuse a tape without the end of a call that the run waits for, and do not wait for it', async () => {
+    const agent = {
+      id: 'brook',
+      modules: [
+        { id: 'llm', module: 'torrent', config: { parts: 3, chars: 3 } },
+        { id: 'reader', module: 'reader' },
+      ],
+    }
+    await recording.host.register(agent)
+    const { runId } = await recording.run('brook', 'go')
+    await recording.tape(runId)
+    const lines = gunzipSync(readFileSync(pathOfTape(projectDir, runId))).toString()
+    const edited = readTape(Buffer.from(lines.replace(/^\{"type":"result".*\n/m, '')), 't')
+    const replaying = replay(edited, { projectDir, agent: { source: agent, file: undefined } })
+    const error = await replaying.catch((thrown: unknown) => thrown)
+    expect(messageOf(error)).to.match(/call 1 has no end, and the run waits for it/)
+  })
+
+  it('refuse a tape of a megabyte that says it holds more than a gigabyte', () => {
+    const part = gzipSync(Buffer.alloc(64 * 1024 * 1024), { level: 9 })
+    const bomb = Buffer.concat(Array.from({ length: 17 }, () => part))
+    expect(() => readTape(bomb, 't')).throw('The tape t is too large: it holds more than 1024 MB.')
   })
 
   it('refuse the tape of a run that was faster than its recording, which the run did not wait for', async () => {

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { HostError, type LLM, type LLMPart, messageOf } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
 import { readTape, readTapeFile } from '../../src/tape/read-tape.ts'
+import { readTapePiece } from '../../src/tape/tape-pieces.ts'
 import { eventually } from '../support/eventually.ts'
 import { fakeLLM } from '../support/fake-llm.ts'
 import { listTapes, openRecordingHost, pathOfTape, type RecordingHost, replay } from '../support/tapes.ts'
@@ -195,6 +196,21 @@ describe('recording tapes', () => {
     await eventually(() =>
       expect(warnings).deep.equal([`The tape of run ${runId} is incomplete (1 in all): it was closed.`]),
     )
+  })
+
+  it('leaves files alone that have no name of a run, and gives no tape through a link', async () => {
+    mkdirSync(`${projectDir}/debug/tapes`, { recursive: true })
+    writeFileSync(`${projectDir}/debug/tapes/%zz.jsonl.gz`, 'no tape')
+    writeFileSync(`${projectDir}/elsewhere`, 'a secret')
+    const recording = await record()
+    const { runId } = await recording.run('echo', 'hello')
+    await recording.tape(runId)
+    expect(listTapes(projectDir)).include('%zz.jsonl.gz')
+    symlinkSync(`${projectDir}/elsewhere`, pathOfTape(projectDir, 'linked'))
+    const asked = { offset: 0, maxBytes: 100 }
+    expect(await readTapePiece(projectDir, 'linked', asked)).equal(undefined)
+    expect(await readTapePiece(projectDir, '../../elsewhere', asked)).equal(undefined)
+    expect((await readTapePiece(projectDir, runId, asked))?.bytes).lengthOf(100)
   })
 
   it('deletes a tape, also one whose run has not ended', async () => {
