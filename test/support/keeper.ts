@@ -19,9 +19,8 @@ modules:
   - { id: loop, module: orchestrator/tool-loop }`
 
 /** Puts the keeper into service, and tells it where the lamp is. */
-export async function askKeeper({ project, server }: DebugUi): Promise<void> {
-  await project.write('agents/keeper.yml', KEEPER)
-  await server.agents.scan()
+export async function askKeeper(ui: DebugUi): Promise<void> {
+  await ui.add({ 'agents/keeper.yml': KEEPER })
   const payload = chat('keeper', 'The lamp is red', { user: 'ann' })
-  await server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
+  await ui.server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
 }
