@@ -47,9 +47,9 @@ describe('agent-host store', function () {
     expect((await cli('restore', 'broken.db', '--force')).stderr).to.match(/broken\.db is no backup; nothing changed/)
     await project.write('empty.db', '')
     expect((await cli('restore', 'empty.db', '--force')).stderr).to.match(/empty\.db is no backup; nothing changed/)
-    for (const file of ['none.db', 'agents']) {
-      expect((await cli('restore', file, '--force')).stderr).to.match(/^Error: .*cannot be read; nothing changed/)
-    }
+    const failure = async (file: string) => (await cli('restore', file, '--force')).stderr
+    expect(await failure('agents')).to.match(/^Error: .*agents cannot be read; nothing changed/)
+    expect(await failure('none.db')).to.match(/^Error: There is no file .*none\.db\. Nothing changed\.\n$/)
     const before = await open()
     expect(await before.get(['response:late'])).to.deep.equal(['1'])
     await before.close()

@@ -64,6 +64,7 @@ async function isInUse(file: string): Promise<boolean> {
 }
 
 async function copyBackup(backup: string, copy: string): Promise<void> {
+  if (!existsSync(backup)) throw new HostError('OPTION_INVALID', `There is no file ${backup}. Nothing changed.`)
   try {
     await copyFile(backup, copy)
   } catch (cause) {
