@@ -44,7 +44,7 @@ async function send() {
   if (response.ok) {
     const isRefused = new URLSearchParams(query).has('error')
     const title = isRefused ? 'You did not sign in' : 'Done'
-    return say(title, 'The agent goes on. You can close this window.')
+    return say(title, 'The agent continues. You can close this window.')
   }
   if (response.status === 401) return askForKey(token === '' ? '' : String(detail))
   if (response.status === 404) return offerAnswer()
