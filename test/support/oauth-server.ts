@@ -38,6 +38,9 @@ export class OAuthServer {
   tokenDelayMs = 0
   /** Time for which a refresh token that was used counts once more, as many authorization servers have it. */
   graceMs = 0
+  /** Number of registrations that have come in when the first of them is answered. */
+  registrationsAtOnce = 1
+  readonly #registering: (() => void)[] = []
   #onHeld: (() => void) | undefined
   readonly #http: Server
   readonly #grants = new Map<string, Grant>()
@@ -61,6 +64,7 @@ export class OAuthServer {
       const url = new URL(incoming.url ?? '/', this.#names.issuer)
       const isToken = url.pathname === '/token'
       if (isToken) await setTimeout(this.tokenDelayMs, undefined, { ref: false })
+      if (url.pathname === '/register') await this.#untilRegisteredTogether()
       const reply =
         url.pathname === '/mcp' ? await this.#serveMcp(incoming, body, handler) : this.#authorize(url, body.toString())
       if (isToken && this.#onHeld) return this.#onHeld()
@@ -104,6 +108,12 @@ export class OAuthServer {
   async close(): Promise<void> {
     this.#http.closeAllConnections()
     this.#http.close()
+  }
+
+  async #untilRegisteredTogether(): Promise<void> {
+    const isComplete = new Promise<void>((resolve) => this.#registering.push(resolve))
+    if (this.#registering.length >= this.registrationsAtOnce) for (const answer of this.#registering.splice(0)) answer()
+    await isComplete
   }
 
   async #serveMcp(

@@ -165,6 +165,7 @@ describe('tools/mcp that wants a sign-in', function () {
 
   it('keeps sign-ins that wait at once apart: each ends with the client that it was begun by', async () => {
     issues = await OAuthServer.start()
+    issues.registrationsAtOnce = 4
     const { url } = await open()
     const person = new Visitor(url, '', 'nobody')
     await Promise.all(Array.from({ length: 4 }, () => ask(person, 'sign_in_issues')))
