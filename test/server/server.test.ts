@@ -195,6 +195,17 @@ export class Faulty { adapt(app) {
     expect(contents).to.deep.equal(['', '', 'waited', undefined, undefined])
   })
 
+  it('begins the stream of an agent that stays silent, although its first word could still be an error with a status', async () => {
+    const server = await makeServer({ streamingTimeout: 1 })
+    const body = JSON.stringify(chat('probe', 'wait 1800', { stream: true }))
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${await server.listen()}/v1/chat/completions`, { method: 'POST', headers, body })
+    const texts: string[] = []
+    for await (const chunk of response.body ?? []) texts.push(Buffer.from(chunk).toString())
+    expect(texts[0]).to.include('"role":"assistant"').and.not.include('waited')
+    expect(texts.slice(1).join('')).to.include('waited')
+  })
+
   it('slows the agent down for a slow reader, and loses nothing', async () => {
     const server = await makeServer()
     const url = await server.listen()

@@ -42,6 +42,7 @@ export interface StreamTransport {
  */
 export class EventStreams {
   readonly #open = new Set<EventStream>()
+  readonly #waiting = new Set<{ readonly atMs: number; readonly act: () => void }>()
   #clock: NodeJS.Timeout | undefined
   #onEmpty: (() => void) | undefined
 
@@ -62,8 +63,20 @@ export class EventStreams {
   openOn(transport: StreamTransport, options: StreamOptions): EventStream {
     const stream = new EventStream(transport, options, () => this.#remove(stream))
     this.#open.add(stream)
-    this.#clock ??= setInterval(() => this.#tick(), TICK_MS).unref()
+    this.#startClock()
     return stream
+  }
+
+  /**
+   * Calls back once this many milliseconds have passed, to the next tick of the clock: for what a stream that is not open yet waits for.
+   *
+   * @returns a function that ends the wait
+   */
+  after(delayMs: number, act: () => void): () => void {
+    const wait = { atMs: performance.now() + delayMs, act }
+    this.#waiting.add(wait)
+    this.#startClock()
+    return () => this.#waiting.delete(wait)
   }
 
   /** Waits until every stream has ended; those that have not by then are cut. */
@@ -79,17 +92,26 @@ export class EventStreams {
     clearTimeout(timer)
   }
 
+  #startClock(): void {
+    this.#clock ??= setInterval(() => this.#tick(), TICK_MS).unref()
+  }
+
   #tick(): void {
     const nowMs = performance.now()
     for (const stream of this.#open) stream.tick(nowMs)
+    for (const wait of this.#waiting) {
+      if (nowMs < wait.atMs) continue
+      this.#waiting.delete(wait)
+      wait.act()
+    }
+    if (this.#open.size + this.#waiting.size > 0) return
+    clearInterval(this.#clock)
+    this.#clock = undefined
   }
 
   #remove(stream: EventStream): void {
     this.#open.delete(stream)
-    if (this.#open.size > 0) return
-    clearInterval(this.#clock)
-    this.#clock = undefined
-    this.#onEmpty?.()
+    if (this.#open.size === 0) this.#onEmpty?.()
   }
 }
 

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { FastifyReply } from 'fastify'
 import { EventStreams } from '../../../src/server/streams/event-streams.ts'
@@ -63,6 +63,15 @@ describe('an event stream', () => {
     await setImmediate()
     expect(hasRoom).to.equal(true)
     stream.send('more')
+  })
+
+  it('calls back after a wait that was not ended, once', async () => {
+    const streams = new EventStreams()
+    let [late, ended] = [0, 0]
+    streams.after(0, () => late++)
+    streams.after(0, () => ended++)()
+    await setTimeout(600)
+    expect([late, ended]).to.deep.equal([1, 0])
   })
 
   it('disconnects a reader that was blocked for 30 seconds, and reports it', async () => {

@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { deferred, settlesWithin } from '../../../async.ts'
+import { deferred } from '../../../async.ts'
 import type { OpenCall, TenantRuns } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
 import { HostError } from '../../../errors.ts'
@@ -198,10 +198,12 @@ export class ChatCompatApiAdapter implements Adapter {
     const chunks = new ChunkWriter(nameCompletion(handle, body))
     const keepAliveMs = this.#options.streamingTimeout * 1000
     if (begun) {
-      const begins = settlesWithin(Promise.race([begun.promise, handle.result]), keepAliveMs)
-      await begins.catch((error: unknown) => {
+      handle.result.then(() => begun.resolve(), begun.reject)
+      const forget = this.#streams.after(keepAliveMs, begun.resolve)
+      await begun.promise.catch((error: unknown) => {
         if (body.tools || (error instanceof HostError && error.limit)) throw error
       })
+      forget()
     }
     return streamAnswer(request, reply, this.#streams, {
       keepAlive: () => chunks.text(''),
