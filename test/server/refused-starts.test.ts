@@ -1,6 +1,5 @@
 // Every way to begin a run, refused for every reason: the client reads why, nothing begins or stays, and the same request begins it afterwards.
 // Decisions, which continue a run, have a suite of their own: resumption.test.ts.
-import { existsSync } from 'node:fs'
 import { expect } from 'chai'
 import type { Reservation } from '../../src/host/host.ts'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
@@ -11,7 +10,7 @@ import { ask } from '../support/graphql.ts'
 import { openSocket } from '../support/response-socket.ts'
 import type { Json } from '../support/responses.ts'
 import { AGENTS } from '../support/server.ts'
-import { pathOfTape } from '../support/tapes.ts'
+import { untilTaped } from '../support/tapes.ts'
 import { makeSharedProject, removeFolder, type TempProject } from '../support/temp-project.ts'
 
 const AGENT = 'model'
@@ -172,7 +171,7 @@ describe('a start that is refused', function () {
     const { host, listen } = server
     const records = await openStore({ store: 'sqlite', dir: project.path('responses'), projectDir: project.dir })
     const first = await host.run(AGENT, 'hi')
-    await eventually(() => expect(existsSync(pathOfTape(project.dir, first.runId))).to.equal(true))
+    await untilTaped(project.dir, first.runId)
     const taped = { runId: first.runId, callId: await findCall(server, first.runId) }
     place = { ...server, project, url: await listen(), records, taped }
   })

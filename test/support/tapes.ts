@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import {
   AgentHost,
   type Message,
@@ -18,6 +19,7 @@ import { type ReplayOptions, replayTape } from '../../src/tape/replay.ts'
 import { TAPE_FOLDER, tapeFile } from '../../src/tape/tape-folder.ts'
 import { TapeRecorder } from '../../src/tape/tape-recorder.ts'
 import { TapeWriter } from '../../src/tape/tape-writer.ts'
+import { eventually } from './eventually.ts'
 
 /** A host whose runs are recorded in a project. */
 export interface RecordingHost {
@@ -87,6 +89,10 @@ export async function openRecordingHost(
 }
 
 export const pathOfTape = (projectDir: string, runId: string) => join(projectDir, TAPE_FOLDER, tapeFile(runId))
+
+/** Waits for the tape of a run, and returns its lines. A file that is being written is there, and not whole. */
+export const untilTaped = (projectDir: string, runId: string) =>
+  eventually(() => gunzipSync(readFileSync(pathOfTape(projectDir, runId))).toString())
 
 export const listTapes = (projectDir: string) => readdirSync(join(projectDir, TAPE_FOLDER)).sort()
 

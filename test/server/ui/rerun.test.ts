@@ -1,5 +1,4 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { gunzipSync } from 'node:zlib'
 import type { ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import { counted, SHOP } from '../../support/counting-shop.ts'
@@ -7,7 +6,7 @@ import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
 import type { Json } from '../../support/responses.ts'
 import { closeServers, makeServer } from '../../support/server.ts'
-import { pathOfTape } from '../../support/tapes.ts'
+import { pathOfTape, untilTaped } from '../../support/tapes.ts'
 import { keysFile } from '../../support/tenant-visitor.ts'
 import { HOSTILE_CHANGES, tillsOpened, VARIED_PROJECT } from '../../support/varied.ts'
 
@@ -27,7 +26,7 @@ async function serve(options: Partial<ServerOptions> = DEV, files: Readonly<Reco
   const record = async (agent: string, text: string, turn: object = {}) => {
     const handle = server.host.start(agent, { messages: [{ role: 'user', content: text }], ...turn })
     await handle.result
-    await eventually(() => expect(existsSync(pathOfTape(server.project.dir, handle.id))).to.equal(true))
+    await untilTaped(server.project.dir, handle.id)
     return handle.id
   }
   const find = async (id: string) => {
@@ -80,10 +79,7 @@ describe('a rerun from the debug UI', () => {
     // The tool was not called again, and the model once.
     expect([counted('clerkAsked').length, counted('deskDone')]).to.deep.equal([3, ['find A1']])
     // It has a tape of its own, of the agent that it stands for.
-    const own = pathOfTape(project.dir, run_id)
-    await eventually(() => expect(existsSync(own)).to.equal(true))
-    const lines = gunzipSync(readFileSync(own))
-      .toString()
+    const lines = (await untilTaped(project.dir, run_id))
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Json)

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
@@ -7,7 +6,7 @@ import { callCli } from '../../support/call-cli.ts'
 import { counted, SHOP } from '../../support/counting-shop.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
-import { pathOfTape } from '../../support/tapes.ts'
+import { pathOfTape, untilTaped } from '../../support/tapes.ts'
 
 /** An agent that calls a tool as often as it is told. */
 const MANY = {
@@ -28,7 +27,7 @@ describe('a recorded run in the debug UI', function () {
   const record = async (agent: string, text: string) => {
     const handle = ui.server.host.start(agent, { messages: [{ role: 'user', content: text }] })
     await handle.result.catch(() => {})
-    await eventually(() => expect(existsSync(pathOfTape(ui.project.dir, handle.id))).equal(true))
+    await untilTaped(ui.project.dir, handle.id)
     return handle.id
   }
   const downloadsOf = async (page: Page, count: number, act: () => Promise<void>) => {
