@@ -14,7 +14,7 @@ const ENTRIES = [
   'commands/suggesting-help',
   'commands/command-not-found',
   'store/sqlite/sqlite-worker',
-  'tape/tape-service',
+  'tape/recording/tape-service',
   'trace/thread/trace-service',
 ]
 

@@ -7,7 +7,7 @@ import type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
 import { HostError } from './errors.ts'
 import type { ServerOptions } from './server/options/options.ts'
 import type { AgentServer } from './server/server.ts'
-import type { SavedReplay, SavedReplayOptions } from './tape/replay-saved.ts'
+import type { SavedReplay, SavedReplayOptions } from './tape/saved-tests/replay-saved.ts'
 
 export type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 export { type Static, type TSchema, Type } from 'typebox'
@@ -159,10 +159,16 @@ export type {
 } from './server/streams/event-streams.ts'
 export type { StreamedAnswer } from './server/streams/serve-turn.ts'
 export { memoryStorage } from './store/memory-storage.ts'
-export { describeDifferences } from './tape/describe-differences.ts'
-export type { SavedReplay, SavedReplayOptions } from './tape/replay-saved.ts'
-export { encodeTapeValue, type ReadTapeCall, readTapeCalls, type TapeCall, writeTapeCall } from './tape/tape-calls.ts'
-export type { JsonValue } from './tape/tape-values.ts'
+export {
+  encodeTapeValue,
+  type ReadTapeCall,
+  readTapeCalls,
+  type TapeCall,
+  writeTapeCall,
+} from './tape/file/tape-calls.ts'
+export type { JsonValue } from './tape/file/tape-values.ts'
+export { describeDifferences } from './tape/replaying/describe-differences.ts'
+export type { SavedReplay, SavedReplayOptions } from './tape/saved-tests/replay-saved.ts'
 export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { makeNameSecrets, makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
@@ -210,7 +216,7 @@ export async function openProject(options: Partial<ProjectOptions> = {}): Promis
  */
 export async function replay(tape: string, options: SavedReplayOptions = {}): Promise<SavedReplay> {
   const [{ replaySaved }, { memoryStorage }] = await Promise.all([
-    import('./tape/replay-saved.ts'),
+    import('./tape/saved-tests/replay-saved.ts'),
     import('./store/memory-storage.ts'),
   ])
   return replaySaved(tape, options, memoryStorage())

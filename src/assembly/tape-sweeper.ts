@@ -6,8 +6,8 @@ import { RUNS_DELETED, rowKey } from '../durable/runs/run-keys.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import { TAPE_FOLDER } from '../tape/tape-folder.ts'
-import type { TapeWriter } from '../tape/tape-writer.ts'
+import { TAPE_FOLDER } from '../tape/file/tape-folder.ts'
+import type { TapeWriter } from '../tape/recording/tape-writer.ts'
 
 export interface TapeSweeperOptions {
   readonly projectDir: string

@@ -1,8 +1,8 @@
 import { Args, Flags } from '@oclif/core'
-import { describeDivergence } from '../tape/divergence.ts'
-import { findAgent } from '../tape/find-agent.ts'
-import type { Tape } from '../tape/read-tape.ts'
-import type { Replay as Outcome } from '../tape/replay.ts'
+import type { Tape } from '../tape/file/read-tape.ts'
+import { describeDivergence } from '../tape/replaying/divergence.ts'
+import { findAgent } from '../tape/replaying/find-agent.ts'
+import type { Replay as Outcome } from '../tape/replaying/replay.ts'
 import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import { plural } from './plural.ts'
@@ -60,7 +60,7 @@ export default class Replay extends BaseCommand {
     const asRecorded = flags['as-recorded']
     const { tape, path } = findTape(args.tape, (file) => this.pathOf(file))
     if (!asRecorded) this.requireProject()
-    const { replayTape } = await import('../tape/replay.ts')
+    const { replayTape } = await import('../tape/replaying/replay.ts')
     const { memoryStorage } = await import('../store/memory-storage.ts')
     const recording = flags.update ? new RecordedAgain(process.cwd()) : undefined
     const outcome = await replayTape(tape, {

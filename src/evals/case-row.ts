@@ -1,7 +1,7 @@
 import { HostError } from '../errors.ts'
-import { questionOf } from '../tape/question-of.ts'
-import type { Tape } from '../tape/read-tape.ts'
-import { pinsOf } from '../tape/saved-test.ts'
+import { questionOf } from '../tape/file/question-of.ts'
+import type { Tape } from '../tape/file/read-tape.ts'
+import { pinsOf } from '../tape/saved-tests/saved-test.ts'
 import type { CaseRow } from './read-cases.ts'
 
 /** A recorded run as a case. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { deferred, settlesWithin } from '../async.ts'
 import { encodeBase64 } from '../base64.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import { readTapePiece, type TapePiece } from '../tape/tape-pieces.ts'
+import { readTapePiece, type TapePiece } from '../tape/file/tape-pieces.ts'
 import type { EventsPage, EventsQuery } from '../trace/run-index/trace-query.ts'
 import type { Traces } from '../trace/traces.ts'
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
+import { pathOfTape } from '../../src/tape/file/tape-folder.ts'
 import { callCli } from '../support/call-cli.ts'
-import { openRecordingHost, pathOfTape } from '../support/tapes.ts'
+import { openRecordingHost } from '../support/tapes.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
 const AGENT = `id: greeter

@@ -1,12 +1,14 @@
 // Every kind of run: no tool in 1,000 replays, no connection, no process, no secret; the time of replays, the size of tapes, and saved tests without a network.
+
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { messageOf } from 'agent-host'
 import { expect } from 'chai'
 import { buildServer } from '../../src/server/server.ts'
-import { readTape, readTapeFile } from '../../src/tape/read-tape.ts'
-import { loadCode } from '../../src/tape/replay.ts'
+import { readTape, readTapeFile } from '../../src/tape/file/read-tape.ts'
+import { pathOfTape } from '../../src/tape/file/tape-folder.ts'
+import { loadCode } from '../../src/tape/replaying/replay.ts'
 import { eventually } from '../support/eventually.ts'
 import { startModelServer, streams } from '../support/fake-model-server.ts'
 import { forbidOutside } from '../support/forbid-outside.ts'
@@ -16,7 +18,7 @@ import { textOf } from '../support/responses.ts'
 import { startResponses } from '../support/responses-process.ts'
 import { killRunning, RUN, runCli } from '../support/run-cli.ts'
 import { KIND_MODULES, TAPE_KINDS } from '../support/tape-kinds.ts'
-import { openRecordingHost, pathOfTape, type RecordingHost, replay } from '../support/tapes.ts'
+import { openRecordingHost, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeProject, makeSharedProject, removeFolder } from '../support/temp-project.ts'
 
 const REPLAYS = 1000

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathOfTape } from '../../src/tape/file/tape-folder.ts'
 import type { EvalResult } from '../../src/wire/eval-result.ts'
 import { callCli } from './call-cli.ts'
-import { openRecordingHost, pathOfTape } from './tapes.ts'
+import { openRecordingHost } from './tapes.ts'
 import { makeProject, type TempProject } from './temp-project.ts'
 
 /** Says `You said: <question>`, or what its config says. */

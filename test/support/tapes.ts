@@ -14,11 +14,11 @@ import {
 import { attachBoundaries } from '../../src/host/host.ts'
 import { toNextTurn, toResumableRun } from '../../src/host/waiting-run.ts'
 import { silentLog } from '../../src/protocols/log.ts'
-import { readTapeFile, type Tape } from '../../src/tape/read-tape.ts'
-import { type ReplayOptions, replayTape } from '../../src/tape/replay.ts'
-import { TAPE_FOLDER, tapeFile } from '../../src/tape/tape-folder.ts'
-import { TapeRecorder } from '../../src/tape/tape-recorder.ts'
-import { TapeWriter } from '../../src/tape/tape-writer.ts'
+import { readTapeFile, type Tape } from '../../src/tape/file/read-tape.ts'
+import { pathOfTape, TAPE_FOLDER } from '../../src/tape/file/tape-folder.ts'
+import { TapeRecorder } from '../../src/tape/recording/tape-recorder.ts'
+import { TapeWriter } from '../../src/tape/recording/tape-writer.ts'
+import { type ReplayOptions, replayTape } from '../../src/tape/replaying/replay.ts'
 import { eventually } from './eventually.ts'
 
 /** A host whose runs are recorded in a project. */
@@ -87,8 +87,6 @@ export async function openRecordingHost(
     },
   }
 }
-
-export const pathOfTape = (projectDir: string, runId: string) => join(projectDir, TAPE_FOLDER, tapeFile(runId))
 
 /** Waits for the tape of a run, and returns its lines. A file that is being written is there, and not whole. */
 export const untilTaped = (projectDir: string, runId: string) =>

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { HostError } from '../../errors.ts'
-import { readTape, type Tape } from '../../tape/read-tape.ts'
-import { runOfFile, TAPE_FOLDER, tapeFile } from '../../tape/tape-folder.ts'
+import { readTape, type Tape } from '../../tape/file/read-tape.ts'
+import { pathOfTape, runOfFile, TAPE_FOLDER } from '../../tape/file/tape-folder.ts'
 import { ambiguousId } from '../ambiguous-id.ts'
 
 /** A tape with its file. */
@@ -22,7 +22,7 @@ export function findTape(word: string, pathOf: (file: string) => string): FoundT
   const path = pathOf(word)
   if (existsSync(path) && statSync(path).isFile()) return open(path, basename(path))
   const runId = findTapedRun(word)
-  if (runId !== undefined) return open(join(TAPE_FOLDER, tapeFile(runId)), runId)
+  if (runId !== undefined) return open(pathOfTape('', runId), runId)
   throw new HostError(
     'PROJECT_INVALID',
     `There is no tape of a run '${word}' in ${TAPE_FOLDER}, and no file of that name.`,

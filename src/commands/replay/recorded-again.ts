@@ -1,11 +1,11 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { describeDifferences } from '../../tape/describe-differences.ts'
-import { fillHead } from '../../tape/fill-head.ts'
-import { readTape, type Tape } from '../../tape/read-tape.ts'
-import { makeSavedTest, pinsOf } from '../../tape/saved-test.ts'
-import { TAPE_ENDING } from '../../tape/tape-folder.ts'
+import { fillHead } from '../../tape/file/fill-head.ts'
+import { readTape, type Tape } from '../../tape/file/read-tape.ts'
+import { TAPE_ENDING } from '../../tape/file/tape-folder.ts'
+import { describeDifferences } from '../../tape/replaying/describe-differences.ts'
+import { makeSavedTest, pinsOf } from '../../tape/saved-tests/saved-test.ts'
 
 /** The tape of a replay, to put in the place of the one that it replayed. */
 export class RecordedAgain {

@@ -4,11 +4,12 @@ import { gunzipSync } from 'node:zlib'
 import type { LLM, LLMPart, LLMRequest } from 'agent-host'
 import { expect } from 'chai'
 import cassette from '../../../modules/llm/cassette.ts'
+import { pathOfTape } from '../../../src/tape/file/tape-folder.ts'
 import { collect, describeLLM, textOf } from '../../suites/llm-suite.ts'
 import { failure } from '../../support/connect-model.ts'
 import { fakeLLM, saying } from '../../support/fake-llm.ts'
 import { makeContext, says } from '../../support/fake-run.ts'
-import { openRecordingHost, pathOfTape } from '../../support/tapes.ts'
+import { openRecordingHost } from '../../support/tapes.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const asks = { messages: [says('hi')] }

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { pathOfTape } from '../../../src/tape/file/tape-folder.ts'
 import { CLIPBOARD, findBarriers, isTooWide, readClipboard } from '../../support/browser.ts'
 import { callCli } from '../../support/call-cli.ts'
 import { counted, SHOP } from '../../support/counting-shop.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
-import { pathOfTape, untilTaped } from '../../support/tapes.ts'
+import { untilTaped } from '../../support/tapes.ts'
 
 /** An agent that calls a tool as often as it is told. */
 const MANY = {

@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { HostError } from '../../../../errors.ts'
-import { tapeFile } from '../../../../tape/tape-folder.ts'
+import { tapeFile } from '../../../../tape/file/tape-folder.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { Operations } from '../operations.ts'
 import { sees, viewerOf } from '../viewer.ts'

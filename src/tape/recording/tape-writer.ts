@@ -1,0 +1,236 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { HostError, messageOf } from '../../errors.ts'
+import type { Log } from '../../protocols/log.ts'
+import { ServiceThread } from '../../trace/thread/service-thread.ts'
+import { pathOfTape, TAPE_FOLDER } from '../file/tape-folder.ts'
+import type { EndLine, HeadLine, TapeLine } from '../file/tape-lines.ts'
+import type { LineSink } from './run-recorder.ts'
+import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape-messages.ts'
+
+export interface TapeWriterOptions {
+  /** Absolute. */
+  readonly projectDir: string
+  /** Of all tapes together. */
+  readonly maxBytes: number
+  /** Variables by their names, in the place of whose values those names are written. */
+  readonly secrets: Readonly<Record<string, string | undefined>>
+  readonly log: Log
+}
+
+/** Head of the tapes of an agent, and the files (absolute paths) whose hashes belong to it. */
+export interface HeadToWrite {
+  readonly line: HeadLine
+  readonly files: readonly string[]
+}
+
+const SCRIPT = new URL('./tape-service', import.meta.url)
+/** Lines are handed over together, at the latest after this. */
+const HAND_OVER_MS = 100
+/** Lines of a run that goes on are kept until they come to this: a tape in few parts is smaller. */
+const PART_BYTES = 256 * 1024
+/** Or until those of all runs come to this. */
+const MAX_KEPT_BYTES = 32 * 1024 * 1024
+/** Maximum size of the lines that wait to be written; further ones are lost, and their tapes incomplete. */
+const MAX_WAITING_BYTES = 128 * 1024 * 1024
+/** Room for the lines of a run, at first. */
+const FIRST_BYTES = 4096
+/** Maximum size of a UTF-16 code unit in UTF-8. */
+const MAX_BYTES_A_CHAR = 3
+/** Minimum interval between reports of tapes that are incomplete. */
+const WARN_EVERY_MS = 10_000
+
+/** Writes the tapes of a project: a run hands its lines over, and a thread does the rest. */
+export class TapeWriter {
+  readonly #options: TapeWriterOptions
+  readonly #thread: ServiceThread<TapeRequest, TapeNews>
+  readonly #heads = new Map<HeadToWrite, number>()
+  /** Runs with lines that were not handed over. */
+  readonly #growing = new Set<TapeSink>()
+  /** Those of them whose turn it is. */
+  readonly #due = new Set<TapeSink>()
+  #bytes = 0
+  #waitingBytes = 0
+  #incomplete = 0
+  #warnedMs = Number.NEGATIVE_INFINITY
+
+  private constructor(thread: ServiceThread<TapeRequest, TapeNews>, options: TapeWriterOptions) {
+    this.#options = options
+    this.#thread = thread
+    thread.serve({ onNews: (news) => this.#onNews(news), handOver: () => this.#handOver() })
+  }
+
+  /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
+  static async open(options: TapeWriterOptions): Promise<TapeWriter> {
+    const { projectDir, maxBytes, secrets } = options
+    const dir = join(projectDir, TAPE_FOLDER)
+    const workerData: TapeThreadData = { dir, projectDir, maxBytes, secrets: { ...secrets } }
+    try {
+      const thread = await ServiceThread.start<TapeRequest, TapeNews>({
+        script: SCRIPT,
+        workerData,
+        handOverMs: HAND_OVER_MS,
+      })
+      return new TapeWriter(thread, options)
+    } catch (cause) {
+      throw new HostError('STORE_UNAVAILABLE', `Tapes cannot be kept in ${workerData.dir}: ${messageOf(cause)}`, {
+        suggestions: ['Check that the folder can be written, or start with --record false.'],
+        cause,
+      })
+    }
+  }
+
+  /**
+   * Begins a tape.
+   *
+   * @param continues run whose tape it goes on
+   * @param head called when lines are handed over
+   */
+  open(runId: string, continues: string | null, head: () => HeadToWrite): LineSink {
+    return new TapeSink(runId, continues, head, {
+      hasRoom: () => !this.#thread.failure && this.#waitingBytes + this.#bytes <= MAX_WAITING_BYTES,
+      noteAdded: (sink, bytes) => this.#noteAdded(sink, bytes),
+      noteLost: (problem) => this.#warn(runId, this.#thread.failure?.message ?? problem),
+    })
+  }
+
+  /** Tells whether the tape of a run is in the folder. */
+  has(runId: string): boolean {
+    return existsSync(pathOfTape(this.#options.projectDir, runId))
+  }
+
+  /** Deletes the tapes of these runs, those that are being written included. */
+  delete(runIds: readonly string[]): void {
+    this.#thread.handOver()
+    this.#thread.tell({ kind: 'delete', runIds })
+  }
+
+  /** Settles when everything recorded before is in the files, or the thread has ended. */
+  async finish(): Promise<void> {
+    await this.#thread.ask((id) => ({ kind: 'finish', id })).catch(() => {})
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close({ kind: 'close' })
+  }
+
+  #noteAdded(sink: TapeSink, bytes: number): void {
+    this.#growing.add(sink)
+    this.#bytes += bytes
+    if (this.#bytes >= MAX_KEPT_BYTES) for (const each of this.#growing) this.#due.add(each)
+    else if (!sink.isDue) return
+    this.#due.add(sink)
+    this.#thread.handOverSoon()
+  }
+
+  #handOver(): void {
+    if (this.#due.size === 0) return
+    const runs: LinesToWrite[] = []
+    for (const sink of this.#due) {
+      this.#growing.delete(sink)
+      this.#bytes -= sink.size
+      const lines = sink.take(this.#keyOf(sink.head()))
+      this.#waitingBytes += lines.bytes.length
+      runs.push(lines)
+    }
+    this.#due.clear()
+    this.#thread.tell(
+      { kind: 'write', runs },
+      runs.map(({ bytes }) => bytes.buffer),
+    )
+  }
+
+  #keyOf(head: HeadToWrite): number {
+    const known = this.#heads.get(head)
+    if (known !== undefined) return known
+    const key = this.#heads.size + 1
+    this.#heads.set(head, key)
+    this.#thread.tell({ kind: 'head', key, line: JSON.stringify(head.line), files: head.files })
+    return key
+  }
+
+  #onNews(news: TapeNews): void {
+    if (news.kind === 'written') this.#waitingBytes -= news.bytes
+    else this.#warn(news.runId, news.problem)
+  }
+
+  #warn(runId: string, problem: string): void {
+    this.#incomplete++
+    const nowMs = performance.now()
+    if (nowMs - this.#warnedMs < WARN_EVERY_MS) return
+    this.#warnedMs = nowMs
+    this.#options.log.warn(`The tape of run ${runId} is incomplete (${this.#incomplete} in all): ${problem}.`)
+  }
+}
+
+interface SinkOptions {
+  hasRoom(): boolean
+  noteAdded(sink: TapeSink, bytes: number): void
+  /** Called when a run whose lines were lost has ended. */
+  noteLost(problem: string): void
+}
+
+const TOO_FAST = 'calls came faster than they could be written'
+
+/** Lines of one run that were not handed over yet, as bytes: kept texts would be copied by each collection of garbage. */
+class TapeSink implements LineSink {
+  readonly head: () => HeadToWrite
+  readonly #runId: string
+  readonly #continues: string | null
+  readonly #options: SinkOptions
+  // Not of Node's pool, which cannot be handed over.
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #size = 0
+  #isEnded = false
+  #hasLost = false
+
+  constructor(runId: string, continues: string | null, head: () => HeadToWrite, options: SinkOptions) {
+    this.#runId = runId
+    this.#continues = continues
+    this.head = head
+    this.#options = options
+  }
+
+  add(line: TapeLine): void {
+    if (this.#hasLost || !this.#options.hasRoom()) this.#hasLost = true
+    else this.#write(line)
+  }
+
+  end(line: EndLine): void {
+    this.#isEnded = true
+    this.#write(this.#hasLost ? { ...line, incomplete: TOO_FAST } : line)
+    if (this.#hasLost) this.#options.noteLost(TOO_FAST)
+  }
+
+  /** Of the lines that were not handed over. */
+  get size(): number {
+    return this.#size
+  }
+
+  get isDue(): boolean {
+    return this.#isEnded || this.#size >= PART_BYTES
+  }
+
+  take(head: number): LinesToWrite {
+    const bytes = new Uint8Array(this.#bytes.buffer, 0, this.#size)
+    this.#bytes = Buffer.allocUnsafeSlow(this.#isEnded ? 0 : FIRST_BYTES)
+    this.#size = 0
+    return { runId: this.#runId, continues: this.#continues, head, bytes, isEnd: this.#isEnded }
+  }
+
+  #write(line: TapeLine): void {
+    const text = JSON.stringify(line)
+    this.#makeRoom(text.length * MAX_BYTES_A_CHAR + 1)
+    const written = this.#bytes.write(text, this.#size) + 1
+    this.#size += written
+    this.#bytes[this.#size - 1] = 0x0a
+    this.#options.noteAdded(this, written)
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.#size + bytes <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, this.#size + bytes))
+    larger.set(this.#bytes.subarray(0, this.#size))
+    this.#bytes = larger
+  }
+}

@@ -1,0 +1,367 @@
+import { join } from 'node:path'
+import { settlesWithin } from '../../async.ts'
+import { readDefinition } from '../../definition/definition.ts'
+import { isSecretName } from '../../definition/secret-name.ts'
+import { HostError, messageOf } from '../../errors.ts'
+import { NO_SEALING, NO_STORAGE } from '../../host/no-storage.ts'
+import { ModuleLoader } from '../../module/load-module.ts'
+import { ProjectCode } from '../../module/project-code.ts'
+import { type Log, silentLog } from '../../protocols/log.ts'
+import type { StorageSource } from '../../protocols/storage.ts'
+import { Agent } from '../../run/agent/agent.ts'
+import { EventListeners } from '../../run/calls/agent-events.ts'
+import type { RunEvent, RunStatus } from '../../run/run-event.ts'
+import type { RunEnd, RunResult, Turn } from '../../run/turn.ts'
+import { digestOf, type PendingAnswer, type PendingCall } from '../../run/waiting/pending-call.ts'
+import { makeNameSecrets, type Redact } from '../../trace/redact.ts'
+import type { VariantChange } from '../../wire/variant.ts'
+import { type Project, planAgent } from '../../wiring/plan-agent.ts'
+import { hashFile } from '../file/hash-file.ts'
+import { hideSecrets } from '../file/hide-secrets.ts'
+import { lastRunOf, type Tape, type TapedRun } from '../file/read-tape.ts'
+import type { HeadLine } from '../file/tape-lines.ts'
+import { decodeValue } from '../file/tape-values.ts'
+import type { AskedCall } from './call-matcher.ts'
+import { describeDifferences } from './describe-differences.ts'
+import { type Divergence, toShown } from './divergence.ts'
+import { PlayRecorder, type PlayRecorderOptions } from './play-recorder.ts'
+import { withStandIns } from './stand-ins.ts'
+import { TapePlayer } from './tape-player.ts'
+
+export interface ReplayOptions {
+  /** Absolute: modules are loaded from here. */
+  readonly projectDir: string
+  /** The agent: text of its file, or plain data. Left out: as it was recorded. */
+  readonly agent?: { readonly source: unknown; readonly file: string | undefined } | undefined
+  /** Values of its configs to change, after those that the variant of the run changed. Default: none. */
+  readonly changes?: readonly VariantChange[]
+  /** Default: `process.env`. Variables of the tape fill in what is missing, and secrets are not needed. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** `llm`, `tools`, or ids of modules: these are called for real. Default: none. */
+  readonly live?: readonly string[]
+  /** Number of the first call that they get; the ones before come from the tape. Default: 1. */
+  readonly from?: number
+  readonly log?: Log
+  /** Records of modules that are called for real. */
+  readonly storage?: StorageSource
+  /** Records the replay as a tape of its own. */
+  readonly record?: Pick<PlayRecorderOptions, 'add'> | undefined
+  /** Called with each call across a boundary, before it is answered. */
+  readonly onCall?: (call: AskedCall) => void
+  /** Called with the events of the runs. */
+  readonly onEvent?: (event: RunEvent) => void
+  /** Text in the place of the user's last message. Default: as it was recorded. */
+  readonly input?: string | undefined
+  /** Loaded code of the project, for many replays. Default: it is loaded for this one. */
+  readonly code?: Pick<Project, 'code' | 'loader'>
+  /** Ends the replay. */
+  readonly signal?: AbortSignal
+  /** Listens to the calls between modules, and to the ends of the runs. They have the ids of the recorded runs. */
+  readonly observer?: ReplayObserver
+}
+
+/** Observes the runs of a replay as a host does its own. */
+export interface ReplayObserver {
+  readonly events: EventListeners
+  onRunEnd(end: RunEnd): void
+}
+
+/** A run that was replayed. */
+export interface ReplayedRun {
+  readonly recorded: TapedRun
+  readonly status: RunStatus
+  readonly text: string
+  readonly error: string | null
+  readonly pending: readonly Pick<PendingCall, 'kind' | 'name'>[]
+  readonly result: RunResult | undefined
+  /** True for a run that had failed, and went on beyond its tape now. */
+  readonly isBeyond: boolean
+}
+
+/** Outcome of a replay. */
+export interface Replay {
+  /** Those that were begun, oldest first. */
+  readonly runs: readonly ReplayedRun[]
+  /** The first difference; undefined when there is none. */
+  readonly divergence: Divergence | undefined
+  /** Files (relative to the project) whose source has changed since, with the modules that they belong to. */
+  readonly changedFiles: readonly { readonly file: string; readonly modules: readonly string[] }[]
+  /** Number of calls that were made for real. */
+  readonly liveCalls: number
+}
+
+/**
+ * Runs the turns of a tape again, with what it recorded in the place of models, tools, memories and records: nothing connects, no tool
+ * runs, no key is needed. The first call that the tape does not have ends it.
+ *
+ * @throws HostError `TAPE_INVALID`; AgentError `AGENT_INVALID` when the agent cannot be planned
+ */
+export async function replayTape(tape: Tape, options: ReplayOptions): Promise<Replay> {
+  const { projectDir } = options
+  const loaded = options.code ?? loadCode(projectDir)
+  const runs: ReplayedRun[] = []
+  let offset = 0
+  let liveCalls = 0
+  for (const recorded of tape.runs) {
+    const { run, divergence, live } = await replayRun(recorded, offset, options, loaded)
+    runs.push(run)
+    liveCalls += live
+    if (divergence) return { runs, divergence, changedFiles: findChanged(tape, projectDir), liveCalls }
+    offset += recorded.calls.length
+  }
+  return { runs, divergence: undefined, changedFiles: findChanged(tape, projectDir), liveCalls }
+}
+
+/** Code of a project, to be loaded once for many replays. */
+export function loadCode(projectDir: string): Pick<Project, 'code' | 'loader'> {
+  const code = new ProjectCode(projectDir)
+  return { code, loader: new ModuleLoader(projectDir, code) }
+}
+
+/** Time that the modules of a replay get to be disposed. */
+const CLOSE_MS = 1000
+/** Time that a run gets to go on without a call that has no end, once the tape has nothing else to give. */
+const STUCK_MS = 5000
+
+interface RunOutcome {
+  readonly run: ReplayedRun
+  readonly divergence: Divergence | undefined
+  readonly live: number
+}
+
+async function replayRun(
+  recorded: TapedRun,
+  offset: number,
+  options: ReplayOptions,
+  code: Pick<Project, 'code' | 'loader'>,
+): Promise<RunOutcome> {
+  const { projectDir: dir, log = silentLog, storage = NO_STORAGE, from = 1 } = options
+  const environment = fillEnvironment(recorded.head, options.environment ?? process.env)
+  const project: Project = { ...code, dir, environment, log, storage, sealing: NO_SEALING, publicUrl: '' }
+  const { source, file } = options.agent ?? { source: recorded.head.agent.definition, file: undefined }
+  const live = await findLive(options.live ?? [], recorded, project, source, file)
+  let divergence: Divergence | undefined
+  let isBeyond = false
+  let stuckTimer: NodeJS.Timeout | undefined
+  let stuckAt: number | undefined
+  const hide = makeNameSecrets(environment)
+  const player = new TapePlayer({
+    run: recorded,
+    offset,
+    live,
+    from,
+    isLenient: options.changes !== undefined && options.changes.length > 0,
+    hide,
+    onDivergence: (found) => {
+      divergence ??= found
+      stop()
+    },
+    onBeyond: () => {
+      isBeyond = true
+      stop()
+    },
+    onCall: (call) => options.onCall?.(call),
+    onPlayed: () => stopWhereCancelled(),
+    onCutOff: ({ line }) => {
+      if (recorded.end.status === 'cancelled') return stop()
+      stuckTimer ??= setTimeout(() => {
+        stuckAt = line.call + offset
+        stop()
+      }, STUCK_MS)
+    },
+  })
+  const { agent: standing, bounded } = await withStandIns({
+    project,
+    source,
+    file,
+    live,
+    changes: [...(decodeTurn(recorded).variant ?? []), ...(options.changes ?? [])],
+  })
+  const blueprint = await planAgent(standing, file, project)
+  const boundaries = options.record
+    ? new PlayRecorder(player, { ...bounded, environment, hide, ...options.record })
+    : player
+  const events = options.observer?.events ?? new EventListeners(log)
+  const agent = await Agent.open(blueprint, { events, log, boundaries })
+  let text = ''
+  const onEvent = (event: RunEvent) => {
+    if (event.type === 'text') text += event.text
+    options.onEvent?.(event)
+    stopWhereCancelled()
+  }
+  const turn = { ...withInput(toTurn(recorded, agent.info.version), options.input), onEvent }
+  const entryPoint = agent.hasEntryPoint(recorded.turn.entry_point) ? recorded.turn.entry_point : undefined
+  if (entryPoint === undefined) throw noEntryPoint(recorded)
+  const { end } = recorded
+  const handle = agent.start(entryPoint, turn, {
+    onSettled: (_handle, describe) => options.observer?.onRunEnd(describe()),
+    onFinished() {},
+  })
+  const stop = (): void => handle.abort()
+  options.signal?.addEventListener('abort', stop, { once: true })
+  if (options.signal?.aborted) stop()
+  /** The client of a cancelled run left when it had got this much. */
+  const stopWhereCancelled = (): void => {
+    if (end.status === 'cancelled' && player.isPlayed && text.length >= end.text.length) setImmediate(stop)
+  }
+  stopWhereCancelled()
+  const run = { ...(await toReplayed(recorded, handle.result, () => text)), isBeyond }
+  options.signal?.removeEventListener('abort', stop)
+  clearTimeout(stuckTimer)
+  // Code that does not look at its signal must not hold up the rest.
+  await settlesWithin(agent.close(), CLOSE_MS)
+  if (stuckAt !== undefined) {
+    throw new HostError(
+      'TAPE_INVALID',
+      `The tape does not fit together: call ${stuckAt} has no end, and the run waits for it.`,
+      {
+        suggestions: ['It was edited, or damaged on its way. Record the run again.'],
+      },
+    )
+  }
+  if (!divergence && !isBeyond && live.size === 0) divergence = compareEnds(run, player, offset, hide)
+  return { run, divergence, live: player.liveCalls }
+}
+
+async function toReplayed(
+  recorded: TapedRun,
+  ending: Promise<RunResult>,
+  textSoFar: () => string,
+): Promise<Omit<ReplayedRun, 'isBeyond'>> {
+  try {
+    const result = await ending
+    const { status, text } = result
+    const pending = result.pending.map(({ kind, name }) => ({ kind, name }))
+    return { recorded, status, text, error: null, pending, result }
+  } catch (error) {
+    const isAborted = error instanceof HostError && error.code === 'RUN_ABORTED'
+    return {
+      recorded,
+      status: isAborted ? 'cancelled' : 'failed',
+      text: textSoFar(),
+      error: messageOf(error),
+      pending: [],
+      result: undefined,
+    }
+  }
+}
+
+function compareEnds(run: ReplayedRun, player: TapePlayer, offset: number, hide: Redact): Divergence | undefined {
+  const { recorded, status, text, error, pending } = run
+  const { turn, end } = recorded
+  // A failed run that no longer fails is mended: what it does from there on is on no tape.
+  if (end.status === 'failed' && status !== 'failed' && !player.left) return undefined
+  // Where a client left is a matter of time.
+  if (end.status === 'cancelled' && status === 'cancelled') return undefined
+  const { left } = player
+  if (left) {
+    const shown = toShown(left.line, left.line.call + offset)
+    return { runId: turn.run_id, kind: 'missing', asked: null, recorded: shown, differences: [] }
+  }
+  const found = describeDifferences(
+    { status: end.status, answer: end.text, error: end.error, pending: end.pending },
+    JSON.parse(hideSecrets(JSON.stringify({ status, answer: text, error, pending }), hide)),
+  )
+  return found.length === 0
+    ? undefined
+    : { runId: turn.run_id, kind: 'end', asked: null, recorded: null, differences: found }
+}
+
+/** Variables that are needed and not there: those of the tape, and for a secret its own name. */
+function fillEnvironment(
+  { environment: recorded, agent }: HeadLine,
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  const named = [...JSON.stringify(agent.definition).matchAll(/\$\{([A-Za-z_]\w*)/g)].map(([, name = '']) => name)
+  const secrets = named.filter((name) => isSecretName(name) && environment[name] === undefined)
+  return { ...recorded, ...Object.fromEntries(secrets.map((name) => [name, `\${${name}}`])), ...environment }
+}
+
+/** The turn of a run. Decisions are bound to the version of the agent: here to that of the replay. */
+export function toTurn(recorded: TapedRun, version: string): Turn {
+  const { head, turn: line } = recorded
+  const turn = decodeTurn(recorded)
+  const digests = new Map<string, string>()
+  const rebind = (call: PendingCall): PendingCall => {
+    if (call.digest === undefined || call.digest !== digestOf(call.name, call.arguments, head.agent.version))
+      return call
+    const digest = digestOf(call.name, call.arguments, version)
+    digests.set(call.digest, digest)
+    return { ...call, digest }
+  }
+  const pending = turn.pending?.map(rebind)
+  const answers = turn.answers?.map((answer): PendingAnswer => {
+    if (answer.kind !== 'approval' || answer.digest === undefined) return answer
+    return { ...answer, digest: digests.get(answer.digest) ?? answer.digest }
+  })
+  return { ...turn, runId: line.run_id, tenant: line.tenant, pending, answers }
+}
+
+export function decodeTurn({ turn, findBytes }: TapedRun): Turn {
+  return decodeValue(turn.turn, findBytes) as Turn
+}
+
+/** The turn with another question. */
+function withInput(turn: Turn, input: string | undefined): Turn {
+  const last = turn.messages.findLastIndex(({ role }) => role === 'user')
+  if (input === undefined || last === -1) return turn
+  return {
+    ...turn,
+    messages: turn.messages.map((message, index) => (index === last ? { ...message, content: input } : message)),
+  }
+}
+
+/** Ids of the modules that are called for real. */
+export async function findLive(
+  names: readonly string[],
+  { head }: TapedRun,
+  { loader }: Project,
+  source: unknown,
+  file: string | undefined,
+): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set()
+  const { modules } = readDefinition(source, file).definition
+  const live = new Set<string>()
+  for (const name of names) {
+    const protocols = KINDS[name]
+    if (modules.some(({ id }) => id === name)) live.add(name)
+    else if (protocols === undefined)
+      throw unknownLive(
+        name,
+        modules.map(({ id }) => id),
+        head,
+      )
+    for (const { id, module, provides } of protocols === undefined ? [] : modules) {
+      const declared = (await loader.load(module)).module.provides.map(({ name: provided }) => provided)
+      if (protocols?.some((each) => declared.includes(each) && (provides?.includes(each) ?? true))) live.add(id)
+    }
+  }
+  return live
+}
+
+/** Names of many modules at once, by their protocols. Tools that are called for real need their approvals. */
+const KINDS: Readonly<Record<string, readonly string[]>> = { llm: ['LLM'], tools: ['ToolProvider', 'ApprovalPolicy'] }
+
+function unknownLive(name: string, modules: readonly string[], { agent }: HeadLine): HostError {
+  return new HostError('OPTION_INVALID', `--live ${name}: agent '${agent.id}' has no module '${name}'.`, {
+    suggestions: [`Write llm, tools, or one of its modules: ${modules.join(', ')}.`],
+  })
+}
+
+function noEntryPoint({ turn, head }: TapedRun): HostError {
+  return new HostError(
+    'TAPE_INVALID',
+    `The tape calls '${turn.entry_point}', and agent '${head.agent.id}' has no such entry point.`,
+    { suggestions: ['--as-recorded replays the agent as it was.'] },
+  )
+}
+
+function findChanged(tape: Tape, projectDir: string): Replay['changedFiles'] {
+  const { files, modules } = lastRunOf(tape).head
+  return Object.entries(files).flatMap(([file, hash]) => {
+    const path = join(projectDir, file)
+    const now = hashFile(path)
+    const owners = modules.filter((module) => module.files.includes(file)).map(({ id }) => id)
+    return now === hash ? [] : [{ file, modules: owners }]
+  })
+}

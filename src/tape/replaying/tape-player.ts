@@ -1,0 +1,251 @@
+import { deferred, raceAbort } from '../../async.ts'
+import type { LLM } from '../../protocols/llm.ts'
+import { AgentRun } from '../../run/agent-run.ts'
+import type { Boundaries, Place } from '../../run/calls/boundaries.ts'
+import { digestOf, type PendingCall } from '../../run/waiting/pending-call.ts'
+import type { Redact } from '../../trace/redact.ts'
+import { isBoundary, wrapMethods } from '../boundary.ts'
+import { hideSecrets } from '../file/hide-secrets.ts'
+import type { TapedCall, TapedRun } from '../file/read-tape.ts'
+import type { EffectLine, OutcomeLine, PartLine } from '../file/tape-lines.ts'
+import { decodeError, decodeValue, encodeValue, type JsonValue } from '../file/tape-values.ts'
+import { type AskedCall, CallMatcher } from './call-matcher.ts'
+import { type Divergence, describeDivergence, divergenceAt } from './divergence.ts'
+import { PlayOrder } from './play-order.ts'
+
+export interface PlayerOptions {
+  readonly run: TapedRun
+  /** Number of calls on the tape before this run. */
+  readonly offset: number
+  /** Modules that are called for real. */
+  readonly live: ReadonlySet<string>
+  /** Number of the first call for which they are; the ones before come from the tape. */
+  readonly from: number
+  /** Takes the calls before that one in their order, also with other arguments: default false. */
+  readonly isLenient?: boolean
+  /** Puts names in the place of secrets, as on the tape. */
+  readonly hide: Redact
+  /** Called with what differs first; the run is to end. */
+  readonly onDivergence: (divergence: Divergence) => void
+  /** Called when a run goes on beyond its tape, at the end of which it had failed; it is to end. Left out, that is a divergence. */
+  readonly onBeyond?: () => void
+  /** Called with each call, before it is answered. */
+  readonly onCall: (call: AskedCall) => void
+  /** Called when everything that came of the calls was given out. */
+  readonly onPlayed: () => void
+  /** Called when nothing is left to give out, and the run waits for a call that was cut off. */
+  readonly onCutOff: (call: TapedCall) => void
+}
+
+/** Answers the calls of one run from its tape. */
+export class TapePlayer implements Boundaries {
+  readonly #options: PlayerOptions
+  readonly #matcher: CallMatcher
+  readonly #order: PlayOrder
+  #run: AgentRun | undefined
+  #playing = 0
+  #liveCalls = 0
+
+  constructor(options: PlayerOptions) {
+    const { run } = options
+    this.#options = options
+    this.#matcher = new CallMatcher(
+      run,
+      run.calls.filter((call) => this.#isExpected(call)),
+    )
+    this.#order = new PlayOrder(() => first(this.#matcher.left)?.at ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** The first recorded call that the run did not ask for. */
+  get left(): TapedCall | undefined {
+    return first(this.#matcher.left)
+  }
+
+  get isPlayed(): boolean {
+    return this.#playing === 0 && this.#matcher.left.size === 0
+  }
+
+  /** Number of calls that modules made for real. */
+  get liveCalls(): number {
+    return this.#liveCalls
+  }
+
+  begin(run: AgentRun): boolean {
+    this.#run = run
+    return true
+  }
+
+  attach(provider: object, place: Place): object {
+    if (!isBoundary(place)) return provider
+    const isLive = this.#options.live.has(place.moduleId)
+    return wrapMethods(provider, place, (method, name, args) => {
+      const last = args.at(-1)
+      const run = last instanceof AgentRun ? last : this.#run
+      if (!run)
+        throw new Error(`Module '${place.callerId}' calls '${place.moduleId}' outside of a run, which no tape has.`)
+      const asked = this.#ask(place, name, last instanceof AgentRun ? args.slice(0, -1) : args)
+      this.#options.onCall(asked)
+      if (isLive && this.#isPast) {
+        this.#liveCalls++
+        return method.apply(provider, [...args])
+      }
+      return this.#answer(asked, run)
+    })
+  }
+
+  /** True once the run has made every call before the first live one. */
+  get #isPast(): boolean {
+    const { from, offset } = this.#options
+    const left = first(this.#matcher.left)
+    return left === undefined || left.line.call + offset >= from
+  }
+
+  /** A call within another is answered with that one, unless the outer one is made for real. */
+  #isExpected({ line }: TapedCall): boolean {
+    const { run, live, from, offset } = this.#options
+    const outer = line.within === null ? undefined : run.calls[line.within - 1]
+    if (outer && !(live.has(outer.line.module) && outer.line.call + offset >= from && this.#isLiveOutside(outer)))
+      return false
+    return !(live.has(line.module) && line.call + offset >= from)
+  }
+
+  #isLiveOutside({ line }: TapedCall): boolean {
+    const outer = line.within === null ? undefined : this.#options.run.calls[line.within - 1]
+    return !outer || (this.#options.live.has(outer.line.module) && this.#isLiveOutside(outer))
+  }
+
+  #ask({ moduleId, callerId, protocol }: Place, method: string, args: readonly unknown[]): AskedCall {
+    const encoded = args.map((arg) => encodeValue(arg, () => {}))
+    const text = hideSecrets(JSON.stringify(encoded), this.#options.hide)
+    return {
+      module: moduleId,
+      caller: callerId,
+      protocol: protocol.name,
+      method,
+      arguments: JSON.parse(text) as JsonValue[],
+    }
+  }
+
+  #answer(asked: AskedCall, run: AgentRun): unknown {
+    const { isLenient, from, offset } = this.#options
+    const call = this.#matcher.take(asked) ?? (isLenient ? this.#matcher.takeNext(asked, from - offset) : undefined)
+    // Only calls that need an approval are on a tape.
+    if (!call && asked.method === 'needsApproval') return false
+    if (!call) throw this.#diverge(asked)
+    return this.#play(call, run)
+  }
+
+  #diverge(asked: AskedCall): Error {
+    const { run, offset, onDivergence, onBeyond } = this.#options
+    if (onBeyond && run.end.status === 'failed' && !this.left) {
+      onBeyond()
+      return new Error('The run goes on beyond its tape.')
+    }
+    const divergence = divergenceAt(run.turn.run_id, asked, this.#matcher.nearest(asked), offset)
+    onDivergence(divergence)
+    return new Error(describeDivergence(divergence).join('\n'))
+  }
+
+  #play(call: TapedCall, run: AgentRun): unknown {
+    const { protocol } = call.line
+    const last = call.steps.at(-1)?.read(this.#matcher.rename)
+    const outcome = last?.type === 'result' ? last : undefined
+    const shape = outcome?.shape ?? (protocol === 'LLM' ? 'stream' : 'promise')
+    if (shape === 'stream') return this.#stream(call, run)
+    if (shape === 'promise') return this.#settle(call, run)
+    for (const step of call.steps) {
+      const line = step.read(this.#matcher.rename)
+      if (line.type === 'effect') this.#effect(line, run)
+    }
+    return this.#finish(outcome, run)
+  }
+
+  async #settle(call: TapedCall, run: AgentRun): Promise<unknown> {
+    this.#begin()
+    try {
+      for (const step of call.steps) {
+        await this.#order.turnOf(step.at)
+        const line = step.read(this.#matcher.rename)
+        if (line.type === 'effect') this.#effect(line, run)
+        if (line.type === 'result') return this.#finish(line, run)
+      }
+    } finally {
+      this.#end()
+    }
+    return this.#cutOff(call, run)
+  }
+
+  async *#stream(call: TapedCall, run: AgentRun): AsyncGenerator<unknown> {
+    this.#begin()
+    try {
+      for (const step of call.steps) {
+        const turn = this.#order.turnOf(step.at)
+        if (turn) await turn
+        const line = step.read(this.#matcher.rename)
+        if (line.type === 'effect') this.#effect(line, run)
+        else if (line.type === 'part') yield this.#decode(line)
+        else return void this.#finish(line, run)
+      }
+    } finally {
+      this.#end()
+    }
+    await this.#cutOff(call, run)
+  }
+
+  #begin(): void {
+    this.#playing++
+    this.#order.open++
+  }
+
+  #end(): void {
+    this.#playing--
+    this.#order.open--
+    this.#options.onPlayed()
+  }
+
+  /** A call that was cut off, or that its run did not wait for, has no end but that of the run. */
+  async #cutOff(call: TapedCall, { signal }: AgentRun): Promise<never> {
+    await this.#order.turnOf(Number.MAX_SAFE_INTEGER)
+    this.#options.onCutOff(call)
+    return raceAbort(deferred<never>().promise, signal)
+  }
+
+  #decode({ value }: PartLine): unknown {
+    return decodeValue(value, this.#options.run.findBytes)
+  }
+
+  /** Returns the result of the call, or throws its error. */
+  #finish(line: OutcomeLine | undefined, { waiting, agentVersion }: AgentRun): unknown {
+    const { findBytes } = this.#options.run
+    if (line?.waits) {
+      throw waiting.begin(
+        ...line.waits.map((json) => {
+          const pending = decodeValue(json, findBytes) as PendingCall
+          // The call of a child is bound to the version of its own agent.
+          if (pending.digest === undefined || pending.within !== undefined) return pending
+          return { ...pending, digest: digestOf(pending.name, pending.arguments, agentVersion) }
+        }),
+      )
+    }
+    if (line?.error !== undefined) throw decodeError(line.error, findBytes)
+    return decodeValue(line?.value ?? null, findBytes)
+  }
+
+  #effect({ effect, value }: EffectLine, run: AgentRun): void {
+    const decoded = decodeValue(value, this.#options.run.findBytes)
+    if (effect === 'usage') run.addUsage(decoded as Parameters<AgentRun['addUsage']>[0])
+    else if (effect === 'incomplete') run.markIncomplete(String(decoded))
+    else run.reportProgress(String(decoded))
+  }
+}
+
+/** The model that a tape names for a module. */
+export function modelOnTape({ calls }: TapedRun, moduleId: string): LLM['modelInfo'] {
+  const call = calls.find(({ line }) => line.module === moduleId && line.model !== undefined)
+  return call?.line.model as LLM['modelInfo']
+}
+
+function first<T>(values: Iterable<T>): T | undefined {
+  for (const value of values) return value
+  return undefined
+}
