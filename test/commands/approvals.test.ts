@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
+import { freePort } from '../support/free-port.ts'
 import { makeResponses, textOf } from '../support/responses.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
 import { chat, closeServers, makeServer } from '../support/server.ts'
@@ -102,8 +103,9 @@ describe('approvals in the terminal', () => {
     const { stdout } = await callCli(['doctor'], { cwd: dir })
     expect(stdout).to.contain(`✓ Port       ${port}: the development server of this project.\n`)
     expect(await server.stop('SIGINT')).to.equal(0)
-    const env = { AGENT_HOST_PORT: '47114' }
-    expect((await callCli(['approvals'], { cwd: unused.dir, env })).stderr).to.contain('http://127.0.0.1:47114')
-    expect((await callCli(['doctor'], { cwd: dir, env })).stdout).to.contain('47114 is free.')
+    const free = await freePort()
+    const env = { AGENT_HOST_PORT: String(free) }
+    expect((await callCli(['approvals'], { cwd: unused.dir, env })).stderr).to.contain(`http://127.0.0.1:${free}`)
+    expect((await callCli(['doctor'], { cwd: dir, env })).stdout).to.contain(`${free} is free.`)
   }).timeout(60_000)
 })

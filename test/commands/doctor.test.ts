@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { examineBundle, examineNode } from '../../src/commands/doctor/examine.ts'
 import { callCli } from '../support/call-cli.ts'
 import { edit, makeEjected } from '../support/eject.ts'
+import { freePort } from '../support/free-port.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -24,7 +25,8 @@ describe('doctor', function () {
 
   it('reports success, and missing things with the next step', async () => {
     const { dir } = await makeProject({ 'agents/none.txt': '' })
-    const { exitCode, stdout, stderr } = await callCli(['doctor', '--port', '47113'], { cwd: dir })
+    const port = await freePort()
+    const { exitCode, stdout, stderr } = await callCli(['doctor', '--port', `${port}`], { cwd: dir })
     expect([exitCode, stderr]).deep.equal([0, ''])
     expect(stdout)
       .contain(`✓ Node       ${process.versions.node}\n`)
@@ -32,12 +34,13 @@ describe('doctor', function () {
       .contain(
         '! Models     No key is set: llm/auto answers with the offline model.\n             Set one in .env for a real model: OPENAI_API_KEY',
       )
-      .contain('✓ Port       47113 is free.\n')
+      .contain(`✓ Port       ${port} is free.\n`)
       .contain('✓ Stores     debug/ and responses/ can be written.\n')
   })
 
   it('reports an unreachable provider without showing the key, and exits with 1', async () => {
-    const env = 'OLLAMA_BASE_URL=http://me:sk-hidden@127.0.0.1:47199\nOTHER_API_KEY=sk-hidden\n'
+    const port = await freePort()
+    const env = `OLLAMA_BASE_URL=http://me:sk-hidden@127.0.0.1:${port}\nOTHER_API_KEY=sk-hidden\n`
     const { dir } = await makeProject({ 'agents/none.txt': '', '.env': env })
     const { exitCode, findings } = await findingsOf(dir)
     expect(exitCode).equal(1)
@@ -45,7 +48,7 @@ describe('doctor', function () {
       {
         state: 'problem',
         subject: 'Models',
-        message: 'OLLAMA_BASE_URL is set, but http://127.0.0.1:47199 cannot be reached: ECONNREFUSED',
+        message: `OLLAMA_BASE_URL is set, but http://127.0.0.1:${port} cannot be reached: ECONNREFUSED`,
         advice: 'Check the network, a proxy, or the address.',
       },
     ])

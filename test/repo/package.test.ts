@@ -17,11 +17,11 @@ describe('the package', () => {
   let installed: InstalledPackage
 
   before(async function () {
-    this.timeout(120_000)
+    this.timeout(300_000)
     installed = await InstalledPackage.create()
   })
 
-  after(() => installed[Symbol.asyncDispose]())
+  after(() => installed?.[Symbol.asyncDispose]())
 
   it('contains what users need, and nothing else', () => {
     const { files } = installed
