@@ -97,6 +97,21 @@ describe('compaction within responses', () => {
     expect(told(await ask('four', { conversation })).slice(0, 2)).to.deep.equal([SUMMARY, 'user: two'])
   })
 
+  it('is an item like any other: read and deleted by its id, a place to go on listing from, and referred to', async () => {
+    const { ask, app } = await make()
+    const conversation = (await app.inject({ method: 'POST', url: '/v1/conversations', payload: {} })).json().id
+    await ask('one', { conversation })
+    const [{ id }] = (await ask([trigger], { conversation })).output
+    await ask('two', { conversation })
+    const items = `/v1/conversations/${conversation}/items`
+    const { data, has_more } = (await app.inject({ url: `${items}?order=asc&after=${id}` })).json()
+    expect([data.map(({ type }: Json) => type), has_more]).to.deep.equal([['message', 'message'], false])
+    expect((await app.inject({ url: `${items}/${id}` })).json().type).to.equal('compaction')
+    expect(told(await ask([{ type: 'item_reference', id }, user('c')]))).to.deep.equal([SUMMARY, 'user: c'])
+    expect((await app.inject({ method: 'DELETE', url: `${items}/${id}` })).statusCode).to.equal(200)
+    expect(told(await ask('three', { conversation }))[0]).to.equal('user: two')
+  })
+
   it('is streamed with its events, to the official client and over a WebSocket alike', async () => {
     const { listen } = await make()
     const url = await listen()

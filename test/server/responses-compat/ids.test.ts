@@ -8,6 +8,16 @@ import {
   outputItemId,
 } from '../../../src/server/adapters/responses-compat/ids.ts'
 
+const KINDS = [
+  'message',
+  'function_call',
+  'custom_tool_call',
+  'mcp_call',
+  'reasoning',
+  'image_generation_call',
+  'compaction',
+] as const
+
 describe('ids of items', () => {
   it('contain their response and position', () => {
     const id = new RunIds('resp_').next()
@@ -15,7 +25,7 @@ describe('ids of items', () => {
     fc.assert(
       fc.property(index, fc.integer({ min: 0, max: 40_000 }), (input, output) => {
         expect(findItem(inputItemId(id, input))).to.deep.equal({ responseId: id, list: 'input', index: input })
-        for (const kind of ['message', 'function_call', 'mcp_call', 'reasoning'] as const) {
+        for (const kind of KINDS) {
           const place = { responseId: id, list: 'output', index: output }
           expect(findItem(outputItemId(kind, id, output))).to.deep.equal(place)
         }

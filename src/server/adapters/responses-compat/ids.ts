@@ -23,6 +23,8 @@ const ITEM_PREFIXES = Object.freeze({
   compaction: 'cmp',
 })
 
+const ITEM_ID = new RegExp(`^(?:${Object.values(ITEM_PREFIXES).join('|')})_([0-9a-f-]{31})([0-9a-f]{5})$`)
+
 /** @param index from 0 */
 export function outputItemId(type: keyof typeof ITEM_PREFIXES, responseId: string, index: number): string {
   return placed(ITEM_PREFIXES[type], responseId, LAST_POSITION - index)
@@ -30,7 +32,7 @@ export function outputItemId(type: keyof typeof ITEM_PREFIXES, responseId: strin
 
 /** Place of an item: its response, and its index (from 0) in the input or output. Undefined for an id of another kind. */
 export function findItem(itemId: string): { responseId: string; list: 'input' | 'output'; index: number } | undefined {
-  const [, uuid = '', position = ''] = /^(?:msg|fc|ctc|mcp|rs|ig)_([0-9a-f-]{31})([0-9a-f]{5})$/.exec(itemId) ?? []
+  const [, uuid = '', position = ''] = ITEM_ID.exec(itemId) ?? []
   const responseId = `${RUN_PREFIX}${uuid}00000`
   const place = Number.parseInt(position, 16)
   if (!IDS.isId(responseId) || place === 0) return undefined
