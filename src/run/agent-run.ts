@@ -97,7 +97,8 @@ export class AgentRun implements Run {
     const { instructions, user, input, variant, clientTools = NONE, traceparent, background = false } = turn
     const abort = new RunAbort()
     const answer = new RunAnswer(turn.onEvent, abort)
-    const callBudget = turn.maxToolCalls === undefined ? undefined : new CallBudget(turn.maxToolCalls)
+    const { maxToolCalls } = turn
+    const callBudget = parent?.callBudget ?? (maxToolCalls === undefined ? undefined : new CallBudget(maxToolCalls))
     const waiting = new RunWaiting(id, turn, answer)
     return new AgentRun(
       {

@@ -1,3 +1,4 @@
+import type { CallBudget } from '../state/call-budget.ts'
 import type { RunHandle, Turn } from '../turn.ts'
 
 /** Run that began another. */
@@ -7,6 +8,8 @@ export interface ParentRun {
   readonly callId: string | undefined
   /** 1 for the child of a run that a client began. */
   readonly depth: number
+  /** Limit that its calls share with those of the runs that it begins; undefined where they are not limited. */
+  readonly callBudget: CallBudget | undefined
 }
 
 /**

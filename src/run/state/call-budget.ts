@@ -1,6 +1,6 @@
 const ALLOWED: readonly string[] = ['allows no tool calls', 'allows 1 tool call, and it was made']
 
-/** Number of calls of its own tools that a run may still make. */
+/** Number of calls of their own tools that a run, and those that it begins, may still make. */
 export class CallBudget {
   readonly #limit: number
   #made = 0

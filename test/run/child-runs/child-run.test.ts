@@ -160,6 +160,18 @@ describe('child runs', () => {
     expect(ends.filter(({ agentId }) => agentId === 'clerk')).to.have.length(2)
   })
 
+  it('share the limit for calls of tools with their parent', async () => {
+    const back = withTools(scripted('back', [call('look'), 'looked']))
+    for (const [maxToolCalls, looked] of [
+      [1, undefined],
+      [2, 1],
+    ] as const) {
+      const { host } = await open([back, asksFor('front', 'back')])
+      const { text } = await host.run('front', 'go', { maxToolCalls })
+      expect([text, seen.looked]).to.deep.equal(['all done', looked])
+    }
+  })
+
   it('take the slot of their parent', async () => {
     const billing = scripted('billing', ['{ text: five, delay_ms: 20 }'])
     const three = `{ tool_calls: [${Array.from({ length: 3 }, () => '{ name: billing, arguments: { message: go } }').join(', ')}] }`
