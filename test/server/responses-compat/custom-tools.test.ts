@@ -201,8 +201,19 @@ describe('custom tools and namespaces of a client', () => {
     ]) {
       expect((await ask('tools', { tool_choice })).status, JSON.stringify(tool_choice)).to.equal(200)
     }
-    const { status } = await ask('tools', { tool_choice: { type: 'custom', name: 'nobody' } })
-    expect(status).to.equal(400)
+    for (const tool_choice of [
+      { type: 'custom', name: 'nobody' },
+      { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'namespace', name: 'nobody' }] },
+    ]) {
+      expect((await ask('tools', { tool_choice })).status, JSON.stringify(tool_choice)).to.equal(400)
+    }
+  })
+
+  it('of a namespace may be the only ones that are allowed', async () => {
+    const ask = await makeAsk()
+    const tool_choice = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'namespace', name: 'crm' }] }
+    const offered = JSON.parse(textOf((await ask('tools', { tool_choice })).json()))
+    expect(offered.map(({ name }: Json) => name)).to.deep.equal(['crm__find', 'crm__apply_patch'])
   })
 
   describe('added by an item', () => {

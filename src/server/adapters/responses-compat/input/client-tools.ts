@@ -67,8 +67,9 @@ export function flatName(name: string, namespace: unknown): string {
   return `${whole.slice(0, MAX_NAME_LENGTH - digest.length - 1)}_${digest}`
 }
 
-/** Tells whether the client means a tool by this name. */
-export function isNamed({ name, client }: ToolDefinition, wanted: string): boolean {
+/** Tells whether the client means a tool by this name: its own, or that of its namespace. */
+export function isMeant({ name, client }: ToolDefinition, type: string, wanted: string): boolean {
+  if (type === 'namespace') return client?.namespace === wanted
   return (client?.name ?? name) === wanted || name === wanted
 }
 

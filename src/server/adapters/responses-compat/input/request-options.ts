@@ -7,7 +7,7 @@ import { type ClientChoice, chooseTools } from '../../../bodies/choose-tools.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { type CreateRequest, ToolChoice } from '../routes/schema.ts'
-import { isNamed, mergeTools, toClientTools } from './client-tools.ts'
+import { isMeant, mergeTools, toClientTools } from './client-tools.ts'
 
 /** Part of a turn that the options of a request decide. */
 interface RequestedOptions {
@@ -73,21 +73,25 @@ function refuseMisplaced(body: Fields): void {
   }
 }
 
+/** Types of the tools that a client runs. */
+const CLIENT_TYPES: ReadonlySet<string> = new Set(['function', 'custom', 'namespace'])
+
 function toChoice(choice: CreateRequest['tool_choice'], tools: readonly ToolDefinition[]): ClientChoice {
   // Most requests choose nothing: they need no check, which costs more than all the rest here.
   if ((choice ?? 'auto') === 'auto' || !Value.Check(ToolChoice, choice)) return 'auto'
   if (typeof choice === 'string') return choice
   // A name may be that of tools in several namespaces.
-  const namesOf = (name: string) => {
-    const named = tools.filter((tool) => isNamed(tool, name)).map((tool) => tool.name)
-    return named.length > 0 ? named : [name]
+  const namesOf = (type: string, wanted: string) => {
+    const named = tools.filter((tool) => isMeant(tool, type, wanted)).map(({ name }) => name)
+    return named.length > 0 ? named : [wanted]
   }
-  if (choice.type !== 'allowed_tools') return { tool: namesOf(choice.name)[0] ?? choice.name }
+  if (choice.type !== 'allowed_tools') return { tool: namesOf(choice.type, choice.name)[0] ?? choice.name }
   const { mode, tools: allowed } = choice
-  const isClients = (type: string) => type === 'function' || type === 'custom'
   return {
     mode,
-    names: allowed.flatMap(({ type, name }) => (isClients(type) && name !== undefined ? namesOf(name) : [])),
+    names: allowed.flatMap(({ type, name }) =>
+      CLIENT_TYPES.has(type) && name !== undefined ? namesOf(type, name) : [],
+    ),
   }
 }
 
