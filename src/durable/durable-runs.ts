@@ -237,11 +237,6 @@ export class DurableRuns<Facts, Item> {
     return stored
   }
 
-  /** Run of this process; undefined for one that has ended, or runs elsewhere. */
-  get(id: string): DurableRun<Facts, Item> | undefined {
-    return this.#runs.get(id)
-  }
-
   /** Returns the steps of a run, those that are still to come included. */
   read(stored: StoredRun<Facts, Item>, signal: AbortSignal): StepLog<Facts> {
     const here = () => this.#runs.get(stored.id)

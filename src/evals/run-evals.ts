@@ -21,7 +21,7 @@ import { scoreOf } from './outcomes.ts'
 import type { ProjectAgents } from './project-agents.ts'
 import type { EvalCase } from './read-cases.ts'
 import { RunUsage } from './run-usage.ts'
-import { SCORER_TIMEOUT_MS, scoreRun } from './score-run.ts'
+import { scoreRun } from './score-run.ts'
 import { TapedRuns } from './taped-runs.ts'
 
 /** Cases and what they are run with. */
@@ -52,8 +52,6 @@ export interface EvalOptions {
   readonly signal: AbortSignal
   /** Called at the beginning, and after each run. */
   readonly onProgress: (progress: EvalProgress) => void
-  /** Default: 30 seconds. */
-  readonly scorerTimeoutMs?: number
 }
 
 /** State of an eval under way. */
@@ -234,7 +232,7 @@ class Evals {
   /** @returns undefined for a run that was stopped */
   async #runTask({ given, column: index, repeat, scorers }: Task): Promise<EvalRun | undefined> {
     const column = this.#columns[index] as EvalColumn
-    const { signal, scorerTimeoutMs = SCORER_TIMEOUT_MS } = this.#options
+    const { signal } = this.#options
     const { tape } = given
     const { input, agentVersion, ...run } = await (tape === undefined
       ? this.#live.run(given, column, signal)
@@ -245,12 +243,7 @@ class Evals {
     const scored = toScored(run, column)
     const facts = { input, output: run.output, expected: given.expected, id: given.id, tags: given.tags }
     const scores = scored
-      ? await scoreRun(
-          scorers,
-          { ...facts, expectedTools: given.expectedTools, run: scored, host: this.#host },
-          signal,
-          scorerTimeoutMs,
-        )
+      ? await scoreRun(scorers, { ...facts, expectedTools: given.expectedTools, run: scored, host: this.#host }, signal)
       : []
     if (signal.aborted) return undefined
     return { case: given.id, column: index, repeat, ...run, scores, score: scoreOf({ status: run.status, scores }) }

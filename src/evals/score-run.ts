@@ -6,7 +6,7 @@ import type { NamedScorer } from './load-scorers.ts'
 import type { ScorerArguments } from './scorer.ts'
 
 /** Time that a scorer gets. */
-export const SCORER_TIMEOUT_MS = 30_000
+const SCORER_TIMEOUT_MS = 30_000
 /** Of what a scorer tells beside a score. */
 const MAX_METADATA_CHARS = 20_000
 

@@ -1,5 +1,5 @@
 import { HostError, messageOf } from '../errors.ts'
-import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from './record-store.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from './record-store.ts'
 
 /** A call that takes longer has failed: with its server down, a backend may never answer. */
 export const DEADLINE_MS = 5000
@@ -7,14 +7,12 @@ export const DEADLINE_MS = 5000
 /** A store of any kind with common behaviour: checked keys, deadlines of calls, codes of errors. */
 export class CheckedStore implements RecordStore {
   readonly serverId: string
-  readonly capabilities: StoreCapabilities
   readonly #store: RecordStore
   readonly #close: () => Promise<void>
 
   /** @param close closes it for this user */
   constructor(store: RecordStore, close = () => store.close()) {
     this.serverId = store.serverId
-    this.capabilities = store.capabilities
     this.#store = store
     this.#close = close
   }

@@ -34,14 +34,6 @@ export interface KeyRange {
 
 export type AscendingRange = Omit<KeyRange, 'order'>
 
-/** Properties in which the kinds of stores differ. */
-export interface StoreCapabilities {
-  /** Several servers can write at once: guards hold against all of them. */
-  readonly multiWriter: boolean
-  /** {@link RecordStore.watch} includes commits of other servers. */
-  readonly watch: boolean
-}
-
 /**
  * Records that outlive a request: JSON texts by key, changed together.
  *
@@ -51,7 +43,6 @@ export interface StoreCapabilities {
 export interface RecordStore {
   /** Name of this server among those that share the store; a new one each time that the store is opened. */
   readonly serverId: string
-  readonly capabilities: StoreCapabilities
   /** Returns the values of the keys, in their order; undefined for those that do not exist. */
   get(keys: readonly string[]): Promise<(string | undefined)[]>
   /** Returns the keys of a range. */

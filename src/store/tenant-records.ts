@@ -54,7 +54,6 @@ export function kindOf(key: string): string {
 
 class TenantRecords implements RecordStore {
   readonly serverId: string
-  readonly capabilities: RecordStore['capabilities']
   readonly #records: RecordStore
   readonly #beginning: string
   readonly #end: string
@@ -62,7 +61,6 @@ class TenantRecords implements RecordStore {
 
   constructor(records: RecordStore, name: string, indexes: readonly string[]) {
     this.serverId = records.serverId
-    this.capabilities = records.capabilities
     this.#records = records
     this.#beginning = `${MARK}${name}/`
     this.#end = MARK + name

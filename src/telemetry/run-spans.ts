@@ -86,7 +86,7 @@ export class RunSpans {
   }
 
   endAll(): void {
-    for (const key of [...this.#runs.keys()]) this.#close(key, Date.now(), 'unfinished', 'the server has stopped')
+    for (const key of [...this.#runs.keys()]) this.#close(key, 'the server has stopped')
   }
 
   #begin(event: AgentEvent): void {
@@ -168,13 +168,14 @@ export class RunSpans {
     if (parent_call_id === null) run.failure = failure
   }
 
-  /** Ends a run and its calls as failed. */
-  #close(key: string, timeMs: number, type: string, message: string): void {
+  /** Ends a run and its calls before their time. */
+  #close(key: string, message: string): void {
     const run = this.#runs.get(key)
     if (!run) return
-    this.#closeCalls(run, timeMs, type, message)
-    if (run.span) this.#markFailed(run.span, type, message)
-    this.#closeRun(key, run, timeMs)
+    const nowMs = Date.now()
+    this.#closeCalls(run, nowMs, 'unfinished', message)
+    if (run.span) this.#markFailed(run.span, 'unfinished', message)
+    this.#closeRun(key, run, nowMs)
   }
 
   #closeCalls({ calls }: OpenRun, timeMs: number, type: string, message: string): void {
@@ -197,7 +198,7 @@ export class RunSpans {
   /** Some calls never end: the number of open spans is limited. */
   #dropOldest(): void {
     const [oldest] = this.#runs.keys()
-    if (oldest !== undefined) this.#close(oldest, Date.now(), 'unfinished', 'too many calls are open')
+    if (oldest !== undefined) this.#close(oldest, 'too many calls are open')
   }
 
   #noteCancelled(runId: string): void {

@@ -24,6 +24,7 @@ describe('KeyvStore', () => {
         return open(map)
       },
       () => open(map),
+      { isForOneServer: true },
     )
   })
 
@@ -38,6 +39,7 @@ describe('KeyvStore', () => {
         return open(dir)
       },
       () => open(dir),
+      { isForOneServer: true },
     )
 
     afterEach(() => rmSync(dir, { recursive: true }))

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 
 /** Returns a function that makes ids which sort by time: UUIDs of version 7 (RFC 9562, section 5.7). */
-export function makeIds(now: () => number = Date.now): () => string {
+export function makeIds(): () => string {
   let lastMs = 0
   return () => {
-    lastMs = Math.max(now(), lastMs + 1)
+    lastMs = Math.max(Date.now(), lastMs + 1)
     const time = lastMs.toString(16).padStart(12, '0')
     return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
   }

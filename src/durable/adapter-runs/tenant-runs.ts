@@ -18,7 +18,7 @@ import { ADAPTER_EVENTS, type Job, SHOWN_AFTER_DECISION } from '../queue/job.ts'
 import type { RunService } from '../run-service.ts'
 import { claimContinued } from '../runs/continued-mark.ts'
 import { type DurableEvent, EventReader } from '../runs/durable-event.ts'
-import { RUN_PREFIX, secondsOf } from '../runs/run-ids.ts'
+import { secondsOf } from '../runs/run-ids.ts'
 import type { StoredRun } from '../runs/run-store.ts'
 import { answerOf, isEnd, nowSeconds, type Step } from '../runs/steps.ts'
 import { type AdapterFacts, isAdapterFacts } from './adapter-facts.ts'
@@ -193,7 +193,7 @@ class StoredTenantRuns implements TenantRuns {
   async #goOn(runs: Runs, given: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun> {
     const { host, service, tenant } = this.#options
     const [first = ''] = given.keys()
-    const waitingId = runIdOf(first, RUN_PREFIX)
+    const waitingId = runIdOf(first)
     const waiting = service.ids.isId(waitingId) ? await runs.store.load(waitingId) : undefined
     if (!waiting?.hasEnded || !isAdapterFacts(waiting.row.facts)) throw callNotFound()
     const { facts } = waiting.row

@@ -8,7 +8,7 @@ import type { Claim } from '../decisions/claim.ts'
 import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
 import { EXPIRING_APPROVALS } from '../rows/tenant-part.ts'
 import { isUnreadable, type UnreadableRows } from '../rows/unreadable-rows.ts'
-import { uuidOf } from '../runs/run-ids.ts'
+import { RUN_PREFIX, uuidOf } from '../runs/run-ids.ts'
 import { nowSeconds } from '../runs/steps.ts'
 
 /** Call of a waiting run that a person decides. */
@@ -61,9 +61,9 @@ export function approvalId(runId: string, index: number): string {
   return `mcpr_${uuidOf(runId)}-${String(index).padStart(3, '0')}`
 }
 
-/** Id of the run that an approval belongs to; `prefix` is that of such runs. */
-export function runIdOf(approval: string, prefix: string): string {
-  return prefix + approval.slice('mcpr_'.length, approval.lastIndexOf('-'))
+/** Id of the run that an approval belongs to. */
+export function runIdOf(approval: string): string {
+  return RUN_PREFIX + approval.slice('mcpr_'.length, approval.lastIndexOf('-'))
 }
 
 /** Changes that open the approvals of a run, to be stored together with its end. Client tools need none. */

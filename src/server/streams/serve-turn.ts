@@ -18,14 +18,8 @@ export interface StreamedAnswer extends EventStreamOptions {
  *
  * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`: before a head is sent, so that they are answered with their status
  */
-export function startTurn(
-  reply: FastifyReply,
-  host: AgentHost,
-  name: string,
-  turn: Turn,
-  separator?: '/' | '.',
-): RunHandle {
-  const handle = host.start(name, turn, separator)
+export function startTurn(reply: FastifyReply, host: AgentHost, name: string, turn: Turn): RunHandle {
+  const handle = host.start(name, turn)
   whenClientLeaves(reply, (reason) => handle.abort(reason))
   return handle
 }

@@ -1,14 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Keyv, type KeyvStoreAdapter } from 'keyv'
-import type {
-  AscendingRange,
-  Change,
-  Entry,
-  Guards,
-  KeyRange,
-  RecordStore,
-  StoreCapabilities,
-} from '../record-store.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { KeyDirectory } from './key-directory.ts'
 import { fromKeyvText, toKeyvText } from './keyv-text.ts'
@@ -19,7 +11,6 @@ import { fromKeyvText, toKeyvText } from './keyv-text.ts'
  */
 export class KeyvStore implements RecordStore {
   readonly serverId = randomUUID()
-  readonly capabilities: StoreCapabilities = { multiWriter: false, watch: false }
   readonly #keyv: Keyv<string>
   readonly #directory: KeyDirectory
   readonly #watchers = new Watchers()

@@ -5,15 +5,7 @@ import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf } from '../key-bounds.ts'
-import type {
-  AscendingRange,
-  Change,
-  Entry,
-  Guards,
-  KeyRange,
-  RecordStore,
-  StoreCapabilities,
-} from '../record-store.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { toArguments } from './commit-arguments.ts'
 import { selectIndependent } from './independent-commits.ts'
@@ -42,7 +34,6 @@ const MAX_CONNECTIONS = 6
 /** Records in tables of PostgreSQL. Commits that come together are one transaction. */
 export class PostgresStore implements RecordStore {
   readonly serverId = randomUUID()
-  readonly capabilities: StoreCapabilities = { multiWriter: true, watch: true }
   readonly #pool: Pool
   readonly #hasSessions: boolean
   readonly #names: StoreNames

@@ -5,15 +5,7 @@ import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
-import type {
-  AscendingRange,
-  Change,
-  Entry,
-  Guards,
-  KeyRange,
-  RecordStore,
-  StoreCapabilities,
-} from '../record-store.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import type { RedisLocation } from './redis-location.ts'
 import { BEAT, COMMIT, ENTRIES } from './scripts.ts'
@@ -35,7 +27,6 @@ const FORGET_AFTER_MS = 24 * 60 * 60 * 1000
 /** Records in Redis or Valkey. Commits that come together are one script. */
 export class RedisStore implements RecordStore {
   readonly serverId = randomUUID()
-  readonly capabilities: StoreCapabilities = { multiWriter: true, watch: true }
   readonly #redis: ScriptedRedis
   readonly #subscriber: Redis
   readonly #keys: { readonly records: readonly [string, string]; readonly servers: string; readonly channel: string }

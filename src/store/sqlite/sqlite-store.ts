@@ -7,15 +7,7 @@ import { DEADLINE_MS } from '../checked-store.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
 import { fromKeyvText, toKeyvText } from '../keyv/keyv-text.ts'
-import type {
-  AscendingRange,
-  Change,
-  Entry,
-  Guards,
-  KeyRange,
-  RecordStore,
-  StoreCapabilities,
-} from '../record-store.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { monotonicMs } from './monotonic-ms.js'
 import type { SqliteAnswer, SqliteJob, SqliteWorkerData } from './sqlite-job.ts'
@@ -44,7 +36,6 @@ const KEY_PREFIX = 'keyv:'
  */
 export class SqliteStore implements RecordStore {
   readonly serverId = randomUUID()
-  readonly capabilities: StoreCapabilities = { multiWriter: true, watch: true }
   readonly #worker: Worker
   readonly #deadlineMs: number
   readonly #watchers = new Watchers()

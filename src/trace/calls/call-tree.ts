@@ -9,7 +9,6 @@ export type TraceStep = Pick<
   TracedEvent,
   | 'event_type'
   | 'module_id'
-  | 'module_class'
   | 'method_name'
   | 'time'
   | 'agent_id'
@@ -42,12 +41,10 @@ export interface Call {
   /** Null where the reader is not told. */
   readonly runId: string | null
   readonly agentId: string
-  readonly callerId: string
   readonly moduleId: string
   /** Caller and module among the participants of the tree. */
   from: string
   readonly to: string
-  readonly moduleClass: string
   readonly method: string
   readonly kind: CallKind
   /** As a person says it, `lookupOrder(42)`; undefined where the method says it all. */
@@ -119,12 +116,10 @@ export class CallTree {
       id: step.call_id,
       runId: step.run_id,
       agentId: step.agent_id,
-      callerId: step.caller_id,
       moduleId: step.module_id,
       // The module through which an agent was called stands for its caller.
       from: (step.parent_call_id === null ? parent?.to : undefined) ?? nameOf(step.caller_id),
       to: nameOf(step.module_id),
-      moduleClass: step.module_class,
       method: step.method_name,
       kind: step.kind,
       label: step.label ?? undefined,

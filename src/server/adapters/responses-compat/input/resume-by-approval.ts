@@ -1,5 +1,4 @@
 import { runIdOf } from '../../../../durable/approvals/approvals.ts'
-import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
 import type { Fields } from '../../../../json.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
 
@@ -16,7 +15,7 @@ export function resumeByApproval(body: CreateRequest): CreateRequest {
   const approval = answers.find(isAnswer)
   if (!approval) return { ...body, input: input.filter((item) => !isAnswer(item)) }
   const { approval_request_id: id }: Fields = approval
-  return { ...body, input: answers, previous_response_id: runIdOf(String(id), RUN_PREFIX) }
+  return { ...body, input: answers, previous_response_id: runIdOf(String(id)) }
 }
 
 function isAnswer({ type }: RawInputItem): boolean {
