@@ -26,7 +26,9 @@ export function logSteps(host: AgentHost, log: Log): void {
       else log.warn(describeStep(call, `failed: ${foldStack(event.exception, { projectDir: host.projectDir })}`))
     }
   })
-  host.onRunEnd(({ agentId, pending }) => {
+  host.onRunEnd(({ agentId, parentRunId, pending }) => {
+    // Its parent waits for the same calls.
+    if (parentRunId !== undefined) return
     for (const call of pending) log.info(`${agentId}  ${describePending(call)}`)
   })
 }
@@ -34,7 +36,7 @@ export function logSteps(host: AgentHost, log: Log): void {
 function describePending({ kind, name, arguments: args }: PendingCall): string {
   const call = `${name}(${shorten(writePayload(args, asItIs))})`
   if (kind === 'client_tool') return `${call} is handed to the client`
-  const what = kind === 'question' ? 'an answer of a person. Answer' : 'a person. Decide'
+  const what = kind === 'question' ? "a person's answer. Answer" : 'a person. Decide'
   return `${call} waits for ${what} with: agent-host approvals`
 }
 
@@ -45,7 +47,7 @@ function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, out
 
 function outcomeOf({ result }: AgentEvent): string {
   const { text } = fieldsOf(result)
-  return typeof text === 'string' ? text : ''
+  return typeof text === 'string' ? text.replace(/\s+/g, ' ').trim() : ''
 }
 
 /** The log itself takes the secrets of the environment out. */

@@ -2,6 +2,7 @@ import type { Approval } from '../wire/approval.ts'
 import { type ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
 import { useApprovals } from './approvals/use-approvals.ts'
 import { BaseCommand } from './base-command.ts'
+import { describeWaiting } from './describe-waiting.ts'
 import { formatTime } from './format-time.ts'
 import { oneLine, shorten } from './one-line.ts'
 
@@ -32,12 +33,11 @@ export default class Approvals extends BaseCommand {
 }
 
 function describe(approval: Approval, question: string | undefined): string[] {
-  const { id, agent, kind, name, arguments: args, message, created_at } = approval
-  const asked = kind === 'question' ? `asks: ${message}` : `wants to call ${name}(${JSON.stringify(args)})`
+  const { id, agent, created_at } = approval
   return [
     id,
     ...(question === undefined ? [] : [`  user: ${shorten(oneLine(question), MAX_QUESTION)}`]),
-    `  ${agent} ${asked}`,
+    `  ${agent} ${describeWaiting(approval)}`,
     `  since ${formatTime(created_at)}`,
   ]
 }

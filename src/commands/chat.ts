@@ -7,6 +7,7 @@ import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Backend } from './chat/backend.ts'
 import { cleanText } from './clean-text.ts'
+import { describeWaiting } from './describe-waiting.ts'
 import { askOne, canAsk } from './prompts.ts'
 
 export default class Chat extends BaseCommand {
@@ -83,8 +84,8 @@ export default class Chat extends BaseCommand {
       return this.log(JSON.stringify({ agent, run_id: runId, text: said, tool_calls: toolCalls, ...waiting }, null, 2))
     }
     this.log('')
-    for (const { name } of waitsFor) this.logToStderr(`${agent} is waiting for a decision on ${name}.`)
-    if (waitsFor.length > 0) this.logToStderr(`  To decide, ask without --once: agent-host chat ${agent}`)
+    for (const call of waitsFor) this.logToStderr(`${agent} ${describeWaiting(call)}`)
+    if (waitsFor.length > 0) this.logToStderr(`  ${backend.howToDecide(agent)}`)
   }
 }
 

@@ -83,7 +83,7 @@ export default class Eval extends BaseCommand {
       helpGroup: 'result',
     }),
     baseline: Flags.string({
-      description: 'Exit with 1 if a case fails that passed in this result, and name it; latest is the eval before',
+      description: 'Exit with 1 if a case fails that passed in this result, and name it; latest is the previous eval',
       helpValue: '<result>',
       helpGroup: 'result',
     }),

@@ -3,7 +3,7 @@ import { Args } from '@oclif/core'
 import { HostError } from '../errors.ts'
 import { BaseCommand } from './base-command.ts'
 
-const KINDS = ['module', 'tool', 'agent']
+const KINDS = ['agent', 'tool', 'module']
 
 export default class New extends BaseCommand {
   static override description = 'Scaffolds a commented agent, tool or module in this project.'

@@ -28,7 +28,7 @@ export default class Replay extends BaseCommand {
     'as-recorded': Flags.boolean({ description: 'Replay the agent as it was, instead of the one in the project' }),
     set: Flags.string({
       description:
-        'Change a value of the agent: a prompt, a model, a temperature, or what its modules mark; can be given several times',
+        'Change a value of the agent: a prompt, a model, a temperature, or another that its modules let you change; can be given several times',
       helpValue: '<module>.<path>=<value>',
       multiple: true,
     }),

@@ -15,7 +15,7 @@ const MAX_LIMIT = 10_000
 
 export default class Runs extends BaseCommand {
   static override description =
-    'Lists the latest runs of this project, newest first, from its traces in ./debug; with --store, those of all servers that share it. Runs of agents that another agent called stand below it, unless the list is filtered.'
+    'Lists the latest runs of this project, newest first, from its traces in ./debug. Runs that an agent started by calling another stand below its own.'
   static override examples = [
     '<%= config.bin %> runs',
     '<%= config.bin %> runs --agent example --status failed',

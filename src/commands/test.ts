@@ -30,7 +30,7 @@ export default class Test extends BaseCommand {
   static override flags = {
     name: Flags.string({ description: 'Run only tests whose name matches this pattern', helpValue: '<pattern>' }),
     coverage: Flags.boolean({ description: 'Report which lines of the project the tests run; needs the package c8' }),
-    watch: Flags.boolean({ description: 'Run them again when a file of the project changes' }),
+    watch: Flags.boolean({ description: 'Run the tests again when a file of the project changes' }),
   }
 
   override async run(): Promise<void> {

@@ -35,9 +35,13 @@ const FILES = { 'agents/helper.yml': HELPER, 'tools/sum.ts': SUM }
 
 /** Starts a server with the chat and responses adapters; gives its address. */
 async function serve(dir: string): Promise<string> {
+  return (await serveLogged(dir)).url
+}
+
+async function serveLogged(dir: string): Promise<{ url: string; output(): string }> {
   const args = ['serve', '--port', '0', '--adapter', 'ChatCompatApiAdapter,ResponsesCompatApiAdapter']
-  const server = startCli(args, { cwd: dir })
-  return (await server.printed(/listening at (http:\S+)"/))[1] as string
+  const { printed, output } = startCli(args, { cwd: dir })
+  return { url: (await printed(/listening at (http:\S+)"/))[1] as string, output }
 }
 
 describe('chat', () => {
@@ -73,8 +77,21 @@ describe('chat', () => {
     const { exitCode, stderr } = await runCli(['chat', '--once', 'What is the sum of 2 and 3?'], { cwd: dir })
     expect(exitCode).equal(0)
     expect(stderr).equal(
-      'helper is waiting for a decision on sum.\n  To decide, ask without --once: agent-host chat helper\n',
+      'helper wants to call sum({"a":2,"b":3})\n  To decide, ask without --once: agent-host chat helper\n',
     )
+  })
+
+  it('--once says on which server to answer a question, and the log has one line for it', async () => {
+    const ask = `(_, run) { return run!.ask({ message: 'Which?', schema: { type: 'string' } }) } })\n`
+    const { dir } = await makeProject({ ...FILES, 'tools/sum.ts': SUM.replace(/execute\([\s\S]*$/, `execute${ask}`) })
+    const { url, output } = await serveLogged(dir)
+    const { stderr } = await callCli(['chat', 'helper', '--url', url, '--once', 'Sum of 2 and 3?'], { cwd: dir })
+    expect(stderr).equal(`helper asks: Which?\n  Decide with: agent-host approvals --url ${url}\n`)
+    const lines = output().split('\n').filter((line) => / \/compat\//.test(line))
+    expect(lines.map((line) => / (\/compat\/\w+) (\d+) /.exec(line)?.slice(1))).deep.equal([
+      ['/compat/models', '200'],
+      ['/compat/responses', '200'],
+    ])
   })
 
   it('talks to a running server', async () => {

@@ -98,7 +98,7 @@ export default defineModule({ name: 'Limits', provides: [ApprovalPolicy], create
   ruleFor: (_, { a }) => a > 100 ? { deny: 'Too much.' } : a > 10 ? 'always' : 'never' }) })`,
     })
     expect((await callCli(['tool', 'sum', '{"a": 1, "b": 2}'], { cwd: dir })).stdout).equal('{"sum":3}\n')
-    expect((await callCli(['tool', 'sum', '{"a": 11, "b": 2}'], { cwd: dir })).stderr).include('needs an approval')
+    expect((await callCli(['tool', 'sum', '{"a": 11, "b": 2}'], { cwd: dir })).stderr).include('waits for an approval')
     expect((await callCli(['tool', 'sum', '{"a": 101, "b": 2}'], { cwd: dir })).stderr).include('Reason: Too much.')
   })
 
@@ -107,7 +107,9 @@ export default defineModule({ name: 'Limits', provides: [ApprovalPolicy], create
     const { dir } = await makeProject({ ...FILES, 'tools/sum.ts': refund })
     const { exitCode, stdout, stderr } = await callCli(['tool', 'sum', '{"a": 1, "b": 2}'], { cwd: dir })
     expect([exitCode, stdout]).deep.equal([1, ''])
-    expect(stderr).equal("Error: The tool 'sum' needs an approval or an answer: call it through its agent.\n")
+    expect(stderr).equal(
+      "Error: The tool 'sum' waits for an approval or an answer, which this command cannot give. Ask its agent: agent-host chat one\n",
+    )
   })
 
   it('checks arguments as for a model', async () => {

@@ -7,6 +7,8 @@ export interface Backend {
   agents(): Promise<readonly ChatAgent[]>
   /** Begins a conversation with an agent. */
   open(agent: string): Conversation
+  /** Says where to decide about a run that was left waiting. */
+  howToDecide(agent: string): string
   close(): Promise<void>
 }
 

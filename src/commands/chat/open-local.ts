@@ -21,6 +21,7 @@ export async function openLocal(agentDir: string): Promise<Backend> {
         ])
     },
     open: (agent) => new LocalConversation(host, agent),
+    howToDecide: (agent) => `To decide, ask without --once: agent-host chat ${agent}`,
     close,
   }
 }

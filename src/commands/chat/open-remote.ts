@@ -16,12 +16,14 @@ export async function openRemote(url: string, apiKey: string | undefined): Promi
       return data.map(({ id }) => ({ id, description: '' }))
     },
     open: (agent) => (hasResponses ? new ResponsesConversation(client, agent) : new ChatConversation(client, agent)),
+    howToDecide: () => `Decide with: agent-host approvals --url ${url}`,
     async close() {},
   }
 }
 
-/** An unknown route, or a key that is not the chat adapter's, is no responses adapter for us. */
+/** A key that may not decide approvals is one of the responses adapter all the same; one that it does not know is the chat adapter's. */
 async function servesResponses(client: ServerClient): Promise<boolean> {
-  const response = await client.fetch('/compat/responses/none')
-  return response.status === 404 && (await response.text()).includes('Response not found')
+  const { status, body } = await client.fetch('/compat/approvals?limit=1')
+  await body?.cancel()
+  return status === 200 || status === 403
 }

@@ -7,7 +7,7 @@ import { formatComparison } from './format-result.ts'
 
 export default class EvalCompare extends BaseCommand {
   static override description =
-    'Compares two results of evals: cases that got better or worse, and how far the difference may be noise.'
+    'Compares two results of evals: cases that got better or worse, and whether the difference may be noise.'
   static override examples = [
     '<%= config.bin %> eval compare evals/baseline.json latest',
     '<%= config.bin %> eval compare 2026-11-20 2026-11-23T10 --json',

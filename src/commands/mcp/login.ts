@@ -28,7 +28,7 @@ export default class McpLogin extends BaseCommand {
     agent: Flags.string({ description: 'Only for this agent', helpValue: '<id>' }),
     'callback-port': Flags.integer({
       description:
-        'Port to which the browser is sent back; for servers that know only one address [default: a free one]',
+        'Port to which the browser returns, for servers that accept only one address [default: a free one]',
       default: 0,
       helpValue: '<port>',
     }),

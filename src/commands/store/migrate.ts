@@ -3,7 +3,7 @@ import { BaseCommand } from '../base-command.ts'
 import { readLocation, storeFlags } from './store-location.ts'
 
 export default class StoreMigrate extends BaseCommand {
-  static override description = 'Brings the layout of the store up to date. Servers do it themselves when they start.'
+  static override description = 'Updates the layout of the store, as servers do when they start.'
   static override examples = ['<%= config.bin %> store migrate --store postgres://agents@db/agents --dry-run']
   static override flags = {
     ...storeFlags(),

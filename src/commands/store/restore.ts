@@ -10,7 +10,7 @@ import { readLocation, requireEmbedded, storeFlags } from './store-location.ts'
 const RECORDS_STEP = 'table of records'
 
 export default class StoreRestore extends BaseCommand {
-  static override description = 'Puts a backup in the place of the stored responses. No server may run.'
+  static override description = 'Replaces the stored responses with a backup. Stop all servers first.'
   static override examples = ['<%= config.bin %> store restore responses-backup.db --force']
   static override args = { file: Args.string({ description: 'File that `store backup` wrote', required: true }) }
   static override flags = {

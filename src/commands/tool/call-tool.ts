@@ -52,7 +52,10 @@ export async function callTool(
       act: (tools, run) => tools.executeTool(name, args, run),
     })
     return (
-      result ?? { text: `The tool '${name}' needs an approval or an answer: call it through its agent.`, isError: true }
+      result ?? {
+        text: `The tool '${name}' waits for an approval or an answer, which this command cannot give. Ask its agent: agent-host chat ${agent}`,
+        isError: true,
+      }
     )
   } catch (error) {
     if (!(error instanceof HostError) || error.code !== 'AGENT_FAILED') throw error

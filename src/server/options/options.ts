@@ -89,7 +89,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
     flag: 'public-url',
     variable: 'AGENT_HOST_PUBLIC_URL',
     description:
-      'Address at which people reach the server, for sites that send them back; http://<host>:<port> when left out',
+      'Address at which people reach the server; sign-ins at other sites return there [default: http://<host>:<port>]',
     kind: 'text',
     default: undefined,
     read: readUrl,
@@ -146,7 +146,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
   store: {
     flag: 'store',
     variable: 'AGENT_HOST_STORE',
-    description: 'Store of the responses: sqlite (in their folder), postgres://..., redis://..., or keyv-sqlite:<path>',
+    description: 'Store of the responses: sqlite (in their folder), postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>',
     kind: 'text',
     default: 'sqlite',
     read: readStore,
@@ -154,7 +154,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
   serverName: {
     flag: 'server-name',
     variable: 'AGENT_HOST_SERVER_NAME',
-    description: 'Name of this server among those that share the store; the host name and the process id when left out',
+    description: 'Name of this server among those that share the store [default: host name and process id]',
     kind: 'text',
     default: '',
     read: readServerName,
@@ -191,7 +191,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
   bodyLimit: {
     flag: 'body-limit',
     variable: 'AGENT_HOST_BODY_LIMIT',
-    description: 'Largest request body: bytes, 512kb or 10mb',
+    description: 'Largest request body: bytes, or like 512kb',
     kind: 'text',
     default: 10 * 1024 * 1024,
     read: readBytes,
@@ -203,7 +203,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
   corsOrigins: {
     ...list(
       'cors-origin',
-      'Origin whose pages may use the server; every origin may by default; can be given several times',
+      'Origin whose pages may use the server; can be given several times [default: every origin]',
     ),
     read: readOrigins,
   },
@@ -411,7 +411,7 @@ function readStore(raw: unknown): string {
   const text = String(raw)
   if (/^sqlite$|^keyv-sqlite:./.test(text)) return text
   if ((/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) || isRedisUrl(text)) return text
-  throw new Error(`must be sqlite, postgres://..., redis://... or keyv-sqlite:<path>, not '${withoutAddress(text)}'`)
+  throw new Error(`must be sqlite, postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>, not '${withoutAddress(text)}'`)
 }
 
 function readServerName(raw: unknown): string {

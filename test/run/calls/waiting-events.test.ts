@@ -7,10 +7,11 @@ import { makeProject } from '../../support/temp-project.ts'
 const MODULES = {
   'modules/tools.ts': `import { defineModule, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'Tools', provides: [ToolProvider], create: () => ({
-  listTools: () => ['refund', 'choose', 'wrap'].map((name) => ({ name, description: name, parameters: { type: 'object' } })),
+  listTools: () => ['refund', 'choose', 'wrap', 'list'].map((name) => ({ name, description: name, parameters: { type: 'object' } })),
   needsApproval: (name) => name === 'refund',
   async executeTool(name, args, run) {
     if (name === 'refund') return { text: 'refunded' }
+    if (name === 'list') return { text: 'one\\n\\n  two\\n' }
     const question = { message: 'Which size?', schema: { type: 'number' } }
     if (name === 'choose') return { text: String(await run.ask(question)) }
     return run.ask(question).catch((cause) => { throw new Error('could not ask', { cause }) })
@@ -94,9 +95,27 @@ describe('the events of a run that waits', () => {
   it('are one line of the log for each call, at its end', async () => {
     await call('refund', 'weather', 'choose')
     expect(lines.sort()).deep.equal([
-      'info desk  choose({"order":"A1"}) waits for an answer of a person. Answer with: agent-host approvals',
+      `info desk  choose({"order":"A1"}) waits for a person's answer. Answer with: agent-host approvals`,
       'info desk  refund({"order":"A1"}) waits for a person. Decide with: agent-host approvals',
       'info desk  weather({"order":"A1"}) is handed to the client',
+    ])
+  })
+
+  it('leave the answer of a tool that did not wait in one line of the log', async () => {
+    await call('list', 'refund')
+    expect(lines[0]).equal('info desk  tools.executeTool list({"order":"A1"}) → one two')
+  })
+
+  it('are one line of the log for a call of another agent: that of the run which a person decides about', async () => {
+    const reply = { tool_calls: [{ id: 'c_1', name: 'desk', arguments: { message: 'hi' } }] }
+    await call('refund')
+    lines.length = 0
+    const llm = { id: 'llm', module: 'llm/mock', config: { replies: [reply] } }
+    const team = { id: 'team', module: 'tools/agents', config: { agents: ['desk'] } }
+    await host.register({ id: 'front', modules: [llm, team, { id: 'loop', module: 'orchestrator/tool-loop' }] })
+    expect((await host.run('front', 'hi')).status).equal('waiting')
+    expect(lines).deep.equal([
+      'info front  refund({"order":"A1"}) waits for a person. Decide with: agent-host approvals',
     ])
   })
 

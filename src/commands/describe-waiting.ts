@@ -1,0 +1,11 @@
+import type { Approval } from '../wire/approval.ts'
+
+/** What an agent waits for, after its name: the question of a tool, or the call that needs an approval. */
+export function describeWaiting({
+  kind,
+  name,
+  arguments: args,
+  message,
+}: Pick<Approval, 'kind' | 'name' | 'arguments'> & { readonly message?: string | null | undefined }): string {
+  return kind === 'question' ? `asks: ${message}` : `wants to call ${name}(${JSON.stringify(args)})`
+}
