@@ -1,6 +1,6 @@
 import type { Approval } from '../wire/approval.ts'
 
-/** What an agent waits for, after its name: the question of a tool, or the call that needs an approval. */
+/** Describes what an agent waits for, to stand after its name: the question of a tool, or the call that needs an approval. */
 export function describeWaiting({
   kind,
   name,

@@ -71,14 +71,16 @@ function kindOf({ passes, runs }: CaseOutcome): 'error' | 'failure' | 'skipped' 
 }
 
 /** Everything that is wrong with a run, a line for each thing. */
-export function describeRun({ error, scores, output }: EvalRun): string[] {
+export function describeRun({ error, scores, output, status }: EvalRun): string[] {
   if (error !== null) return [error]
   const failed = scores.filter((score) => score.error !== undefined || (score.score !== null && score.score < 1))
   const told = failed.map(({ name, score, error: problem, metadata }) => {
     if (problem !== undefined) return `${name} failed: ${problem}`
     return `${name} ${(score ?? 0).toFixed(2)}${metadata ? `: ${reasonOf(metadata)}` : ''}`
   })
-  return told.length === 0 ? [] : [...told, `Answer: ${output}`]
+  const isOpen = status === 'waiting' && output === ''
+  const answer = isOpen ? 'No answer yet: the run waits for a person or the client.' : `Answer: ${output}`
+  return told.length === 0 ? [] : [...told, answer]
 }
 
 /** A reason in words, where a scorer gives one. */

@@ -18,7 +18,7 @@ const FRAME = /^(\s+at (?:async )?(?:.*? \()?)(.+?):(\d+):(\d+)\)?$/
  * Reads a line of the stack of an error.
  *
  * @param platform of the machine that the paths belong to
- * @returns undefined for a line that names no file of the project
+ * @returns undefined for a line that names no file of the project, or one of an installed package
  */
 export function readProjectFrame(
   text: string,
@@ -31,6 +31,6 @@ export function readProjectFrame(
   const absolute = path.startsWith('file:') ? fileURLToPath(path, { windows }) : path
   if (!isAbsolute(absolute)) return undefined
   const file = relative(projectDir, absolute)
-  if (file.startsWith('..') || isAbsolute(file)) return undefined
+  if (file.startsWith('..') || isAbsolute(file) || file.split(sep).includes('node_modules')) return undefined
   return { lead, file: file.replaceAll(sep, '/'), line, column }
 }

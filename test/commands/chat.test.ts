@@ -87,7 +87,9 @@ describe('chat', () => {
     const { url, output } = await serveLogged(dir)
     const { stderr } = await callCli(['chat', 'helper', '--url', url, '--once', 'Sum of 2 and 3?'], { cwd: dir })
     expect(stderr).equal(`helper asks: Which?\n  Decide with: agent-host approvals --url ${url}\n`)
-    const lines = output().split('\n').filter((line) => / \/compat\//.test(line))
+    const lines = output()
+      .split('\n')
+      .filter((line) => / \/compat\//.test(line))
     expect(lines.map((line) => / (\/compat\/\w+) (\d+) /.exec(line)?.slice(1))).deep.equal([
       ['/compat/models', '200'],
       ['/compat/responses', '200'],

@@ -34,6 +34,21 @@ const BOTH = [
 ]
 
 describe('eval', () => {
+  it('says of a failed case that its run waits', async () => {
+    const replies = '[{ tool_calls: [{ name: sum, arguments: { a: 1 } }] }]'
+    const project = await makeEvals([{ id: 'sum', input: 'Add.', expected: '3' }], {
+      'agents/parrot.yml': `id: parrot
+modules:
+  - { id: llm, module: llm/mock, config: { replies: ${replies} } }
+  - { id: tools, module: tools/local, config: { files: [tools/sum.ts], approval: always } }
+  - { id: loop, module: orchestrator/tool-loop }
+`,
+      'tools/sum.ts': `import { defineTool, Type } from 'agent-host'
+export const sum = defineTool({ description: 'Adds.', parameters: Type.Object({ a: Type.Number() }), execute: () => 3 })`,
+    })
+    expect((await runEval(project)).stdout).contain('\n    No answer yet: the run waits for a person or the client.\n')
+  })
+
   it('scores every case, shows the failed ones with their reasons, and writes a result', async () => {
     const project = await makeEvals(BOTH)
     const { exitCode, stdout, stderr } = await runEval(project)

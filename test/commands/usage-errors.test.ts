@@ -57,7 +57,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   ],
   [
     ['new', 'thing', 'x'],
-    ["Error: 'thing' is none of: module, tool, agent.", 'See more help with agent-host new --help'],
+    ["Error: 'thing' is none of: agent, tool, module.", 'See more help with agent-host new --help'],
   ],
   [
     ['runs', 'shwo'],

@@ -13,6 +13,7 @@ describe('readProjectFrame', () => {
     })
     expect(read('Module._compile (node:internal/modules/cjs/loader:1554:14)')).to.equal(undefined)
     expect(read('file:///opt/other/x.mjs:1:1')).to.equal(undefined)
+    expect(read(`async load (${dir}/node_modules/openai/core.ts:3:7)`)).to.equal(undefined)
     expect(readProjectFrame('Error: at load', dir, 'linux')).to.equal(undefined)
   })
 

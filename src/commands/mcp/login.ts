@@ -27,8 +27,7 @@ export default class McpLogin extends BaseCommand {
   static override flags = {
     agent: Flags.string({ description: 'Only for this agent', helpValue: '<id>' }),
     'callback-port': Flags.integer({
-      description:
-        'Port to which the browser returns, for servers that accept only one address [default: a free one]',
+      description: 'Port to which the browser returns, for servers that accept only one address [default: a free one]',
       default: 0,
       helpValue: '<port>',
     }),

@@ -146,7 +146,8 @@ export const SERVER_OPTIONS: OptionSpecs = {
   store: {
     flag: 'store',
     variable: 'AGENT_HOST_STORE',
-    description: 'Store of the responses: sqlite (in their folder), postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>',
+    description:
+      'Store of the responses: sqlite (in their folder), postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>',
     kind: 'text',
     default: 'sqlite',
     read: readStore,
@@ -201,10 +202,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
     'Host name to serve in addition to those of this machine; can be given several times',
   ),
   corsOrigins: {
-    ...list(
-      'cors-origin',
-      'Origin whose pages may use the server; can be given several times [default: every origin]',
-    ),
+    ...list('cors-origin', 'Origin whose pages may use the server; can be given several times [default: every origin]'),
     read: readOrigins,
   },
   trustedOrigins: {
@@ -411,7 +409,9 @@ function readStore(raw: unknown): string {
   const text = String(raw)
   if (/^sqlite$|^keyv-sqlite:./.test(text)) return text
   if ((/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) || isRedisUrl(text)) return text
-  throw new Error(`must be sqlite, postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>, not '${withoutAddress(text)}'`)
+  throw new Error(
+    `must be sqlite, postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>, not '${withoutAddress(text)}'`,
+  )
 }
 
 function readServerName(raw: unknown): string {
