@@ -4,8 +4,10 @@ import { makeDescribeFailure } from '../assembly/failures.ts'
 import { type AssembledProject, openProject } from '../assembly/open-project.ts'
 import { NO_LINE, openLog } from '../assembly/project-log.ts'
 import type { Problem } from '../definition/problem.ts'
+import { HostError } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
+import { fieldsOf } from '../json.ts'
 import { makeRedact } from '../trace/redact.ts'
 import { adapterName } from './adapters/adapter-name.ts'
 import { DEBUG_UI, loadAdapters } from './adapters/load-adapter.ts'
@@ -30,7 +32,8 @@ export interface AgentServer {
    * Starts to listen, and to pick up edits live. When that fails, the server is closed.
    *
    * @returns the address, `http://127.0.0.1:8000`
-   * @throws Error with the code `EADDRINUSE` when another has the port
+   * @throws Error with the code `EADDRINUSE` when another has the port; HostError `OPTION_INVALID` for a host that is no address of
+   *   this machine
    */
   listen(): Promise<string>
   /** Picks up edits live; {@link AgentServer.listen} does it too. */
@@ -143,11 +146,21 @@ function toServer(app: FastifyInstance, options: ServerOptions, project: Assembl
         return await app.listen({ host, port, backlog: BACKLOG, ...announcement })
       } catch (error) {
         await app.close()
-        throw error
+        throw explainListen(error, options.host)
       }
     },
     close: () => app.close(),
   }
+}
+
+const NO_ADDRESS: ReadonlySet<unknown> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'])
+
+function explainListen(error: unknown, host: string): unknown {
+  const { code, address, hostname } = fieldsOf(error)
+  const isOfHost = address === host || hostname === host
+  if (!isOfHost || !NO_ADDRESS.has(code)) return error
+  const suggestions = ['Bind one that it has: --host 127.0.0.1, or --host 0.0.0.0 for all of them.']
+  return new HostError('OPTION_INVALID', `This machine has no address '${host}'.`, { suggestions, cause: error })
 }
 
 /** Error of a body that another framework's parser has already read. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import type { HostError } from 'agent-host'
+import { HostError } from 'agent-host'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { chat, closeServers, makeServer, probeSeen, readEvents } from '../support/server.ts'
@@ -383,6 +383,15 @@ export class Faulty { adapt(app) {
       "ADAPTER_NOT_FOUND The adapter '@acme/none#None' was not found.",
     )
   })
+
+  for (const host of ['203.0.113.9', 'nowhere.invalid']) {
+    it(`cannot listen at '${host}', which is no address of this machine`, async () => {
+      const server = await makeServer({ host })
+      const refused = await server.listen().catch((error: unknown) => error)
+      expect(refused).to.be.instanceOf(HostError)
+      expect(refused).to.include({ code: 'OPTION_INVALID', message: `This machine has no address '${host}'.` })
+    })
+  }
 
   it('rejects invalid options, and a public address without a key under --require-auth', async () => {
     const message = (options: object) =>

@@ -38,7 +38,7 @@ const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
   },
   McpApiAdapter: {
     load: async () => (await import('./mcp/index.ts')).McpApiAdapter,
-    keys: ({ mcpApiKey }) => keysOf(mcpApiKey),
+    keys: ({ mcpApiKey = process.env.MCP_API_KEY || undefined }) => keysOf(mcpApiKey),
     readCredentials: readExactBearer,
   },
   UiApiAdapter: {

@@ -83,7 +83,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
     default: Object.freeze({}),
     read: readAdapterOptions,
   },
-  host: text('host', '127.0.0.1', 'Address to bind'),
+  host: { ...text('host', '127.0.0.1', 'Address to bind'), read: readHost },
   port: number('port', 8000, 'Port; 0 takes a free one', { min: 0, max: 65_535 }),
   publicUrl: {
     flag: 'public-url',
@@ -372,8 +372,11 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
 }
 
 function addressOf({ host, port }: Pick<ServerOptions, 'host' | 'port'>): string {
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+  return `${originOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host)}:${port}`
+}
+
+function originOf(host: string): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}`
 }
 
 function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string, unknown>>): unknown {
@@ -403,6 +406,12 @@ function readAdapterOptions(raw: unknown): Readonly<Record<string, Readonly<Reco
 function copyOptions([adapter, options]: [string, unknown]): [string, Fields] {
   if (isObject(options)) return [adapter, structuredClone(options)]
   throw new Error(`must have an object of names and values for ${adapter}`)
+}
+
+function readHost(raw: unknown): string {
+  const text = String(raw)
+  if (URL.canParse(originOf(text)) && !/[/?#@]/.test(text)) return text
+  throw new Error(`must be a host name or an IP address, not '${text}'`)
 }
 
 function readStore(raw: unknown): string {

@@ -261,6 +261,19 @@ describe('MCP requests with a handshake', () => {
       const reply = await post('{"jsonrpc":"2.0","id":1,"method":"ping"}', { authorization: 'Bearer key-1234' })
       expect(reply.json()).to.deep.equal({ jsonrpc: '2.0', id: 1, result: {} })
     })
+
+    it('fall back to MCP_API_KEY, in a program too', async () => {
+      process.env.MCP_API_KEY = 'from-environment'
+      try {
+        const { post } = await makeMcp()
+        const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        expect((await post(ping)).json()).to.deep.equal(failed(null, -32001, 'Missing Authorization header'))
+        const reply = await post(ping, { authorization: 'Bearer from-environment' })
+        expect(reply.json()).to.deep.equal({ jsonrpc: '2.0', id: 1, result: {} })
+      } finally {
+        delete process.env.MCP_API_KEY
+      }
+    })
   })
 })
 

@@ -116,6 +116,11 @@ describe('server options', () => {
       { bodyLimit: '5 apples' },
       "--body-limit (AGENT_HOST_BODY_LIMIT) must be a number of bytes, or like 512kb or 10mb, not '5 apples'.",
     ],
+    [{ host: '300.1.1.1' }, "--host (AGENT_HOST_HOST) must be a host name or an IP address, not '300.1.1.1'."],
+    [
+      { host: 'http://localhost' },
+      "--host (AGENT_HOST_HOST) must be a host name or an IP address, not 'http://localhost'.",
+    ],
     [{ compatApiKey: '' }, '--compat-api-key (CUSTOM_COMPAT_API_KEY) must not be empty.'],
     [{ mcpApiKey: '' }, '--mcp-api-key (MCP_API_KEY) must not be empty.'],
     [{ adapters: [1] }, '--adapter (AGENT_HOST_ADAPTER) must be a list of strings.'],
