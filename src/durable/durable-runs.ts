@@ -246,7 +246,6 @@ export class DurableRuns<Facts, Item> {
   /** Cancels a run on any server; an ended one keeps its steps. Undefined if it does not exist. */
   async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
     await this.#runs.get(id)?.cancel('The response was cancelled.')
-    await this.approvals.cancel(id)
     return this.store.cancel(id)
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { approvalId } from '../../src/durable/approvals/approvals.ts'
 import { openWaiting } from '../../src/durable/approvals/open-waiting.ts'
 import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conversation-tree.ts'
 import { DurableRuns } from '../../src/durable/durable-runs.ts'
@@ -137,6 +138,47 @@ describe('durable runs', () => {
       ['approval:', 'open-approval:', 'expiring-approval:', 'job:'].map((prefix) => store.list({ prefix, limit: 9 })),
     )
     expect(keys).to.deep.equal([[], [], [], []])
+  })
+
+  it('wait for nothing once they are cancelled, whatever is decided or begins to wait at that moment', async () => {
+    const store = await openMap()
+    let beforeCancel: (() => Promise<unknown>) | undefined
+    const { runs } = await openRuns(
+      overriding(store, async (changes, guards, notify) => {
+        const isCancel = changes.some(([, value]) => value?.includes('cancelled'))
+        const before = isCancel ? beforeCancel : undefined
+        if (isCancel) beforeCancel = undefined
+        await before?.()
+        return store.commit(changes, guards, notify)
+      }),
+    )
+    const pending = ['c1', 'c2'].map((callId) => ({ callId, kind: 'approval', name: 'pay', arguments: {} }) as const)
+    const job = { agent: 'a', options: {}, shows: [], isRestartSafe: false }
+    const end = { end: 'completed', at: 1_800_000_000 } as const
+    const begin = async () => {
+      const id = ids.next()
+      const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
+      const draft = { id, facts: {}, items: [], turn, earlier: [], idempotency: undefined }
+      const owned = await runs.store.create(draft, [])
+      if (!owned) return expect.fail()
+      const outcome = { messages: [], pending, waiting: openWaiting(id, job, pending) }
+      const wait = () =>
+        runs.store.finish(owned, { steps: [...pending.map((call) => ({ pending: call })), end], outcome })
+      return { id, wait }
+    }
+    const cancel = async (id: string, before: () => Promise<unknown>) => {
+      beforeCancel = before
+      await runs.cancel(id)
+      expect((await runs.store.get(id))?.steps.at(-1)).to.include({ end: 'cancelled' })
+      return (await runs.approvals.ofRun(id)).map(({ status }) => status)
+    }
+    const begun = await begin()
+    expect(await cancel(begun.id, begun.wait)).to.deep.equal(['cancelled', 'cancelled'])
+    const waiting = await begin()
+    await waiting.wait()
+    const decision = new Map([[approvalId(waiting.id, 0), { kind: 'approval', decision: 'approve' } as const]])
+    const decide = () => runs.deciding.decide(decision, 'ann')
+    expect(await cancel(waiting.id, decide)).to.deep.equal(['approved', 'cancelled'])
   })
 
   it('end after a crash, whatever else is unreadable', async () => {

@@ -197,12 +197,6 @@ export class Approvals {
     return { approvals, hasMore: keys.length > limit }
   }
 
-  /** Cancels the open approvals of a run. */
-  async cancel(runId: string): Promise<void> {
-    const before = await this.ofRun(runId)
-    await this.commit(claimOf(before, closeOpen(before, 'cancelled')))
-  }
-
   /**
    * Commits a claim without a run.
    *

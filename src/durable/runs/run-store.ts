@@ -2,7 +2,7 @@ import { HostError } from '../../errors.ts'
 import type { Message } from '../../protocols/message.ts'
 import { appendLog, removeLog } from '../../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
-import { Approvals, inboxTopics } from '../approvals/approvals.ts'
+import { Approvals, claimOf, closeOpen, inboxTopics } from '../approvals/approvals.ts'
 import { ConversationStore } from '../conversations/conversation-store.ts'
 import {
   detach,
@@ -377,16 +377,22 @@ export class RunStore<Facts, Item> {
     throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be ended: it changes all the time.`)
   }
 
-  /** Cancels a run, also one that has ended: it keeps its steps. */
+  /** Cancels a run, also one that has ended: it keeps its steps, and what it waits for is closed in the same commit. */
   async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
     const end: EndStep = { end: 'cancelled', at: nowSeconds() }
     const ended = await this.end(id, end)
     const last = ended?.steps.at(-1)
     if (!ended || (isEnd(last) && last.end === 'cancelled')) return ended
-    const row = await this.#row(id)
-    const changed = row && rowChange({ ...row, ...packSteps([...ended.steps, end]) })
-    if (!changed || !(await this.#records.commit([changed], { present: [rowKey(id)] }))) return undefined
-    return { ...ended, steps: [...ended.steps, end] }
+    const steps = [...ended.steps, end]
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const [row, open] = await Promise.all([this.#row(id), this.#approvals.ofRun(id)])
+      if (!row) return undefined
+      const { changes, equal } = claimOf(open, closeOpen(open, 'cancelled'))
+      const all = [rowChange({ ...row, ...packSteps(steps) }), ...changes]
+      // Otherwise a decision was quicker: look again.
+      if (await this.#commit(all, { present: [rowKey(id)], equal }, [])) return { ...ended, steps }
+    }
+    throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be cancelled: it changes all the time.`)
   }
 
   /** @returns the items from one index (inclusive) to another (exclusive), oldest first */

@@ -4,6 +4,8 @@ import { ApprovalExpiry } from '../../../src/durable/approvals/approval-expiry.t
 import {
   Approvals,
   approvalId,
+  claimOf,
+  closeOpen,
   openApprovals,
   type StoredApproval,
   type StoredDecision,
@@ -175,7 +177,8 @@ describe('approvals', () => {
     ])
     await new ApprovalExpiry(records, () => decidingIn(records)).sweep()
     expect([await status(late), await status(open1)]).to.deep.equal(['expired', 'pending'])
-    await approvals.cancel(open1)
+    const before = await approvals.ofRun(open1)
+    await approvals.commit(claimOf(before, closeOpen(before, 'cancelled')))
     expect(await status(open1)).to.equal('cancelled')
     expect((await listOpen()).ids).to.deep.equal([])
   })
