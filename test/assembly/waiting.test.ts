@@ -1,5 +1,8 @@
 import { type OpenedProject, openProject, type PendingAnswer } from 'agent-host'
 import { expect } from 'chai'
+import { HostError } from '../../src/errors.ts'
+import { CheckedStore } from '../../src/store/checked-store.ts'
+import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const FILES = {
@@ -8,6 +11,19 @@ modules:
   - { id: llm, module: llm/mock, scope: agent, config: { replies: [{ text: '', tool_calls: [{ name: pay, arguments: { euros: 5 } }] }, Done.] } }
   - { id: tools, module: tools/local, config: { files: [tools/pay.ts] } }
   - { id: loop, module: orchestrator/tool-loop }`,
+  'agents/both.yml': `id: both
+modules:
+  - { id: tools, module: tools/local, config: { files: [tools/pay.ts], approval: never } }
+  - { id: main, module: both }`,
+  'modules/both.ts': `import { ConversationHistory, defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Both', provides: [TextMessageHandler],
+  uses: { tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ tools: [tools, client], history, response }) => ({ async handleText(_, run) {
+    const pay = (euros) => tools.executeTool('pay', { euros }, run.with({ toolCallId: 'call_' + euros }))
+    const isSigned = (await history.getHistory()).some(({ role }) => role === 'tool')
+    if (!isSigned) return void (await client.executeTool('sign', {}, run.with({ toolCallId: 'call_0' })))
+    for (const { text } of await Promise.all([pay(5), pay(6)])) await response.respondText(text + '. ')
+  } }) })`,
   'tools/pay.ts': `import { defineTool, Type } from 'agent-host'
 export const pay = defineTool({ description: 'Pays.', parameters: Type.Object({ euros: Type.Number() }), needsApproval: true,
   execute: ({ euros }) => { (globalThis.paidEuros ??= []).push(euros); return 'paid ' + euros } })`,
@@ -63,6 +79,40 @@ describe('runs of an opened project that wait', () => {
     expect(await failure(project.resume(runId, answers))).to.equal('RUN_NOT_WAITING')
     expect(paid()).to.deep.equal([5])
   })
+
+  it('run calls that begin together', async () => {
+    const project = await open()
+    const clientTools = [{ name: 'sign', description: 'Signs.', parameters: { type: 'object' } }] as const
+    const { runId } = await project.run('both', 'pay', { clientTools })
+    const { text } = await project.resume(runId, [
+      { callId: 'call_0', kind: 'client_tool', result: { text: 'signed' } },
+    ])
+    expect([text, paid()]).to.deep.equal(['paid 5. paid 6. ', [5, 6]])
+  })
+
+  it('wait again where the store fails before a call has begun, and pay once when it is back', async () => {
+    const project = await open()
+    const { runId, pending } = await project.run('shop', 'pay')
+    const answers = approve(pending[0]?.callId)
+    const { commit } = CheckedStore.prototype
+    let commits = 0
+    CheckedStore.prototype.commit = function (...changes) {
+      if (commits++ > 0) throw new HostError('STORE_UNAVAILABLE', 'The disk is full.')
+      return commit.apply(this, changes)
+    }
+    try {
+      expect(await failure(project.resume(runId, answers))).to.equal('STORE_UNAVAILABLE')
+    } finally {
+      CheckedStore.prototype.commit = commit
+    }
+    expect([commits, paid()]).to.deep.equal([3, []])
+    await eventually(
+      async () => expect((await project.listWaiting()).map((run) => run.runId)).to.deep.equal([runId]),
+      5000,
+    )
+    await project.resume(runId, answers)
+    expect(paid()).to.deep.equal([5])
+  }).timeout(10_000)
 
   it('accept rejections and edits; an invalid answer leaves them waiting', async () => {
     const project = await open()

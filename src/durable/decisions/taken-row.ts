@@ -1,4 +1,3 @@
-import type { RunEvent } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
 import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
 
@@ -7,6 +6,10 @@ export interface WaitingRow {
   /** Server that goes on with the run; null until one does. */
   readonly resumedBy: string | null
 }
+
+const RETRY_MS = 1000
+/** For as long as a disk stays full, or a server away, before people look. */
+const MAX_ATTEMPTS = 3600
 
 /** Waiting run that one caller goes on with. */
 export interface Taken {
@@ -17,8 +20,8 @@ export interface Taken {
 }
 
 /**
- * Returns a way to start the run that goes on: what it took is spent before its first call begins, and given back when it fails before
- * that.
+ * Returns a way to start the run that goes on: what it took is spent before its first call begins, and given back when the run fails
+ * before that. One that cannot be spent fails.
  *
  * @param onEnd called with the result before it is given out
  */
@@ -27,25 +30,40 @@ export function startTaken(
   start: (turn: Turn) => RunHandle,
   onEnd: (result: RunResult) => Promise<void> = async () => {},
 ): (turn: Turn) => RunHandle {
-  const settle = async (ending: Promise<RunResult>): Promise<RunResult> => {
-    try {
-      const result = await ending
-      await onEnd(result)
-      // Nothing of it has begun that could run twice; it is forgotten with this server.
-      await taken.spend().catch(() => {})
-      return result
-    } catch (error) {
-      await taken.giveBack()
-      throw error
-    }
-  }
   return ({ onEvent, ...turn }) => {
-    const spendFirst = async (event: RunEvent) => {
-      if (event.type === 'tool_call') await taken.spend()
-      await onEvent?.(event)
+    let unspent: unknown
+    let spending: Promise<void> | undefined
+    const spend = async () => {
+      try {
+        // Once for calls that begin together.
+        spending ??= taken.spend()
+        await spending
+      } catch (error) {
+        // An agent may take the failure of a call for its result, and go on without it.
+        unspent ??= error
+        handle.abort(error)
+        throw error
+      }
     }
-    const handle = start({ ...turn, onEvent: spendFirst })
-    return { id: handle.id, result: settle(handle.result), abort: (reason) => handle.abort(reason) }
+    const settle = async (): Promise<RunResult> => {
+      try {
+        const result = await handle.result
+        await onEnd(result)
+        // Nothing of it has begun that could run twice; it is forgotten with this server.
+        await taken.spend().catch(() => {})
+        return result
+      } catch (error) {
+        await taken.giveBack().catch(() => {})
+        throw unspent ?? error
+      }
+    }
+    // The sink hears of a call before it is spent: whoever ends the run at that moment has to know that it may begin.
+    const handle = start({
+      ...turn,
+      onEvent: async (event) =>
+        void (await Promise.all([onEvent?.(event), event.type === 'tool_call' ? spend() : undefined])),
+    })
+    return { id: handle.id, result: settle(), abort: (reason) => handle.abort(reason) }
   }
 }
 
@@ -101,7 +119,15 @@ export class TakenRow implements Taken {
     this.#isSpent = true
   }
 
-  async giveBack(): Promise<void> {
-    if (!this.#isSpent) await this.#records.commit([this.#before], { equal: [this.#now] })
+  /** Tries again for some time where the store fails: until this server ends, no other takes the row. */
+  async giveBack(attempts = MAX_ATTEMPTS): Promise<void> {
+    if (this.#isSpent) return
+    try {
+      await this.#records.commit([this.#before], { equal: [this.#now] })
+    } catch (error) {
+      const again = () => void this.giveBack(attempts - 1).catch(() => {})
+      if (attempts > 1) setTimeout(again, RETRY_MS).unref()
+      throw error
+    }
   }
 }
