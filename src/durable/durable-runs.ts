@@ -1,4 +1,3 @@
-import { messageOf } from '../errors.ts'
 import type { AgentHost, Reservation } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
@@ -9,7 +8,7 @@ import { Approvals } from './approvals/approvals.ts'
 import { ConversationStore } from './conversations/conversation-store.ts'
 import { Deciding } from './decisions/deciding.ts'
 import { type Continuation, makeNextRun, type NextRunOptions } from './decisions/next-run.ts'
-import { giveBack, hasFailedUnacted, type Resumes } from './decisions/resumption.ts'
+import { startTaken, type Taken } from './decisions/taken-row.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
 import type { Job } from './queue/job.ts'
 import { RunQueue } from './queue/run-queue.ts'
@@ -187,9 +186,9 @@ export class DurableRuns<Facts, Item> {
     try {
       await reservation.vary(turn.variant)
       reservation.check(turn)
+      const taken = run.hasStore ? undefined : await this.#take(draft)
       if (run.hasStore) await run.claim()
-      else await this.#claimUnstored(run, draft)
-      run.start(reservation.start, turn)
+      run.start(taken ? startTaken(taken, reservation.start) : reservation.start, turn)
     } catch (error) {
       reservation.release()
       // A claim that has failed may have arrived: it is ended as any run without an owner.
@@ -199,21 +198,11 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** A run that is not kept has no row to commit the claim with. */
-  async #claimUnstored(run: DurableRun<Facts, Item>, { claim, resumes }: Draft<Facts, Item>): Promise<void> {
-    if (!claim || !resumes) return
-    if (!(await this.approvals.commit(claim))) throw new RequestRepeated()
-    void this.#giveBackUnstored(run, resumes)
-  }
-
-  async #giveBackUnstored(run: DurableRun<Facts, Item>, resumes: Resumes): Promise<void> {
-    if (!hasFailedUnacted(await run.settled)) return
-    try {
-      await this.approvals.commit(giveBack(await this.approvals.ofRun(resumes.runId), resumes, run.id))
-    } catch (error) {
-      this.#shared.options.log.error(
-        `The decisions about '${resumes.runId}' could not be given back: ${messageOf(error)}`,
-      )
-    }
+  async #take({ id, claim, resumes }: Draft<Facts, Item>): Promise<Taken | undefined> {
+    if (!claim || !resumes) return undefined
+    const taken = await this.store.take(id, claim, resumes)
+    if (!taken) throw new RequestRepeated()
+    return taken
   }
 
   /** Looks after a run of this process that was started. */

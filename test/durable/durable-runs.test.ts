@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { approvalId } from '../../src/durable/approvals/approvals.ts'
 import { openWaiting } from '../../src/durable/approvals/open-waiting.ts'
 import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conversation-tree.ts'
+import { resume, takeDecisions } from '../../src/durable/decisions/resumption.ts'
 import { DurableRuns } from '../../src/durable/durable-runs.ts'
 import type { IdempotentRequest } from '../../src/durable/idempotency.ts'
 import type { DurableRun } from '../../src/durable/runs/durable-run.ts'
@@ -179,6 +180,35 @@ describe('durable runs', () => {
     const decision = new Map([[approvalId(waiting.id, 0), { kind: 'approval', decision: 'approve' } as const]])
     const decide = () => runs.deciding.decide(decision, 'ann')
     expect(await cancel(waiting.id, decide)).to.deep.equal(['approved', 'cancelled'])
+  })
+
+  it('that are not stored give back what they took when their server dies before a call has begun', async () => {
+    const map = new Map<string, unknown>()
+    const { runs } = await openRuns(await openMap(map))
+    const id = ids.next()
+    const pending = { callId: 'c1', kind: 'approval', name: 'pay', arguments: {} } as const
+    const job = { agent: 'a', options: {}, shows: [], isRestartSafe: false }
+    const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
+    const draft = { id, facts: {}, items: [], turn, earlier: [], idempotency: undefined }
+    const outcome = { messages: [], pending: [pending], waiting: openWaiting(id, job, [pending]) }
+    await runs.store.create(draft, [{ pending }, { end: 'completed', at: 1_800_000_000 }], outcome)
+    const take = async () => {
+      const before = await runs.approvals.ofRun(id)
+      const decision = new Map([[approvalId(id, 0), { kind: 'approval', decision: 'approve' } as const]])
+      const next = ids.next()
+      const { claim, resumes } = resume(before, takeDecisions(before, decision, 'ann'), next)
+      return runs.store.take(next, claim, resumes)
+    }
+    const statusAfterCrash = async () => {
+      const later = await openRuns(await openMap(map))
+      const [approval] = await later.runs.approvals.ofRun(id)
+      return [approval?.status, approval?.continuedBy === null, (await listRunning(await openMap(map))).length]
+    }
+    await take()
+    expect(await statusAfterCrash()).to.deep.equal(['pending', true, 0])
+    const again = await take()
+    await again?.spend()
+    expect(await statusAfterCrash()).to.deep.equal(['approved', false, 0])
   })
 
   it('end after a crash, whatever else is unreadable', async () => {

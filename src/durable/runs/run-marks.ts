@@ -1,3 +1,5 @@
+import type { Resumes } from '../decisions/resumption.ts'
+
 /**
  * Mark of a run in progress: the server that runs it, and how often it was begun. No two owners write the same one, so a write
  * that compares it is fenced.
@@ -7,6 +9,8 @@ export interface OwnerMark {
   readonly server: string | undefined
   /** Counted from 1 for a run of the queue; 0 for any other. */
   readonly attempt: number
+  /** Decisions that a run took of which nothing else is stored. */
+  readonly resumes?: Resumes | undefined
 }
 
 /** Mark of a run that waits for a worker. */
@@ -19,14 +23,14 @@ export interface QueuedMark {
   readonly sinceMs: number
 }
 
-export function writeOwner(server: string, attempt = 0): string {
-  return JSON.stringify(attempt === 0 ? { server } : { server, attempt })
+export function writeOwner(server: string, attempt = 0, resumes?: Resumes): string {
+  return JSON.stringify({ server, attempt: attempt === 0 ? undefined : attempt, resumes })
 }
 
 export function parseOwner(mark: string | undefined): OwnerMark {
   try {
-    const { server, attempt = 0 } = JSON.parse(mark ?? '') as Partial<OwnerMark>
-    return { server, attempt }
+    const { server, attempt = 0, resumes } = JSON.parse(mark ?? '') as Partial<OwnerMark>
+    return { server, attempt, resumes }
   } catch {
     return { server: undefined, attempt: 0 }
   }

@@ -22,7 +22,8 @@ import {
 import { parseItems } from '../conversations/item-bytes.ts'
 import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-bytes.ts'
 import { type Claim, joinClaims } from '../decisions/claim.ts'
-import { giveBack, hasFailedUnacted } from '../decisions/resumption.ts'
+import { giveBack, hasFailedUnacted, type Resumes } from '../decisions/resumption.ts'
+import type { Taken } from '../decisions/taken-row.ts'
 import { requestChanges, requestKey } from '../idempotency.ts'
 import { type Job, readJob } from '../queue/job.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
@@ -41,7 +42,7 @@ import {
   stepsLog,
   topicsOf,
 } from './run-keys.ts'
-import { writeOwner } from './run-marks.ts'
+import { parseOwner, writeOwner } from './run-marks.ts'
 import {
   beginChanges,
   type Draft,
@@ -443,9 +444,37 @@ export class RunStore<Facts, Item> {
     return ids.filter((id, index) => now[index] !== marks.get(id))
   }
 
-  /** Removes the mark of a run of which nothing else is stored. */
+  /**
+   * Takes decisions for a run of this server that is not stored: only its mark is, until it spends them or gives them back. Where the server
+   * dies before that, maintenance gives them back.
+   *
+   * @returns undefined when another was quicker
+   */
+  async take(id: string, { changes, equal }: Claim, resumes: Resumes): Promise<Taken | undefined> {
+    const mark = [runningKey(id), writeOwner(this.#records.serverId, 0, resumes)] as const
+    if (!(await this.#commit([mark, ...changes], { equal }, []))) return undefined
+    let isSpent = false
+    return {
+      spend: async () => {
+        if (isSpent) return
+        isSpent = await this.#records.commit([[mark[0], undefined]], { equal: [mark] })
+        if (!isSpent) throw new Error('Another server has given the decisions back.')
+      },
+      giveBack: async () => {
+        if (!isSpent) await this.unmark(id)
+      },
+    }
+  }
+
+  /** Removes the mark of a run of which nothing else is stored; decisions that it took are given back. */
   async unmark(id: string): Promise<void> {
-    await this.#records.commit([[runningKey(id), undefined]], { absent: [rowKey(id)] })
+    const key = runningKey(id)
+    const [mark] = await this.#records.get([key])
+    if (mark === undefined) return
+    const { resumes } = parseOwner(mark)
+    const back = resumes && giveBack(await this.#approvals.ofRun(resumes.runId), resumes, id)
+    const equal = [[key, mark] as const, ...(back?.equal ?? [])]
+    await this.#commit([[key, undefined], ...(back?.changes ?? [])], { absent: [rowKey(id)], equal }, [])
   }
 
   async #listIds(prefix: string, { limit, order, after, before }: RunRange): Promise<string[]> {
