@@ -1,4 +1,5 @@
-import type { ListedRun, RunsTable } from '../../trace/run-index/runs-table.ts'
+import type { ListedRun } from '../../trace/run-index/run-row.ts'
+import type { RunsTable } from '../../trace/run-index/runs-table.ts'
 import type { RunFilter } from '../../trace/run-index/trace-query.ts'
 
 interface ListOptions {

@@ -1,43 +1,24 @@
 import type Database from 'libsql'
-import { addModelUsage, type ModelUsage } from '../calls/describe-event.ts'
 import { MetricsTally, type MetricsView } from './metrics.ts'
+import { conditionsOf, REMOTE } from './run-conditions.ts'
+import {
+  LISTED,
+  type ListedRow,
+  type ListedRun,
+  PUT,
+  readListed,
+  readWhole,
+  toRow,
+  WHOLE,
+  type WholeRow,
+} from './run-row.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, tenant, user, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, replays, replays_from, eval_case, parent_run_id, parent_run_call_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
-  input, output, error, input_tokens, output_tokens, models`
-/** The runs below one, and the models that these asked. */
-const LISTED = `${SUMMARY}, tools, (SELECT count(*) FROM runs AS child WHERE child.parent_run_id = runs.run_id) AS children,
-  (WITH RECURSIVE below (id, models) AS (
-     SELECT child.run_id, child.models FROM runs AS child WHERE child.parent_run_id = runs.run_id
-     UNION ALL SELECT child.run_id, child.models FROM runs AS child JOIN below ON child.parent_run_id = below.id)
-   SELECT json_group_array(json(models)) FROM below) AS models_below`
-
-/** Number of the file of runs whose events are elsewhere. */
-const REMOTE = 0
 /** Remote runs at most; the oldest are forgotten. */
 const MAX_REMOTE = 10_000
 
-/** Calls of one tool in a run. */
-export interface RunTool {
-  readonly name: string
-  /** Those that have ended. */
-  readonly calls: number
-  readonly errors: number
-}
-
-/** A run with its tools, and what the runs below it add. */
-export interface ListedRun extends RunSummary {
-  /** Number of the runs that it began. */
-  readonly children: number
-  /** In the order of their first use. */
-  readonly tools: readonly RunTool[]
-}
-
 export type ChangedRun = ListedRun & { change: number }
-/** A summary as its row has it. */
-type SummaryRow = Omit<RunSummary, 'models'> & { readonly models: string }
-type ListedRow = SummaryRow & { readonly tools: string; readonly children: number; readonly models_below: string }
 
 /** Columns that runs can be sorted by. */
 const SORT_COLUMNS: Readonly<Record<RunSort, string>> = {
@@ -56,9 +37,8 @@ export class RunsTable {
 
   constructor(db: Database.Database) {
     this.#db = db
-    this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 35 }, () => '?').join(', ')})`)
-    this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
+    this.#put = db.prepare(PUT)
+    this.#whole = db.prepare(`SELECT ${WHOLE} FROM runs WHERE run_id = ?`)
   }
 
   put(record: RunRecord): void {
@@ -70,18 +50,8 @@ export class RunsTable {
 
   /** Everything about a run, to go on with it. */
   find(runId: string): RunRecord | undefined {
-    const row = this.#whole.all([runId])[0] as
-      | (SummaryRow & { stats: string; tools: string; steps: string; places: string })
-      | undefined
-    if (!row) return undefined
-    const { stats, tools, steps, places, ...summary } = row
-    return {
-      summary: readSummary(summary),
-      modules: JSON.parse(stats) as RunRecord['modules'],
-      tools: JSON.parse(tools) as RunRecord['tools'],
-      steps: steps.split(' ').filter((step) => step !== ''),
-      places,
-    }
+    const row = this.#whole.all([runId])[0] as WholeRow | undefined
+    return row && readWhole(row)
   }
 
   /** Puts runs of other servers, whose events are elsewhere. What this folder has events of stays as it is. */
@@ -209,7 +179,7 @@ export class RunsTable {
   }
 
   #write(record: RunRecord): void {
-    this.#put.run([...valuesOf(record), lastFileOf(record.places), ...textsOf(record)])
+    this.#put.run(toRow(record))
   }
 
   /** Marks a waiting run as continued once another run continues it, in whatever order the two become known. */
@@ -253,121 +223,4 @@ function hasWaited({ status }: RunSummary): boolean {
 export interface RunsPage {
   readonly runs: readonly ListedRun[]
   readonly next: RunsQuery['after']
-}
-
-function readSummary(row: SummaryRow): RunSummary {
-  return { ...row, models: readModels(row.models) }
-}
-
-function readListed({ models_below: below, tools, ...row }: ListedRow): ListedRun {
-  const listed = { ...readSummary(row), children: row.children, tools: readTools(tools) }
-  for (const models of JSON.parse(below) as ModelUsage[][]) {
-    for (const usage of models) listed.models = addModelUsage(listed.models, usage)
-  }
-  return listed
-}
-
-function readTools(tools: string): RunTool[] {
-  const byName = JSON.parse(tools) as RunRecord['tools']
-  return Object.entries(byName).map(([name, { calls, errors }]) => ({ name, calls, errors }))
-}
-
-function readModels(models: string): RunSummary['models'] {
-  return JSON.parse(models) as RunSummary['models']
-}
-
-type Value = string | number | null
-
-function valuesOf({ summary }: RunRecord): Value[] {
-  const values = [
-    summary.run_id,
-    summary.agent_id,
-    summary.tenant,
-    summary.user ?? null,
-    summary.entry_point,
-    summary.server,
-    summary.agent_version,
-    summary.status,
-    summary.incomplete,
-    summary.variant ?? null,
-    summary.continues,
-    summary.continued_by,
-    summary.replays ?? null,
-    summary.replays_from ?? null,
-    summary.eval_case ?? null,
-    summary.parent_run_id ?? null,
-    summary.parent_run_call_id ?? null,
-    summary.started_at,
-    summary.duration_ms,
-    summary.first_text_ms,
-    summary.calls,
-    summary.results ?? 0,
-    summary.errors,
-    summary.events,
-    summary.input,
-    summary.output,
-    summary.error,
-    summary.input_tokens,
-    summary.output_tokens,
-    JSON.stringify(summary.models),
-  ]
-  return values.map(bindable)
-}
-
-function textsOf({ steps, modules, tools, places }: RunRecord): Value[] {
-  return [bindable(` ${steps.join(' ')} `), bindable(JSON.stringify(modules)), bindable(JSON.stringify(tools)), places]
-}
-
-/** Text ends at NUL where libsql binds it. */
-function bindable(value: Value): Value {
-  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
-}
-
-function lastFileOf(places: string): number {
-  return Number(places.slice(places.lastIndexOf(';') + 1).split(':', 1)[0] ?? 0)
-}
-
-function conditionsOf(filter: RunFilter): { where: string[]; values: (string | number)[] } {
-  const where: string[] = []
-  const values: (string | number)[] = []
-  const add = (condition: string, ...given: (string | number)[]) => {
-    where.push(condition)
-    values.push(...given)
-  }
-  if (filter.agentId !== undefined) add('agent_id = ?', filter.agentId)
-  // The index of tenants has no runs of the nameless one: servers without tenants do not pay for it.
-  if (filter.tenant === '') add("tenant = ''")
-  else if (filter.tenant !== undefined) add("tenant <> '' AND tenant = ?", filter.tenant)
-  if (filter.server !== undefined) add('server = ?', filter.server)
-  if (filter.entryPoint !== undefined) add('entry_point = ?', filter.entryPoint)
-  if (filter.status !== undefined) add('status = ?', filter.status)
-  if (filter.since !== undefined) add('started_at >= ?', filter.since)
-  if (filter.until !== undefined) add('started_at < ?', filter.until)
-  if (filter.minDurationMs !== undefined) add('duration_ms >= ?', filter.minDurationMs)
-  if (filter.maxDurationMs !== undefined) add('duration_ms <= ?', filter.maxDurationMs)
-  if (filter.isEval !== undefined) add(`eval_case IS ${filter.isEval ? 'NOT NULL' : 'NULL'}`)
-  if (filter.hasEvents === true) add(`file <> ${REMOTE}`)
-  if (filter.isTopLevel === true) {
-    const isKnown = 'EXISTS (SELECT 1 FROM runs AS parent WHERE parent.run_id = runs.parent_run_id)'
-    add(`(parent_run_id IS NULL OR NOT ${isKnown})`)
-  }
-  if (filter.eventType === 'result') add('results > 0')
-  if (filter.eventType === 'exception') add('errors > 0')
-  if (filter.eventType === 'end') add(`status NOT IN ('running', 'interrupted')`)
-  if (filter.step !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.step)} %`)
-  if (filter.moduleId !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.moduleId)}.%`)
-  if (filter.methodName !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `%.${literal(filter.methodName)} %`)
-  if (filter.agentVersion !== undefined) add('agent_version = ?', filter.agentVersion)
-  if (filter.toolName !== undefined) add(`tools LIKE ? ESCAPE '\\'`, `%${literal(JSON.stringify(filter.toolName))}:{%`)
-  if (filter.text !== undefined) {
-    const pattern = `%${literal(filter.text)}%`
-    const columns = ['input', 'output', 'error', 'run_id', 'agent_id']
-    add(`(${columns.map((name) => `${name} LIKE ? ESCAPE '\\'`).join(' OR ')})`, ...columns.map(() => pattern))
-  }
-  return { where, values }
-}
-
-/** A text as itself within a LIKE pattern. */
-function literal(text: string): string {
-  return text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')
 }

@@ -1,7 +1,8 @@
 import type { LineBatch } from '../files/line-buffer.ts'
 import type { MetricsView } from '../run-index/metrics.ts'
+import type { ListedRun } from '../run-index/run-row.ts'
 import type { RunRecord } from '../run-index/run-summary.ts'
-import type { ListedRun, RunsPage } from '../run-index/runs-table.ts'
+import type { RunsPage } from '../run-index/runs-table.ts'
 import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from '../run-index/trace-query.ts'
 
 /** Start data of the worker thread. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../../errors.ts'
 import type { Prices } from '../../../trace/prices.ts'
-import type { ListedRun } from '../../../trace/run-index/runs-table.ts'
+import type { ListedRun } from '../../../trace/run-index/run-row.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
 import type { DebugAdapterOptions } from '../adapter.ts'

@@ -13,7 +13,7 @@ import {
 import { readTraceLine } from '../../../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 import type { Prices } from '../../../../trace/prices.ts'
-import type { ListedRun } from '../../../../trace/run-index/runs-table.ts'
+import type { ListedRun } from '../../../../trace/run-index/run-row.ts'
 import type { EventsPage, EventsQuery } from '../../../../trace/run-index/trace-query.ts'
 import { hasTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'
 import { contentFor, type Viewer } from '../viewer.ts'

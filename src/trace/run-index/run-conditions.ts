@@ -1,0 +1,50 @@
+import type { RunFilter } from './trace-query.ts'
+
+/** Number of the file of runs whose events are elsewhere. */
+export const REMOTE = 0
+
+/** Conditions in SQL that the rows of a filter's runs meet, with the values that they name. */
+export function conditionsOf(filter: RunFilter): { where: string[]; values: (string | number)[] } {
+  const where: string[] = []
+  const values: (string | number)[] = []
+  const add = (condition: string, ...given: (string | number)[]) => {
+    where.push(condition)
+    values.push(...given)
+  }
+  if (filter.agentId !== undefined) add('agent_id = ?', filter.agentId)
+  // The index of tenants has no runs of the nameless one: servers without tenants do not pay for it.
+  if (filter.tenant === '') add("tenant = ''")
+  else if (filter.tenant !== undefined) add("tenant <> '' AND tenant = ?", filter.tenant)
+  if (filter.server !== undefined) add('server = ?', filter.server)
+  if (filter.entryPoint !== undefined) add('entry_point = ?', filter.entryPoint)
+  if (filter.status !== undefined) add('status = ?', filter.status)
+  if (filter.since !== undefined) add('started_at >= ?', filter.since)
+  if (filter.until !== undefined) add('started_at < ?', filter.until)
+  if (filter.minDurationMs !== undefined) add('duration_ms >= ?', filter.minDurationMs)
+  if (filter.maxDurationMs !== undefined) add('duration_ms <= ?', filter.maxDurationMs)
+  if (filter.isEval !== undefined) add(`eval_case IS ${filter.isEval ? 'NOT NULL' : 'NULL'}`)
+  if (filter.hasEvents === true) add(`file <> ${REMOTE}`)
+  if (filter.isTopLevel === true) {
+    const isKnown = 'EXISTS (SELECT 1 FROM runs AS parent WHERE parent.run_id = runs.parent_run_id)'
+    add(`(parent_run_id IS NULL OR NOT ${isKnown})`)
+  }
+  if (filter.eventType === 'result') add('results > 0')
+  if (filter.eventType === 'exception') add('errors > 0')
+  if (filter.eventType === 'end') add(`status NOT IN ('running', 'interrupted')`)
+  if (filter.step !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.step)} %`)
+  if (filter.moduleId !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.moduleId)}.%`)
+  if (filter.methodName !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `%.${literal(filter.methodName)} %`)
+  if (filter.agentVersion !== undefined) add('agent_version = ?', filter.agentVersion)
+  if (filter.toolName !== undefined) add(`tools LIKE ? ESCAPE '\\'`, `%${literal(JSON.stringify(filter.toolName))}:{%`)
+  if (filter.text !== undefined) {
+    const pattern = `%${literal(filter.text)}%`
+    const columns = ['input', 'output', 'error', 'run_id', 'agent_id']
+    add(`(${columns.map((name) => `${name} LIKE ? ESCAPE '\\'`).join(' OR ')})`, ...columns.map(() => pattern))
+  }
+  return { where, values }
+}
+
+/** A text as itself within a LIKE pattern. */
+function literal(text: string): string {
+  return text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')
+}

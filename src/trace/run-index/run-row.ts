@@ -1,0 +1,127 @@
+import { addModelUsage, type ModelUsage } from '../calls/describe-event.ts'
+import type { RunRecord, RunSummary } from './run-summary.ts'
+
+const SUMMARY_COLUMNS = [
+  'run_id',
+  'agent_id',
+  'tenant',
+  'user',
+  'entry_point',
+  'server',
+  'agent_version',
+  'status',
+  'incomplete',
+  'variant',
+  'continues',
+  'continued_by',
+  'replays',
+  'replays_from',
+  'eval_case',
+  'parent_run_id',
+  'parent_run_call_id',
+  'started_at',
+  'duration_ms',
+  'first_text_ms',
+  'calls',
+  'results',
+  'errors',
+  'events',
+  'input',
+  'output',
+  'error',
+  'input_tokens',
+  'output_tokens',
+  'models',
+] as const satisfies readonly (keyof RunSummary)[]
+const RECORD_COLUMNS = ['file', 'steps', 'stats', 'tools', 'places'] as const
+
+const SUMMARY = SUMMARY_COLUMNS.join(', ')
+/** Columns of {@link WholeRow}. */
+export const WHOLE = `${SUMMARY}, stats, tools, steps, places`
+/** Columns of {@link ListedRow}: the runs below one, and the models that these asked, are counted as it is read. */
+export const LISTED = `${SUMMARY}, tools, (SELECT count(*) FROM runs AS child WHERE child.parent_run_id = runs.run_id) AS children,
+  (WITH RECURSIVE below (id, models) AS (
+     SELECT child.run_id, child.models FROM runs AS child WHERE child.parent_run_id = runs.run_id
+     UNION ALL SELECT child.run_id, child.models FROM runs AS child JOIN below ON child.parent_run_id = below.id)
+   SELECT json_group_array(json(models)) FROM below) AS models_below`
+
+/** Puts a record with the values of {@link toRow}. */
+export const PUT = `INSERT OR REPLACE INTO runs (${SUMMARY}, ${RECORD_COLUMNS.join(', ')})
+  VALUES (${[...SUMMARY_COLUMNS, ...RECORD_COLUMNS].map(() => '?').join(', ')})`
+
+/** Calls of one tool in a run. */
+export interface RunTool {
+  readonly name: string
+  /** Those that have ended. */
+  readonly calls: number
+  readonly errors: number
+}
+
+/** A run with its tools, and what the runs below it add. */
+export interface ListedRun extends RunSummary {
+  /** Number of the runs that it began. */
+  readonly children: number
+  /** In the order of their first use. */
+  readonly tools: readonly RunTool[]
+}
+
+type SummaryRow = Omit<RunSummary, 'models'> & { readonly models: string }
+export type WholeRow = SummaryRow & Record<'stats' | 'tools' | 'steps' | 'places', string>
+export type ListedRow = SummaryRow & {
+  readonly tools: string
+  readonly children: number
+  readonly models_below: string
+}
+
+type Value = string | number | null
+
+/** Values for {@link PUT}. Summaries of servers with an earlier version lack some. */
+export function toRow({ summary, steps, modules, tools, places }: RunRecord): Value[] {
+  const known: Partial<RunSummary> = summary
+  const models = JSON.stringify(summary.models)
+  const values = { ...known, results: known.results ?? 0, models }
+  return [
+    ...SUMMARY_COLUMNS.map((column) => bindable(values[column] ?? null)),
+    lastFileOf(places),
+    bindable(` ${steps.join(' ')} `),
+    bindable(JSON.stringify(modules)),
+    bindable(JSON.stringify(tools)),
+    places,
+  ]
+}
+
+export function readWhole({ stats, tools, steps, places, ...summary }: WholeRow): RunRecord {
+  return {
+    summary: readSummary(summary),
+    modules: JSON.parse(stats) as RunRecord['modules'],
+    tools: JSON.parse(tools) as RunRecord['tools'],
+    steps: steps.split(' ').filter((step) => step !== ''),
+    places,
+  }
+}
+
+export function readListed({ models_below: below, tools, ...row }: ListedRow): ListedRun {
+  const listed = { ...readSummary(row), children: row.children, tools: readTools(tools) }
+  for (const models of JSON.parse(below) as ModelUsage[][]) {
+    for (const usage of models) listed.models = addModelUsage(listed.models, usage)
+  }
+  return listed
+}
+
+function readSummary(row: SummaryRow): RunSummary {
+  return { ...row, models: JSON.parse(row.models) as RunSummary['models'] }
+}
+
+function readTools(tools: string): RunTool[] {
+  const byName = JSON.parse(tools) as RunRecord['tools']
+  return Object.entries(byName).map(([name, { calls, errors }]) => ({ name, calls, errors }))
+}
+
+/** Text ends at NUL where libsql binds it. */
+function bindable(value: Value): Value {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
+}
+
+function lastFileOf(places: string): number {
+  return Number(places.slice(places.lastIndexOf(';') + 1).split(':', 1)[0] ?? 0)
+}
