@@ -23,6 +23,7 @@ const floors = [
   'data-url',
   'base64',
   'process-identity',
+  'recently-used',
   'json',
   'errors',
 ]

@@ -4,7 +4,8 @@ import { AgentError } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { NameSeparator } from '../host/registered-agents.ts'
-import { RecentlyUsed, VARIANT_LIMITS } from '../variants/recently-used.ts'
+import { RecentlyUsed } from '../recently-used.ts'
+import { VARIANT_LIMITS } from '../variants/open-variants.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import { visitorOf } from './guards/principal.ts'
 
@@ -35,7 +36,7 @@ export class Variants {
     const own = this.#byTenant.get(tenant) ?? new RecentlyUsed<NamedVariant>(VARIANT_LIMITS)
     this.#byTenant.set(tenant, own)
     const id = randomUUID()
-    own.add(id, variant)
+    own.set(id, variant)
     return id
   }
 

@@ -1,7 +1,10 @@
+import { RecentlyUsed } from '../recently-used.ts'
 import type { VariantChange } from '../wire/variant.ts'
-import { RecentlyUsed, VARIANT_LIMITS } from './recently-used.ts'
 
 type Changes = readonly VariantChange[]
+
+/** Limits of what belongs to variants of agents. */
+export const VARIANT_LIMITS = { maxItems: 200, maxIdleMs: 60 * 60 * 1000 }
 
 /** Agent that is open. */
 interface OpenAgent {
@@ -32,7 +35,7 @@ export class OpenVariants<Agent extends OpenAgent> {
   constructor(plan: OpenVariants<Agent>['open'], retire: (agent: Agent) => Promise<void>) {
     this.#plan = plan
     this.#retire = retire
-    this.#entries = new RecentlyUsed(VARIANT_LIMITS, (entry) => void this.#close(entry))
+    this.#entries = new RecentlyUsed({ ...VARIANT_LIMITS, onForget: (entry) => void this.#close(entry) })
   }
 
   /**
@@ -47,7 +50,7 @@ export class OpenVariants<Agent extends OpenAgent> {
     // Of a version that was replaced.
     this.#entries.delete(key)
     const entry: Entry<Agent> = { base, opening: this.#plan(base, changes), agent: undefined, unpin: base.pin() }
-    this.#entries.add(key, entry)
+    this.#entries.set(key, entry)
     try {
       entry.agent = await entry.opening
       return entry.agent
@@ -65,7 +68,7 @@ export class OpenVariants<Agent extends OpenAgent> {
 
   /** Closes the variants of an agent that is taken out of service. */
   closeOf(base: Agent): void {
-    for (const key of this.#entries.keys()) if (this.#entries.get(key)?.base === base) this.#entries.delete(key)
+    for (const [key, entry] of this.#entries) if (entry.base === base) this.#entries.delete(key)
   }
 
   async #close({ opening, unpin }: Entry<Agent>): Promise<void> {

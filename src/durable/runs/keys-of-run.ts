@@ -1,6 +1,6 @@
 import type { RecordStore } from '../../store/record-store.ts'
 import type { Approvals } from '../approvals/approvals.ts'
-import { requestKeys } from '../idempotency.ts'
+import { requestKeys } from '../idempotency/idempotent-requests.ts'
 import { isUnreadable } from '../rows/unreadable-rows.ts'
 import { continuedKey, itemsPrefix, jobKey, queuedKey, rowKey, runningKey, stepsLog } from './run-keys.ts'
 import { locateItems, parseRunRow, type RunRow } from './run-row.ts'

@@ -24,7 +24,7 @@ import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-by
 import { type Claim, joinClaims } from '../decisions/claim.ts'
 import { giveBack, hasFailedUnacted, type Resumes } from '../decisions/resumption.ts'
 import type { Taken } from '../decisions/taken-row.ts'
-import { requestChanges, requestKey } from '../idempotency.ts'
+import { requestChanges, requestKey } from '../idempotency/idempotent-requests.ts'
 import { type Job, readJob } from '../queue/job.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
 import { listKeysOfRun } from './keys-of-run.ts'

@@ -18,7 +18,7 @@ import {
   resume,
   takeDecisions,
 } from '../../../src/durable/decisions/resumption.ts'
-import { RequestRepeated } from '../../../src/durable/idempotency.ts'
+import { RequestRepeated } from '../../../src/durable/idempotency/idempotent-requests.ts'
 import type { Job } from '../../../src/durable/queue/job.ts'
 import { tenantPart } from '../../../src/durable/rows/tenant-part.ts'
 import { UnreadableRows } from '../../../src/durable/rows/unreadable-rows.ts'

@@ -1,10 +1,10 @@
 import { settlesWithin } from '../../../async.ts'
-import type { RunNotes } from '../../../durable/run-notes.ts'
+import type { RunNotes } from '../../../durable/idempotency/run-notes.ts'
 import type { RunService } from '../../../durable/run-service.ts'
 import { messageOf } from '../../../errors.ts'
 import type { Log } from '../../../protocols/log.ts'
+import { RecentlyUsed } from '../../../recently-used.ts'
 import type { RunResult, Turn } from '../../../run/turn.ts'
-import { Recent } from '../../recent.ts'
 import { isClientCall } from './completion.ts'
 
 const LIMITS = { maxItems: 10_000, maxBytes: 8 * 1024 * 1024 }
@@ -26,7 +26,7 @@ type Asked = Pick<Turn, 'tenant' | 'messages'>
  */
 export class HandedCalls {
   readonly #options: HandedCallsOptions
-  readonly #runs = new Recent<string>(LIMITS, (runId) => runId.length + 2 * QUESTION_LENGTH)
+  readonly #runs = new RecentlyUsed<string>({ ...LIMITS, bytesOf: (runId) => runId.length + 2 * QUESTION_LENGTH })
 
   constructor(options: HandedCallsOptions) {
     this.#options = options

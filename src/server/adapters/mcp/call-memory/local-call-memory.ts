@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Taken } from '../../../../durable/decisions/taken-row.ts'
 import type { Message } from '../../../../protocols/message.ts'
+import { RecentlyUsed } from '../../../../recently-used.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
-import { Recent } from '../../../recent.ts'
 import {
   type CallMemory,
   type ConversationTitle,
@@ -88,13 +88,13 @@ export class LocalCallMemory implements CallMemory {
 }
 
 interface Entries {
-  readonly conversations: Recent<KeptConversation>
-  readonly waiting: Recent<WaitingCall>
+  readonly conversations: RecentlyUsed<KeptConversation>
+  readonly waiting: RecentlyUsed<WaitingCall>
 }
 
 function makeEntries(): Entries {
   return {
-    conversations: new Recent(CONVERSATIONS, ({ messages }) => bytesOfMessages(messages)),
-    waiting: new Recent(WAITING, ({ trail }) => bytesOfMessages(trail)),
+    conversations: new RecentlyUsed({ ...CONVERSATIONS, bytesOf: ({ messages }) => bytesOfMessages(messages) }),
+    waiting: new RecentlyUsed({ ...WAITING, bytesOf: ({ trail }) => bytesOfMessages(trail) }),
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency.ts'
+import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency/idempotent-requests.ts'
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'

@@ -3,7 +3,7 @@ import { HistoryBudget } from '../../../../durable/conversations/history-budget.
 import { truncate } from '../../../../durable/conversations/truncate.ts'
 import { joinClaims } from '../../../../durable/decisions/claim.ts'
 import { joinDecisions } from '../../../../durable/decisions/join-decisions.ts'
-import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency.ts'
+import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency/idempotent-requests.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'

@@ -6,8 +6,8 @@ import {
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import { lengthOf } from '../../../../durable/conversations/truncate.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
+import { RecentlyUsed } from '../../../../recently-used.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
-import { Recent } from '../../../recent.ts'
 import type { InputItem, ResponseRecord } from '../routes/schema.ts'
 import type { ResponseRun } from './response-run.ts'
 
@@ -22,10 +22,10 @@ interface Unstored {
 }
 
 /** Responses with `store: false` of all connections. */
-export type UnstoredMemory = Recent<Unstored>
+export type UnstoredMemory = RecentlyUsed<Unstored>
 
 export function openUnstoredMemory(limits = LIMITS): UnstoredMemory {
-  return new Recent<Unstored>(limits, bytesOf)
+  return new RecentlyUsed<Unstored>({ ...limits, bytesOf })
 }
 
 /** Responses with `store: false`, for as long as their connection lasts. */

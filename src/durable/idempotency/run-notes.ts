@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import type { RecordStore } from '../store/record-store.ts'
-import { isExpired, readRequest, requestChanges } from './idempotency.ts'
+import type { RecordStore } from '../../store/record-store.ts'
+import { isExpired, readRequest, requestChanges } from './idempotent-requests.ts'
 
 /** Apart from the hashes of idempotent requests. */
 const PURPOSE = 'run-note'

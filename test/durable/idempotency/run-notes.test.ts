@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { expireRequests, IdempotentRequests } from '../../src/durable/idempotency.ts'
-import { tenantPart } from '../../src/durable/rows/tenant-part.ts'
-import { RunNotes } from '../../src/durable/run-notes.ts'
-import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
+import { expireRequests, IdempotentRequests } from '../../../src/durable/idempotency/idempotent-requests.ts'
+import { RunNotes } from '../../../src/durable/idempotency/run-notes.ts'
+import { tenantPart } from '../../../src/durable/rows/tenant-part.ts'
+import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

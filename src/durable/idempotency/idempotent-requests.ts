@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { deferred } from '../async.ts'
-import { HostError } from '../errors.ts'
-import { fieldsOf } from '../json.ts'
-import type { Change, RecordStore } from '../store/record-store.ts'
-import { parseIndexKey } from '../store/tenant-records.ts'
-import { EXPIRING_REQUESTS, tenantPart } from './rows/tenant-part.ts'
+import { deferred } from '../../async.ts'
+import { HostError } from '../../errors.ts'
+import { fieldsOf } from '../../json.ts'
+import type { Change, RecordStore } from '../../store/record-store.ts'
+import { parseIndexKey } from '../../store/tenant-records.ts'
+import { EXPIRING_REQUESTS, tenantPart } from '../rows/tenant-part.ts'
 
 /** Request that may come again, and must not run again. */
 export interface IdempotentRequest {

@@ -1,7 +1,11 @@
 import { expect } from 'chai'
-import { expireRequests, IdempotentRequests, requestChanges } from '../../src/durable/idempotency.ts'
-import { tenantPart } from '../../src/durable/rows/tenant-part.ts'
-import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
+import {
+  expireRequests,
+  IdempotentRequests,
+  requestChanges,
+} from '../../../src/durable/idempotency/idempotent-requests.ts'
+import { tenantPart } from '../../../src/durable/rows/tenant-part.ts'
+import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const BODY = { model: 'talk', input: 'say a' }
