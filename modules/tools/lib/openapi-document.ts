@@ -48,17 +48,21 @@ export class OpenApiDocument {
     const sources = new Map<string, Source>()
     const text = isRemote ? await download(place, fetch) : await readProjectFile(name, context)
     sources.set(name, readSource(text, name))
-    for (const [file, { data }] of sources) {
-      for (const reference of referencesIn(data)) {
+    for (const [file, { data, lineOf }] of sources) {
+      for (const { reference, path } of referencesIn(data)) {
         const [target = ''] = reference.split('#')
         if (target === '') continue
+        const at = () => `${file}:${lineOf(path)}: the reference '${reference}'`
         if (isRemote || /^[a-z][a-z0-9+.-]*:/i.test(target)) {
-          throw invalid(file, `the reference '${reference}' leaves the ${isRemote ? 'document' : 'project'}.`)
+          throw new HostError('MODULE_INVALID', `${at()} leaves the ${isRemote ? 'document' : 'project'}.`)
         }
-        const path = fileOf(reference, file)
-        if (sources.has(path)) continue
+        const other = fileOf(reference, file)
+        if (sources.has(other)) continue
         if (sources.size === MAX_FILES) throw invalid(name, `the document refers to more than ${MAX_FILES} files.`)
-        sources.set(path, readSource(await readProjectFile(path, context), path))
+        const read = readProjectFile(other, context).catch((cause) => {
+          throw new HostError('MODULE_INVALID', `${at()} cannot be followed: ${messageOf(cause)}`, { cause })
+        })
+        sources.set(other, readSource(await read, other))
       }
     }
     const document = new OpenApiDocument(name, sources)
@@ -108,6 +112,7 @@ export class OpenApiDocument {
     if (typeof openapi !== 'string' || !/^3\.[01]\./.test(openapi)) {
       throw this.refuse(['openapi'], `openapi must be 3.0.x or 3.1.x, and is ${JSON.stringify(openapi)}.`)
     }
+    this.#checkReferences()
     const { validate } = await loadParser(projectDir)
     const result = await validate(structuredClone(root), { resolve: { external: false } })
     if (result.valid) return
@@ -115,7 +120,19 @@ export class OpenApiDocument {
     const [reason = ''] = message.split('\n')
     const [, line] = /^> *(\d+) \|/m.exec(message) ?? []
     const path = line === undefined ? [] : pathAtLine(root, Number(line))
-    throw this.refuse(path, `${reason.replace(/^[A-Z]+ /, '')}${path.length > 0 ? ` at ${path.join('.')}` : ''}.`)
+    const problem = reason.replace(/^[A-Z]+ /, '').replace(/\.$/, '')
+    throw this.refuse(path, `${problem}${path.length > 0 ? ` at ${path.join('.')}` : ''}.`)
+  }
+
+  /** The parser reports these problems without their place. */
+  #checkReferences(): void {
+    for (const { reference, path } of referencesIn(this.root)) {
+      try {
+        this.resolve({ $ref: reference }, this.name)
+      } catch {
+        throw this.refuse(path, `the reference '${reference}' leads to nothing, or back to itself.`)
+      }
+    }
   }
 }
 
@@ -193,11 +210,17 @@ async function readProjectFile(name: string, { projectDir, watchFile }: ModuleCo
   }
 }
 
-function* referencesIn(value: unknown): Generator<string> {
+interface Reference {
+  readonly reference: string
+  /** Path of the object that it stands for. */
+  readonly path: readonly string[]
+}
+
+function* referencesIn(value: unknown, path: readonly string[] = []): Generator<Reference> {
   if (typeof value !== 'object' || value === null) return
   const reference = referenceOf(value)
-  if (reference !== undefined) yield reference
-  for (const child of Object.values(value)) yield* referencesIn(child)
+  if (reference !== undefined) yield { reference, path: [...path, '$ref'] }
+  for (const [key, child] of Object.entries(value)) yield* referencesIn(child, [...path, key])
 }
 
 function referenceOf(value: unknown): string | undefined {

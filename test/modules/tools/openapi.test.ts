@@ -129,7 +129,7 @@ describe('tools/openapi', () => {
       (error: Error) => error.message,
     )
   const withPaths = (paths: object, more: object = {}) => ({
-    'api.yaml': JSON.stringify({ openapi: '3.1.0', info: { title: 't', version: '1' }, paths, ...more }),
+    'api.yaml': JSON.stringify({ openapi: '3.1.0', info: { title: 't', version: '1' }, paths, ...more }, null, 2),
   })
   const responses = { 200: { description: 'ok' } }
 
@@ -342,7 +342,7 @@ describe('tools/openapi', () => {
     [
       'a reference out of the project',
       withPaths({ '/a': { $ref: '../../etc/passwd' } }),
-      /^\.\.\/\.\.\/etc\/passwd: the file is outside the project folder\.$/,
+      /^api\.yaml:9: the reference '\.\.\/\.\.\/etc\/passwd' cannot be followed: \.\.\/\.\.\/etc\/passwd: the file is outside the project folder\.$/,
     ],
     [
       'a parameter of another file that has no place',
@@ -356,18 +356,28 @@ describe('tools/openapi', () => {
     [
       'a reference to an address',
       withPaths({ '/a': { $ref: 'http://127.0.0.1/x' } }),
-      /^api\.yaml: the reference 'http:\/\/127\.0\.0\.1\/x' leaves the project\.$/,
+      /^api\.yaml:9: the reference 'http:\/\/127\.0\.0\.1\/x' leaves the project\.$/,
     ],
     [
       'a reference that leads to itself',
       { ...withPaths({ '/a': { $ref: 'b.json' } }), 'b.json': '{"$ref":"b.json"}' },
-      /^api\.yaml: a reference leads to itself\.$/,
+      /^api\.yaml:9: the reference 'b\.json' leads to nothing, or back to itself\.$/,
+    ],
+    [
+      'a reference to nothing',
+      withPaths({ '/a': { $ref: '#/components/pathItems/none' } }),
+      /^api\.yaml:9: the reference '#\/components\/pathItems\/none' leads to nothing, or back to itself\.$/,
+    ],
+    [
+      'an operationId that is used twice',
+      withPaths({ '/a': { get: { operationId: 'x', responses } }, '/b': { get: { operationId: 'x', responses } } }),
+      /^api\.yaml:1: The operationId `x` is duplicated and must be made unique\.$/,
     ],
     ['no server', withPaths({ '/a': { get: { responses } } }), /^api\.yaml:1: 'get_a' has no server/],
     [
       'two tools of one name',
       withPaths({ '/a-b': { get: { responses } }, '/a_b': { get: { responses } }, '/a/b': { get: { responses } } }),
-      /^api\.yaml:1: GET \/a_b and GET \/a\/b both become the tool 'get_a_b'/,
+      /^api\.yaml:27: GET \/a_b and GET \/a\/b both become the tool 'get_a_b'/,
     ],
   ] as const) {
     it(`refuses ${what}, by file and line`, async () => {
@@ -380,7 +390,7 @@ describe('tools/openapi', () => {
     for (const [problem, place] of [
       [await problemOf(FILES, { base_url: 'https://ann:canary@api.example' }), 'base_url'],
       [await problemOf(FILES, { base_url: 'https://a.example', document: 'https://canary@a.example/d' }), 'document'],
-      [await problemOf(withPaths({ '/a': { get: { responses } } }, server)), "api.yaml:1: the server of 'get_a'"],
+      [await problemOf(withPaths({ '/a': { get: { responses } } }, server)), "api.yaml:18: the server of 'get_a'"],
     ] as const) {
       expect(problem).to.include(place).and.to.include('a user name or a password').and.not.to.include('canary')
     }
