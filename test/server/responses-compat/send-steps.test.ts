@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import type { Step } from '../../../src/durable/runs/steps.ts'
-import { beginRecord } from '../../../src/server/adapters/responses-compat/input/convert.ts'
+import { beginRecord } from '../../../src/server/adapters/responses-compat/input/begin-record.ts'
 import { EventWriter } from '../../../src/server/adapters/responses-compat/output/event-writer.ts'
 import { sendSteps } from '../../../src/server/adapters/responses-compat/output/send-steps.ts'
 

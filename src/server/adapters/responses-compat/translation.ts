@@ -1,6 +1,6 @@
 import type { Translation } from '../../../durable/adapter-runs/translation.ts'
 import type { NextIdentity } from '../../../durable/decisions/next-run.ts'
-import { NO_USAGE } from './input/convert.ts'
+import { NO_USAGE } from './input/begin-record.ts'
 import { leaveOut } from './input/removed-items.ts'
 import type { ResponseRecord } from './routes/schema.ts'
 import { toResponseRuns } from './runs/response-runs.ts'

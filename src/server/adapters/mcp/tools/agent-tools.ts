@@ -21,8 +21,8 @@ import { SKILLS_EXTENSION, type SkillEntry, type SkillList } from '../resources/
 import { CallTasks, type CallTasksOptions, type TaskCall, type TaskClient } from './call-tasks.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { toContent } from './content.ts'
+import { ToolCatalog, type ToolInput } from './tool-catalog.ts'
 import { type CallTask, type ToolResult, withStructure } from './tool-result.ts'
-import { ToolCatalog, type ToolInput } from './tools.ts'
 
 /** A call under way. */
 export interface Call<R> {

@@ -10,8 +10,8 @@ import { describeOpen } from '../elicitation/describe-open.ts'
 import { type ElicitationResponse, toElicitation, toPendingAnswer } from '../elicitation/elicitation.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from '../json-rpc.ts'
 import { toContent } from './content.ts'
+import type { ToolCatalog, ToolInput } from './tool-catalog.ts'
 import { type CallTask, type ToolResult, withStructure } from './tool-result.ts'
-import type { ToolCatalog, ToolInput } from './tools.ts'
 
 /** Name of the extension (SEP-2663). */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'

@@ -3,7 +3,7 @@ import { messageOf } from '../../../../errors.ts'
 import { isObject } from '../../../../json.ts'
 import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 import type { Content } from './content.ts'
-import type { ToolCatalog } from './tools.ts'
+import type { ToolCatalog } from './tool-catalog.ts'
 
 /** Result of a tool (`CallToolResult` of the MCP schema). */
 export interface ToolResult {

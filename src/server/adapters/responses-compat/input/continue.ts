@@ -7,7 +7,7 @@ import { openCallsOf } from '../../../../run/state/trail.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { otherKind } from './call-pairs.ts'
-import { type ApprovalReply, type CallOutput, type ReadInput, toToolMessage } from './to-messages.ts'
+import { type ApprovalReply, type CallOutput, type ReadInput, toToolMessage } from './read-input.ts'
 
 /** Part of a turn that a request adds to the conversation it continues. */
 export interface Continuation {

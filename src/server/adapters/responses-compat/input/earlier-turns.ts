@@ -8,7 +8,7 @@ import type { CreateRequest } from '../routes/schema.ts'
 import type { ConversationItems } from '../runs/conversation-items.ts'
 import type { ResponseRuns } from '../runs/response-runs.ts'
 import type { UnstoredResponses } from '../runs/unstored-responses.ts'
-import { conversationIdOf } from './convert.ts'
+import { conversationIdOf } from './begin-record.ts'
 
 /** Turns that a request continues. */
 export interface Earlier {

@@ -5,9 +5,9 @@ import { toolCallOf } from '../../../../run/waiting/pending-call.ts'
 import { turnIdOf } from '../ids.ts'
 import type { InputItem } from '../routes/schema.ts'
 import type { ResponseRuns } from '../runs/response-runs.ts'
+import { readInput, toToolMessage } from './read-input.ts'
 import { readItems } from './read-items.ts'
 import { unsealingFor } from './sealed-items.ts'
-import { readInput, toToolMessage } from './to-messages.ts'
 
 /** Reads the turns of a conversation again from the items that are left after some were removed. */
 export async function leaveOut(

@@ -48,7 +48,6 @@ export const TOOLS = {
   web_search: HOSTED,
   web_search_2025_08_26: HOSTED,
   web_search_preview: HOSTED,
-
   web_search_preview_2025_03_11: HOSTED,
   programmatic_tool_calling: PROGRAM,
 } satisfies Treatments<Tool['type']>

@@ -17,11 +17,11 @@ import {
   toCompacted,
   writeKept,
 } from '../input/compaction.ts'
-import { toInputItems } from '../input/convert.ts'
 import type { EarlierTurns } from '../input/earlier-turns.ts'
 import { ItemReferences } from '../input/item-references.ts'
+import { readInput, toToolMessage } from '../input/read-input.ts'
 import { COMPACTION, unsealingFor } from '../input/sealed-items.ts'
-import { readInput, toToolMessage } from '../input/to-messages.ts'
+import { toInputItems } from '../input/to-input-items.ts'
 import { toTokenUsage } from '../output/token-usage.ts'
 import type { Compaction, CompactionItem, CompactRequest } from '../routes/schema.ts'
 import type { ResponseRuns } from './response-runs.ts'

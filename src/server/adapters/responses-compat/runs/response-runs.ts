@@ -3,7 +3,8 @@ import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { ModelOptions } from '../../../../protocols/model-options.ts'
-import { beginRecord, toInputItems } from '../input/convert.ts'
+import { beginRecord } from '../input/begin-record.ts'
+import { toInputItems } from '../input/to-input-items.ts'
 import type { InputItem, ResponseRecord } from '../routes/schema.ts'
 
 /** Stored runs as this adapter starts them. Those that another one started are read by {@link findResponse}. */

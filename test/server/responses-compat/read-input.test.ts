@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readInput } from '../../../src/server/adapters/responses-compat/input/to-messages.ts'
+import { readInput } from '../../../src/server/adapters/responses-compat/input/read-input.ts'
 
 /** CPU time that a function takes, in milliseconds. */
 function timeOf(work: () => unknown): number {

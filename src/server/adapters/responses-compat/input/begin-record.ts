@@ -1,7 +1,5 @@
-import { invalidField } from '../../../bodies/invalid-field.ts'
-import { inputItemId } from '../ids.ts'
 import { toTokenUsage } from '../output/token-usage.ts'
-import type { CreateRequest, InputItem, RawInputItem, ResponseRecord } from '../routes/schema.ts'
+import type { CreateRequest, ResponseRecord } from '../routes/schema.ts'
 
 /** The record of a response that begins now, with every field and default. */
 export function beginRecord(body: CreateRequest, id: string, createdAt: number): ResponseRecord {
@@ -51,39 +49,4 @@ export const NO_USAGE = toTokenUsage({ inputTokens: 0, outputTokens: 0, cachedIn
 /** Readers of the Open Responses schema want every field of a function. */
 function toTool(tool: Record<string, unknown>): Record<string, unknown> {
   return tool.type === 'function' ? { description: null, parameters: null, strict: null, ...tool } : tool
-}
-
-/** The input as it is stored. Every item gets an id of ours. */
-export function toInputItems(input: CreateRequest['input'], responseId: string, createdAt: number): InputItem[] {
-  const items: readonly RawInputItem[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input
-  return items.map((raw, index) => toInputItem(raw, index, inputItemId(responseId, index), createdAt))
-}
-
-function toInputItem(raw: RawInputItem, index: number, id: string, created_at: number): InputItem {
-  const { id: reference, role, content, type = guessType(raw), ...rest } = raw
-  if (type === 'item_reference') return { id, type, created_at, ...{ reference } }
-  // Clients that keep no bytes name the image by its id.
-  if (type === 'image_generation_call' && !rest.result) return { ...rest, id, type, created_at, ...{ reference } }
-  const said = typeof content === 'string' ? [textPart(role ?? 'user', content)] : content
-  if (type !== 'message') return { id, type: String(type), created_at, ...rest, ...given({ role, content: said }) }
-  if (!role) {
-    throw invalidField(`input[${index}].role`, 'must be one of user, assistant, system, developer')
-  }
-  if (said === undefined || said === null) {
-    throw invalidField(`input[${index}].content`, 'must be a string or an array of parts')
-  }
-  return { ...rest, id, type, role, content: said, created_at }
-}
-
-/** Most clients leave the type of a message out, and some that of a reference to an item. */
-function guessType({ role, id }: RawInputItem): string {
-  return role === undefined && typeof id === 'string' ? 'item_reference' : 'message'
-}
-
-function given(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => (value ?? undefined) !== undefined))
-}
-
-function textPart(role: string, text: string) {
-  return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text }
 }

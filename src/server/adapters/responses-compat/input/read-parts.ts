@@ -1,0 +1,74 @@
+import { HostError, withoutStack } from '../../../../errors.ts'
+import type { Fields } from '../../../../json.ts'
+import type { Attachment } from '../../../../protocols/message.ts'
+import { invalidField } from '../../../bodies/invalid-field.ts'
+import { readAddress, requireBytes } from '../../../bodies/read-address.ts'
+import { readAudio } from '../../../bodies/read-audio.ts'
+
+/**
+ * Reads the parts of a message or an output: their text, and what else there is as attachments.
+ *
+ * @param isStrict parts that cannot be read are refused, otherwise left out
+ * @throws HostError `REQUEST_INVALID` naming the part
+ */
+export function readParts(
+  parts: readonly Fields[],
+  at: string,
+  isStrict: boolean,
+): { text: string; attachments: Attachment[] } {
+  let text = ''
+  const attachments: Attachment[] = []
+  for (const [index, part] of parts.entries()) {
+    const said = readText(part)
+    if (typeof said === 'string') text += said
+    else if (isText(part.type)) {
+      if (isStrict) throw invalidField(`${at}[${index}].text`, 'must be a string')
+    } else {
+      const attachment = isStrict ? readAttachment(part, `${at}[${index}]`) : tryAttachment(part)
+      if (attachment) attachments.push(attachment)
+    }
+  }
+  return { text, attachments }
+}
+
+const ATTACHMENT_TYPES: ReadonlySet<string> = new Set(['input_image', 'input_file', 'input_audio'])
+
+function tryAttachment(part: Fields): Attachment | undefined {
+  if (!ATTACHMENT_TYPES.has(String(part.type))) return undefined
+  try {
+    return withoutStack(() => readAttachment(part, ''))
+  } catch {
+    return undefined
+  }
+}
+
+function readAttachment(part: Fields, at: string): Attachment | undefined {
+  return requireBytes(readPart(part, at), at)
+}
+
+function readPart(part: Fields, at: string): Attachment | undefined {
+  const { type, image_url, file_data, file_url, filename, file_id, input_audio } = part
+  const name = typeof filename === 'string' ? filename : undefined
+  if (type === 'refusal') return undefined
+  if (file_id !== undefined && file_id !== null) {
+    const message = `${at}.file_id: this server keeps no files. Send the data or a URL.`
+    throw new HostError('REQUEST_INVALID', message, { field: `${at}.file_id` })
+  }
+  if (type === 'input_image') return readAddress(image_url, `${at}.image_url`, 'image/*')
+  if (type === 'input_file') {
+    const [address, field] = (file_data ?? undefined) === undefined ? [file_url, 'file_url'] : [file_data, 'file_data']
+    return readAddress(address, `${at}.${field}`, 'application/octet-stream', name)
+  }
+  if (type === 'input_audio') return readAudio(input_audio, `${at}.input_audio`)
+  const message = `${at}.type: parts of the type '${String(type)}' cannot be handled`
+  throw new HostError('REQUEST_INVALID', message, { field: `${at}.type` })
+}
+
+function readText({ type, text, refusal }: Fields): unknown {
+  if (type === 'refusal') return refusal
+  return isText(type) ? text : undefined
+}
+
+function isText(type: unknown): boolean {
+  return type === 'input_text' || type === 'output_text' || type === 'text'
+}
