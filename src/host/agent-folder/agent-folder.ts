@@ -7,6 +7,7 @@ import { HostError, messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { AgentHost, RegisterOptions } from '../host.ts'
 import { Listeners } from '../listeners.ts'
+import { describeRefusals, type Refusal } from './describe-refusals.ts'
 import { listAgentFiles } from './list-agent-files.ts'
 import { type FileChange, LoadHistory, type ReplacedVersion } from './load-history.ts'
 import { type AgentText, readAgentText, readClaim } from './read-agent-file.ts'
@@ -68,6 +69,8 @@ export class AgentFolder {
   readonly #log: Log
   readonly #files = new Map<string, AgentFile>()
   readonly #onLate: Listeners<FileChange[]>
+  /** Refusals to report together, once the code that changed is loaded by all of its users. */
+  #refusals: Refusal[] | undefined
   /** Problems of agents in service that were warned of. */
   #unknownNames: ReadonlySet<string> = new Set()
 
@@ -190,13 +193,20 @@ export class AgentFolder {
     this.#host.forgetFiles(changed)
     const users = new Set(this.#host.agentsUsing(changed).map(({ id }) => id))
     const changes: FileChange[] = []
+    this.#refusals = []
     for (const file of this.#inOrder()) {
       const isUser = file.servedId !== undefined && users.has(file.servedId)
       // What a version under way consists of is not known yet.
       if (!isUser && !file.load && file.problems.length === 0) continue
       changes.push(...(await this.#load(file, { vacatedIds: new Set(), patienceMs, isRetry: refused.has(file.name) })))
     }
+    this.#warnOf(this.#refusals)
+    this.#refusals = undefined
     return changes
+  }
+
+  #warnOf(refusals: readonly Refusal[]): void {
+    for (const text of describeRefusals(refusals)) this.#log.warn(text)
   }
 
   #inOrder(): AgentFile[] {
@@ -332,12 +342,9 @@ export class AgentFolder {
 
   #reject(file: AgentFile, problems: readonly Problem[]): FileChange {
     file.problems = problems
-    const text = withAdvice(
-      problems.map(formatProblem).join('\n'),
-      problems.flatMap(({ suggestions }) => suggestions),
-    )
-    const stays = file.servedId === undefined ? '' : `\n  The last good version of '${file.servedId}' stays in service.`
-    this.#log.warn(text + stays)
+    const refusal = { file: file.name, problems, servedId: file.servedId }
+    if (this.#refusals) this.#refusals.push(refusal)
+    else this.#warnOf([refusal])
     const change: FileChange = { file: file.name, kind: 'rejected', ...named(file.servedId) }
     this.history.add(change, { problems })
     return change

@@ -112,6 +112,23 @@ describe('a watched agent folder', () => {
     expect(folder.problems()).to.deep.equal([])
   })
 
+  it('reports code that breaks several agents once, with all of them', async () => {
+    const uses = (id: string) => `id: ${id}\nmodules:\n  - { id: main, module: own }\n`
+    const files = { 'agents/a.yml': uses('a'), 'agents/b.yml': uses('b'), 'modules/own.ts': own('x') }
+    const { project, folder, lines, answers } = await serve(files)
+    await project.write('modules/own.ts', 'const x = ;')
+    await eventually(() => expect(folder.problems()).to.have.lengthOf(2))
+    await eventually(() =>
+      expect(lines).to.deep.equal([
+        `agents/a.yml:3:17: module 'main': modules/own.ts:1:11: Unexpected ";"
+  The same in agents/b.yml.
+  The last good versions of 'a', 'b' stay in service.`,
+      ]),
+    )
+    await project.write('modules/own.ts', own('y'))
+    await answers('b', 'y')
+  })
+
   it('rejects a second file with the same id until the first is removed', async () => {
     const { project, folder, ask, answers } = await serve({
       'agents/a.yml': agent('a', '1'),
