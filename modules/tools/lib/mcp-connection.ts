@@ -82,6 +82,8 @@ export class McpConnection {
   readonly #described = new Map<string, string>()
   readonly #changed = new Set<string>()
   #failures = 0
+  /** Why it cannot be reached, as it was logged: attempts that fail alike are not. */
+  #reported = ''
   readonly #closing = new AbortController()
 
   /**
@@ -150,7 +152,7 @@ export class McpConnection {
         return toToolResult(await this.#request(client, name, checked, run))
       } catch (error) {
         run.signal.throwIfAborted()
-        if (isUnreachable(error)) this.#drop(client, 'it cannot be reached')
+        if (isUnreachable(error)) this.#drop(client, reasonOf(error))
         if (!isSessionLost(error) || attempt > 0) throw this.#toError(error, localName)
         // It has not begun with this, since it does not know who asks.
         this.#drop(client, 'it has forgotten the session')
@@ -221,7 +223,9 @@ export class McpConnection {
       this.#client = client
       this.#take(tools)
       await this.#signIn?.noteTools(tools)
+      if (this.#failures > 0) this.#context.log.info(`The MCP server '${this.name}' can be reached now.`)
       this.#failures = 0
+      this.#reported = ''
       this.#context.log.debug(`The MCP server '${this.name}' has ${this.#tools.length} tools.`)
       return client
     } catch (error) {
@@ -230,11 +234,15 @@ export class McpConnection {
       this.#failures++
       // Its tools are not there; those of others are.
       this.#take([])
-      const again = this.#closing.signal.aborted ? '' : ` Next attempt in ${this.#retryMs() / 1000} s.`
       const problem = new Error(`The MCP server '${this.name}' cannot be reached: ${reasonOf(error)}`, {
         cause: error,
       })
-      if (again !== '') this.#context.log.warn(`${problem.message}.${again}`)
+      if (!this.#closing.signal.aborted && problem.message !== this.#reported) {
+        this.#context.log.warn(
+          `${problem.message}. Next attempt in ${this.#retryMs() / 1000} s, later ones up to ${LAST_RETRY_MS / 1000} s apart.`,
+        )
+        this.#reported = problem.message
+      }
       this.#retryLater()
       throw problem
     }
@@ -409,7 +417,12 @@ function isUnreachable(error: unknown): boolean {
 
 /** The reason of the network where there is one: `fetch failed` says nothing. */
 function reasonOf(error: unknown): string {
-  return messageOf(networkErrorOf(error) ?? error)
+  const message = messageOf(networkErrorOf(error) ?? error)
+  return message.endsWith('fetch failed') ? messageOf(innermost(error)) : message
+}
+
+function innermost(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error
 }
 
 /** The cause of an error that is one of the network. */

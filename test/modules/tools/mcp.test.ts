@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { McpServer as OldServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'
@@ -142,15 +143,22 @@ describe('tools/mcp', () => {
 
     it('drops its tools while the server is down, and lists them again afterwards', async () => {
       const { url, child, port } = await startHttp()
-      const { call, names } = await make({ web: { url: `${url}/mcp` }, local: { ...GOOD, prefix: 'local_' } })
+      const { call, names, lines } = await make({ web: { url: `${url}/mcp` }, local: { ...GOOD, prefix: 'local_' } })
       expect(await call('add', { a: 1, b: 2 })).to.equal('3')
       child.kill('SIGKILL')
       await once(child, 'exit')
       expect(await call('add', { a: 1, b: 2 })).to.match(/^! .*'web'/)
       await eventually(async () => expect(await names()).to.not.include('add'))
       expect(await call('local_add', { a: 1, b: 2 })).to.equal('3')
+      // Two attempts.
+      await sleep(1600)
       await startHttp(port)
       await eventually(async () => expect(await call('add', { a: 1, b: 2 })).to.equal('3'), 15_000)
+      const said = lines.filter((line) => line.includes('reached'))
+      expect(said.map((line) => line.replace(/:\d+/, ''))).to.deep.equal([
+        "warn The MCP server 'web' cannot be reached: connect ECONNREFUSED 127.0.0.1. Next attempt in 1 s, later ones up to 30 s apart.",
+        "info The MCP server 'web' can be reached now.",
+      ])
     }).timeout(30_000)
 
     it('uses SSE with servers of 2024', async () => {
@@ -286,6 +294,7 @@ describe('tools/mcp', () => {
           { command: 'no-such-program-anywhere' },
           RegExp(`${unreachable}the program could not be started: .*ENOENT\\.`),
         ],
+        [{ url: 'http://127.0.0.1:9/mcp' }, RegExp(`${unreachable}bad port\\. Next attempt`)],
         [bad('silent'), /The MCP server 'bad' has not answered for 1 s/],
         [bad('dies'), RegExp(`${unreachable}the program stopped \\(exit code 9\\)\\. Next attempt in 1 s`)],
         [
