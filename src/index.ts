@@ -55,12 +55,12 @@ export {
   AgentHost,
   type AgentHostOptions,
   type RegisterOptions,
-  type Reservation,
   type ResumeOptions,
   type RunOptions,
   type Target,
 } from './host/host.ts'
 export type { NameSeparator } from './host/registered-agents.ts'
+export type { Reservation } from './host/reservation.ts'
 export type { ResumableRun, WaitingOptions, WaitingRun } from './host/waiting-run.ts'
 export { type Fields, fieldsOf, isObject } from './json.ts'
 export {

@@ -1,4 +1,5 @@
-import type { AgentHost, Reservation } from '../host/host.ts'
+import type { AgentHost } from '../host/host.ts'
+import type { Reservation } from '../host/reservation.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'

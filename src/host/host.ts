@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { raceAbort, settlesWithin } from '../async.ts'
+import { raceAbort } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
 import type { Problem } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
@@ -9,7 +9,7 @@ import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
-import { Agent, type AgentSurroundings, type ModuleCall } from '../run/agent/agent.ts'
+import type { Agent, AgentSurroundings, ModuleCall } from '../run/agent/agent.ts'
 import type { Capabilities } from '../run/agent/agent-capabilities.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { type AgentEventListener, EventListeners, type ReplayOrigin } from '../run/calls/agent-events.ts'
@@ -18,14 +18,15 @@ import { answersTo } from '../run/child-runs/child-run.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import { type PendingAnswer, toolCallOf } from '../run/waiting/pending-call.ts'
-import { OpenVariants } from '../variants/open-variants.ts'
-import { planVariant, type VariedAgent } from '../variants/plan-variant.ts'
+import type { VariedAgent } from '../variants/plan-variant.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
+import { AgentVersions } from './agent-versions.ts'
 import { Listeners } from './listeners.ts'
 import { NO_SEALING, NO_STORAGE } from './no-storage.ts'
 import { type NameSeparator, RegisteredAgents } from './registered-agents.ts'
+import { type Reservation, reserveAgent } from './reservation.ts'
 import { type RunKind, RunningRuns } from './running-runs.ts'
 import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
 
@@ -53,12 +54,6 @@ export interface AgentHostOptions {
   readonly sealing?: Sealing
 }
 
-/**
- * Time that agents get to dispose their modules after the last run was aborted: one that never ends must not hold up
- * the rest.
- */
-const DISPOSE_TIMEOUT_MS = 1000
-
 /** Options of {@link AgentHost.register} and {@link AgentHost.replace}. */
 export interface RegisterOptions {
   /** The file that the definition was read from, relative to the project: errors name it. */
@@ -83,26 +78,6 @@ export interface Target {
   readonly entryPoint: string
   /** Inputs that the entry point takes beside text. */
   readonly capabilities: Capabilities
-}
-
-/** Slot and version of an agent that are kept for one run. Everything that may refuse its start has been checked. */
-export interface Reservation {
-  /**
-   * Keeps a variant of the agent instead; nothing for undefined. Must be called before the others, with the variant of the turn.
-   *
-   * @throws as {@link AgentHost.openVariant}
-   */
-  vary(variant: Turn['variant']): Promise<void>
-  /** @throws HostError `REQUEST_INVALID` for a turn that the agent does not accept; `AGENT_NOT_FOUND` for answers to a child run whose agent is gone */
-  check(turn: Turn): void
-  /**
-   * Starts the run.
-   *
-   * @throws HostError `REQUEST_INVALID` as {@link Reservation.check}; the slot is given up then
-   */
-  start(turn: Turn): RunHandle
-  /** Gives slot and version up, unless the run has begun. */
-  release(): void
 }
 
 let setBoundaries: (host: AgentHost, boundaries: Boundaries) => void
@@ -147,8 +122,7 @@ export class AgentHost {
   readonly #listeners: EventListeners
   #boundaries: Boundaries | undefined
   readonly #running: RunningRuns
-  readonly #closings = new Set<Promise<void>>()
-  readonly #variants: OpenVariants<Agent>
+  readonly #versions: AgentVersions
   readonly #onChange: Listeners
   readonly #onRunEnd: Listeners<RunEnd>
   readonly #onWaiting: Listeners<ResumableRun>
@@ -190,10 +164,7 @@ export class AgentHost {
     this.#onChange = new Listeners('changes of the agents', log)
     this.#onRunEnd = new Listeners('ends of runs', log)
     this.#onWaiting = new Listeners('waiting runs', log)
-    this.#variants = new OpenVariants(
-      (base, changes) => this.#vary(base, changes),
-      (agent) => this.#retire(agent),
-    )
+    this.#versions = new AgentVersions(this.#project, () => this.#surroundings)
     this.#running = new RunningRuns({
       limits: { runs: maxConcurrentRuns, 'background runs': maxBackgroundRuns },
       timeoutMs: runTimeoutMs,
@@ -213,7 +184,7 @@ export class AgentHost {
   async register(source: unknown, { file, signal }: RegisterOptions = {}): Promise<AgentInfo> {
     const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
     this.#agents.refuseDuplicate(blueprint)
-    const agent = await this.#open(blueprint, signal)
+    const agent = await this.#versions.open(blueprint, signal)
     // Opening takes time, and another may have come first.
     await this.#put(agent, blueprint)
     return agent.info
@@ -229,9 +200,9 @@ export class AgentHost {
   async replace(id: string, source: unknown, { file, signal }: RegisterOptions = {}): Promise<AgentInfo> {
     const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
     if (blueprint.source.definition.id !== id) this.#agents.refuseDuplicate(blueprint)
-    const agent = await this.#open(blueprint, signal)
+    const agent = await this.#versions.open(blueprint, signal)
     const old = await this.#put(agent, blueprint, id)
-    if (old) void this.#retire(old)
+    if (old) void this.#versions.retire(old)
     return agent.info
   }
 
@@ -255,7 +226,7 @@ export class AgentHost {
   unregister(id: string): void {
     const agent = this.#agents.remove(id)
     this.#onChange.tell()
-    void this.#retire(agent)
+    void this.#versions.retire(agent)
   }
 
   /** In the order of registration. */
@@ -319,7 +290,7 @@ export class AgentHost {
    */
   check(name: string, turn: Turn): void {
     const { agent, entryPoint } = this.#agents.find(name, '/')
-    this.#variantOf(agent, turn).check(entryPoint, turn)
+    this.#versions.variantOf(agent, turn).check(entryPoint, turn)
     this.#checkChildren(turn)
   }
 
@@ -347,7 +318,8 @@ export class AgentHost {
     changes: readonly VariantChange[],
     separator: NameSeparator = '/',
   ): Promise<AgentInfo> {
-    return (await this.#openVariant(name, changes, separator)).info
+    const find = () => this.#agents.find(name, separator).agent
+    return (await this.#versions.openVariant(find, changes)).info
   }
 
   /**
@@ -397,7 +369,7 @@ export class AgentHost {
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
     const { agent, entryPoint } = this.#agents.find(name, separator)
     const kind = turn.background ? 'background runs' : 'runs'
-    const version = this.#variantOf(agent, turn)
+    const version = this.#versions.variantOf(agent, turn)
     return this.#begin(kind, (observer) => version.start(entryPoint, turn, observer))
   }
 
@@ -409,34 +381,13 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`
    */
   reserve(name: string, isBackground: boolean, separator: NameSeparator = '/'): Reservation {
-    let { agent, entryPoint } = this.#agents.find(name, separator)
+    const found = this.#agents.find(name, separator)
     this.#agents.refuseWhenClosed()
     const slot = this.#running.reserve(isBackground ? 'background runs' : 'runs')
-    let unpin = agent.pin()
-    const release = () => {
-      slot.release()
-      unpin()
-    }
-    return {
-      vary: async (variant) => {
-        if (!variant) return
-        agent = await this.#openVariant(name, variant, separator)
-        unpin()
-        unpin = agent.pin()
-      },
-      check: (turn) => {
-        agent.check(entryPoint, turn)
-        this.#checkChildren(turn)
-      },
-      start: (turn) => {
-        try {
-          return slot.begin((observer) => agent.start(entryPoint, turn, observer))
-        } finally {
-          release()
-        }
-      },
-      release,
-    }
+    return reserveAgent(found, slot, {
+      openVariant: (changes) => this.#versions.openVariant(() => this.#agents.find(name, separator).agent, changes),
+      checkChildren: (turn) => this.#checkChildren(turn),
+    })
   }
 
   /**
@@ -544,65 +495,28 @@ export class AgentHost {
   async close(drainTimeoutMs = 10_000): Promise<void> {
     this.#agents.close()
     await this.#running.drain(drainTimeoutMs)
-    for (const agent of this.#agents.all) void this.#retire(agent)
+    for (const agent of this.#agents.all) void this.#versions.retire(agent)
     this.#agents.clear()
-    await settlesWithin(Promise.all(this.#closings), DISPOSE_TIMEOUT_MS)
+    await this.#versions.settle()
   }
 
   async #replay(name: string, { replays, ...run }: ReplayingRun): Promise<RunHandle> {
     const { agent: base, entryPoint } = this.#agents.find(name, '/')
     const blueprint = await run.plan(base.varied, this.#project)
     const boundaries = run.bound(this.#boundaries)
-    const agent = await Agent.open(blueprint, { ...this.#surroundings, boundaries, replays })
+    const agent = await this.#versions.open(blueprint, undefined, { boundaries, replays })
     try {
       const turn = run.turn(agent.info.version)
       return this.#begin('runs', (observer) => agent.start(entryPoint, turn, observer))
     } finally {
       // Once the run has ended.
-      void this.#retire(agent)
+      void this.#versions.retire(agent)
     }
-  }
-
-  /** A variant is that of the version in service by then: both are looked up in one step. */
-  async #openVariant(name: string, changes: readonly VariantChange[], separator: NameSeparator): Promise<Agent> {
-    for (;;) {
-      const { agent: base } = this.#agents.find(name, separator)
-      const variant = await this.#variants.open(base, changes)
-      if (this.#variants.find(base, changes) === variant) return variant
-    }
-  }
-
-  async #vary(base: Agent, changes: readonly VariantChange[]): Promise<Agent> {
-    return Agent.open(planVariant(base.varied, changes, this.#project), this.#surroundings, base)
-  }
-
-  /** @throws HostError `REQUEST_INVALID` for one that is not open */
-  #variantOf(base: Agent, { variant }: Turn): Agent {
-    const found = variant ? this.#variants.find(base, variant) : base
-    if (found) return found
-    throw new HostError('REQUEST_INVALID', `The variant of agent '${base.info.id}' is not open.`, {
-      suggestions: ['Call host.openVariant first. If the agent changed meanwhile, send the request again.'],
-    })
   }
 
   #begin(kind: RunKind, start: (observer: RunObserver) => RunHandle): RunHandle {
     this.#agents.refuseWhenClosed()
     return this.#running.begin(kind, start)
-  }
-
-  /** An agent that is no longer awaited is closed once it is open. */
-  async #open(blueprint: AgentBlueprint, signal: AbortSignal | undefined): Promise<Agent> {
-    const opening = Agent.open(blueprint, this.#surroundings)
-    try {
-      return await raceAbort(opening, signal)
-    } catch (error) {
-      if (signal?.aborted)
-        opening.then(
-          (agent) => void this.#retire(agent),
-          () => {},
-        )
-      throw error
-    }
   }
 
   get #surroundings(): AgentSurroundings {
@@ -615,12 +529,5 @@ export class AgentHost {
         return this.#running.beginChild((observer) => agent.start(entryPoint, turn, observer, parent))
       },
     }
-  }
-
-  #retire(agent: Agent): Promise<void> {
-    this.#variants.closeOf(agent)
-    const closing = agent.close().finally(() => this.#closings.delete(closing))
-    this.#closings.add(closing)
-    return closing
   }
 }

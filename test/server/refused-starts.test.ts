@@ -1,7 +1,7 @@
 // Every way to begin a run, refused for every reason: the client reads why, nothing begins or stays, and the same request begins it afterwards.
 // Decisions, which continue a run, have a suite of their own: resumption.test.ts.
 import { expect } from 'chai'
-import type { Reservation } from '../../src/host/host.ts'
+import type { Reservation } from '../../src/host/reservation.ts'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'

@@ -1,5 +1,6 @@
 import { HostError } from '../../errors.ts'
-import type { AgentHost, Reservation } from '../../host/host.ts'
+import type { AgentHost } from '../../host/host.ts'
+import type { Reservation } from '../../host/reservation.ts'
 import type { Message } from '../../protocols/message.ts'
 import { type Continuation, toTurn } from '../decisions/next-run.ts'
 import type { DurableRuns } from '../durable-runs.ts'

@@ -1,15 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AgentError } from '../../definition/problem.ts'
-import { HostError, type ModelLimit, ModelLimited, messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { Protocol } from '../../protocols/protocol.ts'
 import type { Run } from '../../protocols/run.ts'
-import { ToolProvider } from '../../protocols/tool-provider.ts'
 import type { VariedAgent } from '../../variants/plan-variant.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from '../../wiring/describe-agent.ts'
 import { findHostModules, type HostModules, withDependencies } from '../../wiring/host-modules.ts'
 import { type AgentBlueprint, type CalledName, toProblem } from '../../wiring/plan-agent.ts'
-import { reachableModules } from '../../wiring/reachable-modules.ts'
 import { type EntryPoint, entryPointOf, type WiredModule } from '../../wiring/wiring.ts'
 import { AgentRun, type CallChild } from '../agent-run.ts'
 import type { EventListeners, ReplayOrigin } from '../calls/agent-events.ts'
@@ -30,6 +27,8 @@ import { findProvider, settleAnswers } from '../waiting/settle-answers.ts'
 import { type AgentCapabilities, capabilitiesOf } from './agent-capabilities.ts'
 import type { AgentInfo } from './agent-info.ts'
 import { informOf } from './agent-info.ts'
+import { RunModules } from './run-modules.ts'
+import { toHostError } from './to-host-error.ts'
 
 /** Time that the modules of a run together may hold its answer while they are disposed. */
 const DISPOSAL_MS = 1000
@@ -46,8 +45,7 @@ export class Agent {
   readonly #hostModules: HostModules
   /** Modules that output guards need; they outlive the others of a run. */
   readonly #guarding: ReadonlySet<string>
-  /** Modules that a run has to create, by entry point. */
-  readonly #needed: ReadonlyMap<string, readonly WiredModule[]>
+  readonly #runModules: RunModules
   readonly #callees: ReadonlyMap<string, NamedCallee>
   readonly #described: DescribedAgent
   readonly #shared: Exchange
@@ -74,9 +72,7 @@ export class Agent {
     this.#modules = blueprint.modules
     this.#hostModules = findHostModules(source.definition, modules)
     this.#guarding = withDependencies(this.#hostModules.OutputGuard, modules)
-    this.#needed = new Map(
-      [...entryPoints].map(([name, entry]) => [name, instancesFor(this.#withHostModules(entry), modules)]),
-    )
+    this.#runModules = new RunModules(blueprint, this.#hostModules)
     this.#callees = nameCallees(blueprint.modules)
     this.#shared = shared
     this.#events = events
@@ -182,15 +178,13 @@ export class Agent {
    * is in the handle's `result`.
    */
   startCall<T>({ moduleId, protocol, act, ...caller }: ModuleCall<T>, observer: RunObserver): RunHandle {
-    const policies = protocol.name === ToolProvider.name ? this.#hostModules.ApprovalPolicy : []
-    const entry = withCalledByHost({ name: moduleId, handlers: { [protocol.name]: moduleId } }, policies)
     const { id: agentId, version: agentVersion } = this.info
     const turn: Turn = { messages: [], ...caller }
     const owner = { agentId, agentVersion, entryPoint: moduleId, callChild: this.#callChild }
     const run = AgentRun.begin(owner, turn)
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, async (exchange) => {
-      await exchange.open(instancesFor(entry, this.#modules))
+      await exchange.open(this.#runModules.ofCall(moduleId, protocol))
       run.abort.throwIfRequested()
       await act(exchange.provideToAgent(moduleId, protocol, agentId), run)
     })
@@ -343,20 +337,8 @@ export class Agent {
   }
 
   #neededModules(entryPoint: string, overrides: Turn['overrides']): readonly WiredModule[] {
-    if (!overrides) return this.#needed.get(entryPoint) ?? []
-    const known = [...this.#callees.keys()]
-    const unknownName = Object.keys(overrides).find((id) => !known.includes(id))
-    if (unknownName !== undefined) {
-      throw new HostError('REQUEST_INVALID', `Agent '${this.info.id}' has no module '${unknownName}' to override.`, {
-        suggestions: [`Its modules: ${known.join(', ')}.`],
-      })
-    }
-    const entry = entryPointOf(this.#entryPoints, entryPoint)
-    return instancesFor(this.#withHostModules(entry), this.#modules, new Set(Object.keys(overrides)))
-  }
-
-  #withHostModules(entry: EntryPoint): EntryPoint {
-    return withCalledByHost(entry, Object.values(this.#hostModules).flat())
+    if (!overrides) return this.#runModules.of(entryPoint)
+    return this.#runModules.withOverrides(entryPoint, overrides, [...this.#callees.keys()])
   }
 
   #dispose(exchange: Exchange, kept?: ReadonlySet<string>): Promise<void> {
@@ -392,43 +374,11 @@ function throwUnlessWaiting(error: unknown, { abort, waiting }: AgentRun): void 
   if (!waiting.hasBegun) throw error
 }
 
-/** The same entry point, which also leads to these modules. */
-function withCalledByHost({ name, handlers }: EntryPoint, ids: readonly string[]): EntryPoint {
-  return { name, handlers: { ...handlers, ...Object.fromEntries(ids.map((id) => [`host:${id}`, id])) } }
-}
-
-/** The modules that a run of this entry point creates instances of. */
-function instancesFor(...reached: Parameters<typeof reachableModules>): readonly WiredModule[] {
-  return reachableModules(...reached).filter(({ scope }) => scope === 'instance')
-}
-
 function makeRecorder(agentId: string, run: AgentRun | undefined, events: EventListeners): Recorder {
   let calls = 0
   const prefix = run?.id ?? agentId
   return { agentId, run, events, nextCallId: () => `${prefix}.${++calls}` }
 }
-
-/** Faults that are not the agent's keep their code. */
-function toHostError(cause: unknown, { agentId, answer }: AgentRun): HostError {
-  const isOurs = cause instanceof HostError && OURS.has(cause.code)
-  if (isOurs) return cause
-  return new HostError('AGENT_FAILED', messageOf(cause), {
-    cause,
-    agentId,
-    limit: answer.isUntouched ? findLimit(cause) : undefined,
-  })
-}
-
-/** The limit that an error comes from. One of several models is enough for an answer: the first to ask again counts. */
-function findLimit(error: unknown): ModelLimit | undefined {
-  if (error instanceof ModelLimited) return error
-  if (!(error instanceof AggregateError)) return error instanceof Error ? findLimit(error.cause) : undefined
-  const limits = error.errors.map(findLimit)
-  if (limits.includes(undefined)) return undefined
-  return limits.reduce((a, b) => ((b?.retryAfterSeconds ?? 0) < (a?.retryAfterSeconds ?? 0) ? b : a), limits[0])
-}
-
-const OURS: ReadonlySet<string> = new Set(['RUN_ABORTED', 'REQUEST_INVALID', 'OUTPUT_INVALID'])
 
 function resultOf({ id, answer, waiting }: AgentRun, { messages }: Turn): RunResult {
   return {
