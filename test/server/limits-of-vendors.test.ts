@@ -18,6 +18,18 @@ modules:
 exchange:
   - { module: both, protocol: LLM, provider: [one, two] }
   - { module: loop, protocol: LLM, provider: both }`,
+  'agents/once.yml': `id: once
+modules:
+  - { id: llm, module: once }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'modules/once.ts': `import { defineModule, LLM, ModelLimited } from 'agent-host'
+let calls = 0
+export default defineModule({ name: 'Once', provides: [LLM], create: () => ({
+  async *generate() {
+    if (calls++ === 0) throw new ModelLimited('vendor secret', { status: 429, retryAfterSeconds: 1 })
+    yield { type: 'text', text: 'hello' }
+    yield { type: 'finish', reason: 'stop' }
+  } }) })`,
   'modules/busy.ts': `import { defineModule, LLM, ModelLimited } from 'agent-host'
 export default defineModule({ name: 'Busy', provides: [LLM], create: () => ({
   async *generate({ messages }) {
@@ -71,6 +83,21 @@ describe('the limit of a vendor', () => {
     }
     expect(await ask('limit', '/v1', { stream, store: false })).to.deep.include({ statusCode: 429, after: '2' })
   })
+
+  for (const stream of [false, true]) {
+    it(`lets the repeated request run, with its Idempotency-Key, ${stream ? 'streamed' : 'in one piece'}`, async () => {
+      const { app } = await makeResponses({}, FILES)
+      const headers = { 'idempotency-key': 'k' }
+      const payload = { model: 'once', input: 'go', stream }
+      const ask = () => app.inject({ method: 'POST', url: '/v1/responses', headers, payload })
+      expect((await ask()).statusCode).to.equal(429)
+      const [second, third] = [await ask(), await ask()]
+      for (const reply of [second, third]) {
+        expect([reply.statusCode, reply.body.includes('hello')]).to.deep.equal([200, true])
+      }
+      expect([second, third].map((reply) => reply.headers['idempotent-replayed'])).to.deep.equal([undefined, 'true'])
+    })
+  }
 
   it('is an event of a stream that has begun, and under /compat', async () => {
     const ask = await makeAsk()

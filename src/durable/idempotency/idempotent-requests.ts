@@ -58,7 +58,7 @@ export class IdempotentRequests {
       if (row) {
         const replayed = await replay(row.response_id)
         if (replayed !== undefined) return replayed
-        await this.#forget(request.hash, row)
+        await this.#remove(request.hash, row.at_ms)
         continue
       }
       const underWay = this.#underWay.get(request.hash)
@@ -68,6 +68,11 @@ export class IdempotentRequests {
         if (ran) return ran.answer
       }
     }
+  }
+
+  /** Forgets a request whose run has failed without an effect: it runs again when it comes again. */
+  async forget({ hash, atMs }: IdempotentRequest): Promise<void> {
+    await this.#remove(hash, atMs)
   }
 
   /** @returns undefined when another server was quicker with the same request */
@@ -88,19 +93,19 @@ export class IdempotentRequests {
   async #find({ hash, body }: IdempotentRequest): Promise<RequestRow | undefined> {
     const row = await readRequest(this.#store, hash)
     if (row === undefined) return undefined
-    if (isExpired(row)) return void (await this.#forget(hash, row))
+    if (isExpired(row)) return void (await this.#remove(hash, row.at_ms))
     if (row.body !== body) throw new HostError('RESPONSE_CONFLICT', 'This Idempotency-Key was used with another body')
     return row
   }
 
   /** Removes exactly this row: its mark of expiry is its own, the key of the row may belong to a newer request by now. */
-  async #forget(hash: string, row: RequestRow): Promise<void> {
-    const removals = requestKeys({ hash, atMs: row.at_ms }).map((key): Change => [key, undefined])
-    const expiry = expiryKey(hash, row.at_ms)
+  async #remove(hash: string, atMs: number): Promise<void> {
+    const removals = requestKeys({ hash, atMs }).map((key): Change => [key, undefined])
+    const expiry = expiryKey(hash, atMs)
     if (await this.#store.commit(removals, { present: [expiry] })) return
     // Without its mark it was stored by half, or another has forgotten it.
     const now = await readRequest(this.#store, hash)
-    if (now?.at_ms === row.at_ms) await this.#store.commit(removals, { absent: [expiry] })
+    if (now?.at_ms === atMs) await this.#store.commit(removals, { absent: [expiry] })
   }
 }
 

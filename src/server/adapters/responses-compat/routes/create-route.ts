@@ -53,8 +53,24 @@ export class CreateRoute {
       key,
       withVariant(body, request),
       (id) => this.#replay(id, body, request, reply),
-      (idempotency) => this.#run(body, idempotency, request, reply),
+      (idempotency) => this.#runOnce(body, idempotency, request, reply),
     )
+  }
+
+  /** Forgets a request that its client is to repeat: it runs again then. */
+  async #runOnce(
+    body: CreateRequest,
+    idempotency: IdempotentRequest,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<unknown> {
+    try {
+      return await this.#run(body, idempotency, request, reply)
+    } catch (error) {
+      const isLimited = this.#dialect.isExtended && error instanceof HostError && error.limit !== undefined
+      if (isLimited) await this.#partsOf(request).runs.requests.forget(idempotency)
+      throw error
+    }
   }
 
   async #run(
