@@ -10,7 +10,9 @@ import {
   type StoredApproval,
   type StoredDecision,
 } from '../../../src/durable/approvals/approvals.ts'
+import { makeTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import { Deciding } from '../../../src/durable/decisions/deciding.ts'
+import { joinDecisions } from '../../../src/durable/decisions/join-decisions.ts'
 import {
   answersOf,
   type Decisions,
@@ -26,9 +28,9 @@ import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import type { Draft } from '../../../src/durable/runs/run-row.ts'
 import type { HostError } from '../../../src/errors.ts'
 import { silentLog } from '../../../src/protocols/log.ts'
-import type { PendingCall } from '../../../src/run/waiting/pending-call.ts'
+import type { PendingAnswer, PendingCall } from '../../../src/run/waiting/pending-call.ts'
 import { openStore } from '../../../src/store/open-store.ts'
-import type { RecordStore } from '../../../src/store/record-store.ts'
+import type { Change, RecordStore } from '../../../src/store/record-store.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const PAY: PendingCall = {
@@ -56,8 +58,11 @@ describe('approvals', () => {
   const ids = new RunIds('resp_')
   let records: RecordStore
   let approvals: Approvals
+  /** Ids of the runs that go on after decisions. */
+  const begun: string[] = []
 
   beforeEach(async () => {
+    begun.length = 0
     const { dir } = await makeProject()
     records = await openStore({ store: 'sqlite', dir: join(dir, 'responses'), projectDir: dir })
     approvals = new Approvals(records)
@@ -76,9 +81,10 @@ describe('approvals', () => {
     new Deciding({
       approvals: new Approvals(records),
       makeNextRun: async () => ({ draft: { id: ids.next() } as Draft<object, string>, job: {} as Job }),
-      enqueue: async ({ claim }) => {
+      enqueue: async ({ id, claim }) => {
         const isFirst = claim && (await records.commit(claim.changes, { equal: claim.equal }))
         if (!isFirst) throw new RequestRepeated()
+        begun.push(id)
       },
       log: silentLog,
     })
@@ -181,6 +187,34 @@ describe('approvals', () => {
     await approvals.commit(claimOf(before, closeOpen(before, 'cancelled')))
     expect(await status(open1)).to.equal('cancelled')
     expect((await listOpen()).ids).to.deep.equal([])
+  })
+
+  it('do not expire once they are decided, also where that comes between the two looks of the sweep', async () => {
+    const runId = await open([PAY], { createdAt: now() - 10, ttl: 5 })
+    const expiry = new ApprovalExpiry(records, () => ({
+      async expire(id) {
+        // Was read before its time was over, and is committed now.
+        const [text = ''] = await records.get([`approval:${id}`])
+        const inTime = { ...JSON.parse(text), expiresAt: now() + 1 }
+        await records.commit([[`approval:${id}`, JSON.stringify(inTime)]])
+        await decide(id, APPROVE, 'me')
+        await decidingIn(records).expire(id)
+      },
+    }))
+    await expiry.sweep()
+    expect([await status(runId), begun.length]).to.deep.equal(['approved', 1])
+  })
+
+  it('are not decided once they were deleted with their run, while a request was read', async () => {
+    const runId = await open([PAY])
+    const turn = makeTurn(runId, now(), [], undefined, [PAY])
+    const join = (answers: readonly PendingAnswer[] | undefined) =>
+      joinDecisions(approvals, turn, { id: ids.next(), agent: 'shop', answers, by: 'me' })
+    const answers = [{ callId: 'c1', ...APPROVE }]
+    expect((await join(answers))?.claim.equal).to.have.lengthOf(1)
+    await records.commit((await approvals.keysOfRun(runId)).map((key): Change => [key, undefined]))
+    expect(await failure(join(answers))).to.deep.equal(['APPROVAL_NOT_FOUND', 'Approval not found'])
+    expect(await join(undefined)).to.equal(undefined)
   })
 
   it('expire for every tenant, in its part of the store', async () => {
