@@ -30,7 +30,7 @@ export interface Joined {
  * Takes the decisions of a request, and those of others. What is still open is superseded: the new run asks again.
  *
  * @returns undefined for a run that waits for no person
- * @throws HostError `APPROVAL_DECIDED`, `REQUEST_INVALID` for decisions that are sent to another agent
+ * @throws HostError `APPROVAL_DECIDED`, `APPROVAL_NOT_FOUND`, `REQUEST_INVALID` for decisions that are sent to another agent
  */
 export async function joinDecisions(
   approvals: Approvals,
@@ -39,7 +39,12 @@ export async function joinDecisions(
 ): Promise<Joined | undefined> {
   if (pending.every(({ kind }) => kind === 'client_tool')) return undefined
   const before = await approvals.ofRun(runId)
-  if (before.length === 0) return undefined
+  if (before.length === 0) {
+    // Deleted at this moment, or taken along by a run that failed with them: without a claim anything could go on with them.
+    if (answers?.some(({ kind }) => kind !== 'client_tool'))
+      throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
+    return undefined
+  }
   const isBranch = before.some(({ continuedBy }) => continuedBy !== null)
   const superseded = (all: typeof before) => ({ ...resume(before, closeOpen(all, 'superseded'), id), isBranch })
   if (!answers) return { answers, ...superseded(before) }
