@@ -5,7 +5,8 @@ import { ResponsesWS } from 'openai/resources/responses/ws'
 import { eventually } from '../../support/eventually.ts'
 import { openSocket, refuseSocket } from '../../support/response-socket.ts'
 import { type Json, makeResponses, talkState, textOf } from '../../support/responses.ts'
-import { closeServers } from '../../support/server.ts'
+import { closeServers, makeServer } from '../../support/server.ts'
+import { SHOP_FILES } from '../../support/shop.ts'
 
 const talk = (input: unknown, more: object = {}) => ({ model: 'talk', input, ...more })
 const endOf = (events: Json[]) => events.at(-1)
@@ -82,6 +83,18 @@ describe('responses over a WebSocket', () => {
       },
     })
     expect(endOf(await other.ask(talk('say c'))).type).to.equal('response.completed')
+  })
+
+  it('are decided once, also where nothing is stored', async () => {
+    const { listen, project } = await makeServer({ adapters: ['ResponsesCompatApiAdapter'] }, SHOP_FILES)
+    const { ask } = await openSocket(await listen())
+    const first = endOf(await ask({ model: 'shop', input: 'please', store: false })).response
+    const { id } = first.output.find(({ type }: Json) => type === 'mcp_approval_request')
+    const input = [{ type: 'mcp_approval_response', approval_request_id: id, approve: true }]
+    const decision = { model: 'shop', input, store: false, previous_response_id: first.id }
+    expect(endOf(await ask(decision)).type).to.equal('response.completed')
+    expect(endOf(await ask(decision)).status).to.equal(409)
+    expect(await project.read('paid.txt')).to.equal('pay 40\n')
   })
 
   it('are dropped if their continuation fails', async () => {

@@ -193,6 +193,7 @@ export class ResponseStarter {
       traceparent,
     })
     requireMayAnswer(given, conversation?.last.pending ?? [], decider)
+    if (isUnstored && conversation && given) unstored?.decide(conversation.last.response_id, given)
     const decided = conversation && !isUnstored ? conversation.last : undefined
     const joined =
       decided &&

@@ -6,7 +6,9 @@ import {
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import { lengthOf } from '../../../../durable/conversations/truncate.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
+import { HostError } from '../../../../errors.ts'
 import { RecentlyUsed } from '../../../../recently-used.ts'
+import type { PendingAnswer } from '../../../../run/waiting/pending-call.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
 import type { InputItem, ResponseRecord } from '../routes/schema.ts'
 import type { ResponseRun } from './response-run.ts'
@@ -32,6 +34,8 @@ export function openUnstoredMemory(limits = LIMITS): UnstoredMemory {
 export class UnstoredResponses {
   readonly #memory: UnstoredMemory
   readonly #ids = new Set<string>()
+  /** Those whose calls a person has decided. */
+  readonly #decided = new Set<string>()
 
   constructor(memory: UnstoredMemory) {
     this.#memory = memory
@@ -52,6 +56,18 @@ export class UnstoredResponses {
   /** A request that went on from it has failed: clients start again. */
   forget(id: string): void {
     if (this.#ids.delete(id)) this.#memory.delete(id)
+    this.#decided.delete(id)
+  }
+
+  /**
+   * Takes decisions about the calls of a response: once, as nothing can go on with it after a failure.
+   *
+   * @throws HostError `APPROVAL_DECIDED`
+   */
+  decide(id: string, answers: readonly PendingAnswer[]): void {
+    if (answers.every(({ kind }) => kind === 'client_tool')) return
+    if (this.#decided.has(id)) throw new HostError('APPROVAL_DECIDED', 'The calls are already decided')
+    this.#decided.add(id)
   }
 
   /** The connection is closed. */
