@@ -252,7 +252,7 @@ function withoutPatterns(message: string): string {
       "must be 1 to 128 letters, digits, '_', '.' or '-', a letter or digit first",
     )
     .replace(`must match pattern "${MODULE_ID}"`, "must be letters, digits, '_' or '-', and not begin with '-'")
-    .replace(/^It must be object\.$/, "An agent file must be a mapping with 'id' and 'modules'.")
+    .replace(/^It must be an object\.$/, "An agent file must be a mapping with 'id' and 'modules'.")
 }
 
 function findDuplicates(value: unknown): ValueProblem[] {

@@ -6,6 +6,7 @@ import type { Path } from './problem.ts'
 import {
   describeSchemaError,
   describeSchemas,
+  isAlike,
   problemAt,
   type SchemaNode,
   type ValueProblem,
@@ -72,13 +73,6 @@ function locateByConstant(alike: readonly SchemaNode[], value: Record<string, un
 
 function constantsOf(properties: Readonly<Record<string, SchemaNode>>): [string, SchemaNode][] {
   return Object.entries(properties).filter(([, child]) => child.const !== undefined)
-}
-
-/** Tells whether the value has the type of the schema. A text may be meant to be any text, or one of several. */
-function isAlike({ type, allOf, const: only, enum: few }: SchemaNode, value: unknown): boolean {
-  if (typeof value === 'string') return type === 'string' && only === undefined && few === undefined
-  const kind = Array.isArray(value) ? 'array' : isObject(value) ? 'object' : undefined
-  return kind !== undefined && kind === (type ?? allOf?.[0]?.type)
 }
 
 function alternativesOf(node: SchemaNode): SchemaNode[] {

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Validator } from 'typebox/compile'
-import { fieldsOf } from '../json.ts'
+import { fieldsOf, isObject, ownValue } from '../json.ts'
 import { didYouMean } from './nearest-name.ts'
 import { formatPath, listNames, type Path } from './problem.ts'
 
@@ -50,12 +50,32 @@ export function findValueProblems(
   const unknownKeys = treatment === 'refuse' ? findUnknownKeys(schema, value, []) : []
   if (unknownKeys.length === 0 && validator.Check(value)) return []
   const misfits = validator.Errors(value)
-  const alternatives = misfits.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath)
+  const unions = misfits.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath)
+  const unclear = unions.filter((pointer) => !hasOneAlike(schema, value, parsePointer(pointer)))
   const others = misfits
-    // What each alternative of a union lacks is noise beside the list of the alternatives.
-    .filter(({ keyword, instancePath }) => keyword === 'anyOf' || !alternatives.some((p) => isWithin(instancePath, p)))
+    .filter(({ keyword, instancePath }) => {
+      if (unions.includes(instancePath) && !unclear.includes(instancePath)) return !KINDS.has(keyword)
+      // What each alternative of a union lacks is noise beside the list of the alternatives.
+      return keyword === 'anyOf' || !unclear.some((pointer) => isWithin(instancePath, pointer))
+    })
     .flatMap((misfit) => describeSchemaError(schema as SchemaNode, misfit, [], subject))
   return [...unknownKeys, ...others]
+}
+
+/** Keywords by which a union tells its alternatives apart. */
+const KINDS: ReadonlySet<string> = new Set(['anyOf', 'type', 'const', 'enum'])
+
+/** Tells whether exactly one alternative of the union at `path` is meant by the value there. */
+function hasOneAlike(schema: TSchema, whole: unknown, path: Path): boolean {
+  const value = path.reduce(ownValue, whole)
+  return schemasAt(schema, path).filter((node) => isAlike(node, value)).length === 1
+}
+
+/** Tells whether the value has the type of the schema. A text may be meant to be any text, or one of several. */
+export function isAlike({ type, allOf, const: only, enum: few }: SchemaNode, value: unknown): boolean {
+  if (typeof value === 'string') return type === 'string' && only === undefined && few === undefined
+  const kind = Array.isArray(value) ? 'array' : isObject(value) ? 'object' : undefined
+  return kind !== undefined && kind === (type ?? allOf?.[0]?.type)
 }
 
 /** The schemas that a value at `path` may be an instance of: several where a union is passed, none where nothing is known. */
@@ -108,9 +128,9 @@ interface Misfit {
   readonly message: string
 }
 
-const VALUES: ReadonlySet<string> = new Set(['anyOf', 'const', 'enum'])
 const NOT_EMPTY: ReadonlySet<string> = new Set(['minItems', 'minLength', 'minProperties'])
-const BOUNDS: ReadonlySet<string> = new Set(['type', 'minimum', 'maximum'])
+/** Keywords of problems that say what the value must be. */
+const DESCRIBED: ReadonlySet<string> = new Set([...KINDS, 'minimum', 'maximum'])
 
 /** @param base path of the value that the schema is for */
 export function describeSchemaError(
@@ -130,10 +150,9 @@ export function describeSchemaError(
     const known = schemasAt(schema, inner).flatMap((node) => Object.keys(node.properties ?? {}))
     return additionalProperties.map((key) => unknownKey([...path, key], key, known))
   }
-  const nodes = VALUES.has(keyword) || BOUNDS.has(keyword) ? schemasAt(schema, inner) : []
   if (NOT_EMPTY.has(keyword) && fieldsOf(params).limit === 1) return [problemAt(path, 'must not be empty', subject)]
-  const isSaidHere = VALUES.has(keyword) || nodes.some(isNumber)
-  return [problemAt(path, isSaidHere ? `must be ${describeSchemas(nodes)}` : message, subject)]
+  const nodes = DESCRIBED.has(keyword) ? schemasAt(schema, inner) : []
+  return [problemAt(path, nodes.length > 0 ? `must be ${describeSchemas(nodes)}` : message, subject)]
 }
 
 export function problemAt(path: Path, message: string, subject = 'It'): ValueProblem {
@@ -141,24 +160,32 @@ export function problemAt(path: Path, message: string, subject = 'It'): ValuePro
 }
 
 export function describeSchemas(nodes: readonly SchemaNode[]): string {
-  const values = nodes.flatMap((node) => node.enum ?? (node.const === undefined ? [] : [node.const]))
-  const types = nodes.filter((node) => node.const === undefined && !node.enum).map(describeType)
-  const named = values.length > 0 ? [`one of ${listNames(values.map(String))}`] : []
-  return [...named, ...new Set(types)].join(' or ')
+  const values = nodes.flatMap((node) => node.enum ?? (node.const === undefined ? [] : [node.const])).map(String)
+  const types = [...new Set(nodes.filter((node) => node.const === undefined && !node.enum).map(describeType))]
+  if (values.length < 2) return joinByOr([...values.map((value) => `'${value}'`), ...types])
+  const named = `one of ${listNames(values)}`
+  return types.length > 0 ? `${named}, or ${joinByOr(types)}` : named
+}
+
+function joinByOr(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 }
 
 function describeType({ type = 'valid', minimum, maximum }: SchemaNode): string {
-  const name = NUMBERS[type] ?? type
+  const name = TYPES[type] ?? type
   if (minimum !== undefined && maximum !== undefined) return `${name} from ${minimum} to ${maximum}`
   if (maximum !== undefined) return `${name} of at most ${maximum}`
   return minimum === undefined ? name : `${name} of at least ${minimum}`
 }
 
-function isNumber({ type }: SchemaNode): boolean {
-  return type !== undefined && Object.hasOwn(NUMBERS, type)
+const TYPES: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'a boolean',
+  integer: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
 }
-
-const NUMBERS: Readonly<Record<string, string>> = { integer: 'a whole number', number: 'a number' }
 
 /** RFC 6901. */
 function parsePointer(pointer: string): Path {

@@ -20,6 +20,6 @@ describe('compileSchema', () => {
   })
 
   it('names the value as a whole as the caller does', () => {
-    expect(problems('hi', 'the answer')).deep.equal(['the answer must be object.'])
+    expect(problems('hi', 'the answer')).deep.equal(['the answer must be an object.'])
   })
 })

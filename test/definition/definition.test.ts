@@ -48,7 +48,7 @@ describe('readDefinition', () => {
       ...toolMetadata,
       annotations: { readOnlyHint: true, openWorldHint: false },
     })
-    expect(problemsOf(`${MINIMAL}input: { type: string }\n`)[0]).to.match(/input\.type must be one of 'object'/)
+    expect(problemsOf(`${MINIMAL}input: { type: string }\n`)[0]).to.match(/input\.type must be 'object'/)
     for (const [key, schema, reason] of [
       ['input', "{ type: object, properties: { a: { type: string, pattern: '(' } } }", 'Invalid regular expression'],
       ['output', "{ type: object, properties: { a: { type: string, pattern: '(' } } }", 'Invalid regular expression'],
@@ -113,6 +113,21 @@ describe('readDefinition', () => {
       'an unknown scope',
       `${MINIMAL}    scope: run\n`,
       ["agents/a.yml:5:5: modules[0].scope must be one of 'instance' and 'agent'."],
+    ],
+    [
+      'a provider that is there twice',
+      `${MINIMAL}exchange:\n  - { module: __entry__, protocol: TextMessageHandler, provider: [m, m] }\n`,
+      ['agents/a.yml:6:56: exchange[0].provider must not have duplicate items.'],
+    ],
+    [
+      'a provider that is no text',
+      `${MINIMAL}exchange:\n  - { module: __entry__, protocol: TextMessageHandler, provider: [m, 3] }\n`,
+      ['agents/a.yml:6:70: exchange[0].provider[1] must be a string.'],
+    ],
+    [
+      'no provider',
+      `${MINIMAL}exchange:\n  - { module: __entry__, protocol: TextMessageHandler, provider: [] }\n`,
+      ['agents/a.yml:6:56: exchange[0].provider must not be empty.'],
     ],
     [
       'two modules of one id',

@@ -27,14 +27,14 @@ describe('findFirstProblem', () => {
   const cases: [title: string, value: unknown, message: string | undefined][] = [
     ['nothing for a value that fits', { input: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }, undefined],
     ['a field that is missing', {}, 'input is missing.'],
-    ['a union that no alternative is meant by', { input: 1 }, 'input must be string or array.'],
+    ['a union that no alternative is meant by', { input: 1 }, 'input must be a string or an array.'],
     ['an empty list of a union', { input: '', names: [] }, 'names must not be empty.'],
     ['an empty text of a union', { input: '', names: '' }, 'names must not be empty.'],
-    ['a text that is none of several', { input: '', mode: 'c' }, "mode must be one of 'a' and 'b' or array."],
+    ['a text that is none of several', { input: '', mode: 'c' }, "mode must be one of 'a' and 'b', or an array."],
     [
       'a field within a list of a union',
       { input: [{}, { role: 'usr' }] },
-      "input[1].role must be one of 'user' and 'tool' or null.",
+      "input[1].role must be one of 'user' and 'tool', or null.",
     ],
     [
       'a scalar out of the range of its union',
@@ -57,7 +57,7 @@ describe('findFirstProblem', () => {
       { input: '', pairs: { a: 1, b: 2, long: 3 } },
       'pairs must not have more than 2 properties.',
     ],
-    ['a part that a later rule forbids', { input: '', pairs: { a: 1 } }, 'pairs.a must be string.'],
+    ['a part that a later rule forbids', { input: '', pairs: { a: 1 } }, 'pairs.a must be a string.'],
     [
       'a key that a later rule forbids',
       { input: '', pairs: { long: '' } },
@@ -66,9 +66,9 @@ describe('findFirstProblem', () => {
     [
       'the first of many',
       { input: Array(50).fill({ role: 1 }) },
-      "input[0].role must be one of 'user' and 'tool' or null.",
+      "input[0].role must be one of 'user' and 'tool', or null.",
     ],
-    ['the value itself', [], 'It must be object.'],
+    ['the value itself', [], 'It must be an object.'],
   ]
   for (const [title, value, message] of cases) {
     it(`reports ${title}`, () => expect(findFirstProblem(schema, value)?.message).to.equal(message))

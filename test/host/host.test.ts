@@ -183,7 +183,7 @@ describe('AgentHost', () => {
     const wrong = await failure(host.register(agent('b', 'say', { config: { txt: 'x', text: 1 } })))
     expect(wrong.message.split('\n')).to.deep.equal([
       "module 'main' (say), config: The key 'txt' is not known.",
-      "module 'main' (say), config: text must be string.",
+      "module 'main' (say), config: text must be a string.",
     ])
   })
 
@@ -313,7 +313,7 @@ describe('AgentHost', () => {
     expect(info.modules).to.deep.equal([{ id: 'main', module: 'Shout', source: 'program', scope: 'instance' }])
     expect((await host.run('a', 'hello')).text).to.equal('HELLO')
     const odd = { id: 'b', modules: [{ id: 'main', module: { name: 'Odd' } }] }
-    expect((await failure(host.register(odd))).message).to.equal('modules[0].module must be string.')
+    expect((await failure(host.register(odd))).message).to.equal('modules[0].module must be a string.')
     const code = { id: 'c', modules: [{ id: 'main', module: 'say', config: { text: () => 'x' } }] }
     expect((await failure(host.register(code))).message).to.match(/^The definition must be plain data: .*cloned/)
   })

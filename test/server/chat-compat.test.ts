@@ -210,14 +210,14 @@ describe('ChatCompatApiAdapter', () => {
       'messages must contain a user message',
     ],
     ['an empty list', { model: 'echo', messages: [] }, 'messages must contain a user message'],
-    ['a model that is no string', { model: 1, messages: [] }, 'model must be string.'],
-    ['messages that are no array', { model: 'echo', messages: 'x' }, 'messages must be array.'],
+    ['a model that is no string', { model: 1, messages: [] }, 'model must be a string.'],
+    ['messages that are no array', { model: 'echo', messages: 'x' }, 'messages must be an array.'],
     [
       'a role that is none',
       { model: 'echo', messages: [{ role: 'usr', content: 'x' }] },
       "messages[0].role must be one of 'system', 'developer', 'user', 'assistant' and 'tool'.",
     ],
-    ['content of another kind', chat('echo', 1), 'messages[0].content must be string or array or null.'],
+    ['content of another kind', chat('echo', 1), 'messages[0].content must be a string, an array or null.'],
     [
       'a temperature out of range',
       chat('echo', 'x', { temperature: 2.1 }),
@@ -233,7 +233,7 @@ describe('ChatCompatApiAdapter', () => {
       chat('echo', 'x', { max_tokens: 1.5 }),
       'max_tokens must be a whole number or null.',
     ],
-    ['a stream that is no boolean', chat('echo', 'x', { stream: 'yes' }), 'stream must be boolean or null.'],
+    ['a stream that is no boolean', chat('echo', 'x', { stream: 'yes' }), 'stream must be a boolean or null.'],
     [
       'a picture to handle',
       chat('echo', [{ type: 'image_url', image_url: { url: 'x' } }]),

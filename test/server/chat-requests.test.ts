@@ -365,7 +365,7 @@ describe('a chat request', () => {
       'a text that is none',
       chat('sight', [{ type: 'text', text: 5 }]),
       'messages[0].content[0].text',
-      'messages[0].content[0].text must be string.',
+      'messages[0].content[0].text must be a string.',
     ],
     [
       'an option that an agent refuses, streamed too',

@@ -51,7 +51,7 @@ function readFormat(format: Fields, at: string): TextFormat {
 }
 
 function readGrammar({ syntax, definition }: Fields, at: string): TextFormat {
-  if (typeof definition !== 'string') throw invalidField(`${at}.definition`, 'must be string.')
+  if (typeof definition !== 'string') throw invalidField(`${at}.definition`, 'must be a string.')
   if (syntax === 'lark') {
     return { lark: definition, note: `The input must be a text of this Lark grammar:\n${definition}` }
   }

@@ -123,7 +123,7 @@ describe('the file of keys', () => {
       return [error.code, error.message, ...error.suggestions]
     }
     const list = 'The file lists keys: { name, tenant, digest, scopes }.'
-    expect(await read('')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: It must be object.', list])
+    expect(await read('')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: It must be an object.', list])
     expect(await read('keys: []')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: keys must not be empty.', list])
     const entry = (fields: string) => `keys:\n  - name: a\n    digest: ${digestOf('x')}\n    ${fields}\n`
     expect(await read(entry('scopes: [run, aprove]'))).to.deep.equal([
@@ -170,7 +170,7 @@ describe('the file of keys', () => {
     const { exitCode, stderr } = await runCli(['serve', '--port', '0'], { cwd: dir, env })
     expect([exitCode, stderr]).to.deep.equal([
       2,
-      'Error: keys.yml:1:1: keys must be array.\n  The file lists keys: { name, tenant, digest, scopes }.\n',
+      'Error: keys.yml:1:1: keys must be an array.\n  The file lists keys: { name, tenant, digest, scopes }.\n',
     ])
   }).timeout(30_000)
 })

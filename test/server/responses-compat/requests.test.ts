@@ -67,7 +67,7 @@ describe('a request for a response', () => {
       const reply = await inject('POST', '', { model: 'talk', input: 'x', tool_choice })
       expect([reply.statusCode, reply.json()]).to.deep.equal([
         400,
-        { detail: 'tool_choice must be string or object or null.' },
+        { detail: 'tool_choice must be a string, an object or null.' },
       ])
     }
   })
@@ -118,7 +118,7 @@ describe('a request for a response', () => {
       'a choice that is not known',
       { tools: [tool('a')], [choice]: 'any' },
       choice,
-      "tool_choice must be one of 'auto', 'none' and 'required' or object or null.",
+      "tool_choice must be one of 'auto', 'none' and 'required', or an object or null.",
     ],
     [
       "a choice of a vendor's own tool",
@@ -136,7 +136,7 @@ describe('a request for a response', () => {
       'allowed tools that are no list',
       { tools: [tool('a')], [choice]: { type: 'allowed_tools', mode: 'auto', tools: 5 } },
       'tool_choice.tools',
-      'tool_choice.tools must be array.',
+      'tool_choice.tools must be an array.',
     ],
     [
       'allowed tools that are not there',
@@ -189,7 +189,7 @@ describe('a request for a response', () => {
       'an effort that is no word',
       { reasoning: { effort: 5 } },
       'reasoning.effort',
-      'reasoning.effort must be string or null.',
+      'reasoning.effort must be a string or null.',
     ],
     [
       'no room for an answer',

@@ -86,7 +86,7 @@ function toAssistantMessage(
 function checkTexts(content: ChatMessage['content'], index: number): void {
   if (!Array.isArray(content)) return
   const wrong = content.findIndex(({ type, text }) => type === 'text' && typeof text !== 'string')
-  if (wrong !== -1) throw invalidField(`messages[${index}].content[${wrong}].text`, 'must be string.')
+  if (wrong !== -1) throw invalidField(`messages[${index}].content[${wrong}].text`, 'must be a string.')
 }
 
 function toText(content: ChatMessage['content']): string {

@@ -77,7 +77,7 @@ function toNamespace({ name, tools, description }: Fields, at: string): ToolDefi
   if (typeof name !== 'string' || !/^[\w.-]{1,128}$/.test(name)) {
     throw invalidField(`${at}.name`, 'must be 1 to 128 letters, digits, _, . or -')
   }
-  if (!Array.isArray(tools)) throw invalidField(`${at}.tools`, 'must be array.')
+  if (!Array.isArray(tools)) throw invalidField(`${at}.tools`, 'must be an array.')
   return tools.map((inner: unknown, index) => {
     const place = `${at}.tools[${index}]`
     const tool = toTool(fieldsOf(inner), place)

@@ -212,7 +212,7 @@ function toCall(item: InputItem, at: string): ToolCall {
 function toCustomCall(item: InputItem, at: string): ToolCall {
   const { call_id: callId, name, namespace, input }: Fields = item
   if (typeof callId !== 'string' || typeof name !== 'string') throw invalidField(at, 'must have call_id and name')
-  if (typeof input !== 'string') throw invalidField(`${at}.input`, 'must be string.')
+  if (typeof input !== 'string') throw invalidField(`${at}.input`, 'must be a string.')
   return { id: callId, name: flatName(name, namespace), arguments: { input } }
 }
 
