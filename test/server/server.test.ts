@@ -27,6 +27,11 @@ describe('buildServer', () => {
       { detail: 'Method Not Allowed' },
       'POST',
     ])
+    const long = `/compat/responses/${'x'.repeat(501)}`
+    expect(await refusal({ url: long }, { adapters: ['ResponsesCompatApiAdapter'] })).to.deep.equal([
+      414,
+      { detail: 'The path is too long' },
+    ])
     expect(await refusal({ url: '/%ff' })).to.deep.equal([400, { detail: "'/%ff' is not a valid url component" }])
   })
 
@@ -34,10 +39,12 @@ describe('buildServer', () => {
     const post = (payload: string, headers: object = JSON_TYPE, options = {}) =>
       refusal({ method: 'POST', url: COMPLETIONS, payload, headers }, options)
     expect((await post('{'))[0]).to.equal(400)
-    expect(await post('{}', { 'content-type': 'text/plain' })).to.deep.equal([
-      415,
-      { detail: 'The body must be JSON, with the header Content-Type: application/json' },
-    ])
+    for (const type of ['text/plain', 'application/json; charset=latin1']) {
+      expect(await post('{}', { 'content-type': type })).to.deep.equal([
+        415,
+        { detail: 'The body must be JSON in UTF-8, with the header Content-Type: application/json' },
+      ])
+    }
     expect(await post(`"${'x'.repeat(2000)}"`, JSON_TYPE, { bodyLimit: 1000 })).to.deep.equal([
       413,
       { detail: 'The body is too large' },
@@ -46,7 +53,7 @@ describe('buildServer', () => {
       `{"model":"echo","messages":[{"role":"user","content":"x"}],"x":${'['.repeat(levels)}${']'.repeat(levels)}}`
     expect(await post(deep(100))).to.deep.equal([
       400,
-      { detail: 'The body is not valid JSON: it is nested deeper than 100 levels' },
+      { detail: 'The body cannot be accepted: it is nested deeper than 100 levels' },
     ])
     expect((await post(deep(99)))[0]).to.equal(200)
   })
@@ -70,7 +77,10 @@ describe('buildServer', () => {
     ]) {
       expect(await post(body(extra))).to.deep.equal([
         400,
-        { detail: 'The body is not valid JSON: Object contains forbidden prototype property' },
+        {
+          detail:
+            "The body cannot be accepted: it has a key that would change prototypes, '__proto__' or 'constructor'",
+        },
       ])
     }
     expect((await post(body(',"metadata":{"text":"\\"__proto__\\": 1"}')))[0]).to.equal(200)

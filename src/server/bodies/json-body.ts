@@ -33,17 +33,18 @@ function findCharsetProblem(type: string | undefined): Error | undefined {
 
 /** Problem of a text that {@link parseJson} refuses. */
 export function invalidJson(what: 'body' | 'message', error: unknown): HostError {
-  const field = error instanceof TooDeep ? error.field : undefined
-  return new HostError('REQUEST_INVALID', `The ${what} is not valid JSON: ${messageOf(error)}`, { field })
+  const isRefused = error instanceof RefusedJson
+  const problem = `${isRefused ? 'cannot be accepted' : 'is not valid JSON'}: ${messageOf(error)}`
+  return new HostError('REQUEST_INVALID', `The ${what} ${problem}`, { field: isRefused ? error.field : undefined })
 }
 
-/** JSON whose nesting has too many levels. */
-class TooDeep extends Error {
+/** JSON that is not accepted, valid or not. */
+class RefusedJson extends Error {
   /** Path of the value, to its first levels. */
   readonly field: string | undefined
 
-  constructor(field: string | undefined) {
-    super(`it is nested deeper than ${MAX_DEPTH} levels`)
+  constructor(message: string, field?: string) {
+    super(message)
     this.field = field
   }
 }
@@ -51,8 +52,11 @@ class TooDeep extends Error {
 /** @throws Error also for bodies that are nested too deep, or have keys that change prototypes (`__proto__`) */
 export function parseJson(text: string): unknown {
   const deep = findDeeper(MAX_DEPTH, text)
-  if (deep !== -1) throw new TooDeep(pathAt(text, deep))
-  return mayChangePrototypes(text) ? secureJson.parse(text) : JSON.parse(text)
+  if (deep !== -1) throw new RefusedJson(`it is nested deeper than ${MAX_DEPTH} levels`, pathAt(text, deep))
+  const value = JSON.parse(text)
+  if (mayChangePrototypes(text) && secureJson.scan(Object(value), { safe: true }) === null)
+    throw new RefusedJson("it has a key that would change prototypes, '__proto__' or 'constructor'")
+  return value
 }
 
 /** Tells bodies apart that need the slow look: those with such a key, or with an escape that may hide one. */

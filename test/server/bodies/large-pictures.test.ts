@@ -115,7 +115,7 @@ describe('a large picture', () => {
     const refusal = async (body: string) => (await ask('/compat/chat/completions', body)).body.detail
     const valid = JSON.stringify(asChat(URL_OF_PICTURE))
     const invalid = /^The body is not valid JSON/
-    expect(await refusal(valid.replace('"hi"', '{"__proto__":{"a":1}}'))).to.match(invalid)
+    expect(await refusal(valid.replace('"hi"', '{"__proto__":{"a":1}}'))).to.match(/'__proto__'/)
     expect(await refusal(valid.slice(0, -1))).to.match(invalid)
     expect(await refusal(valid.replace('data:image/png', 'file:image/png'))).to.equal(
       'messages[0].content[1].image_url.url must be an http(s) URL, or a data URL in base64',
