@@ -243,7 +243,7 @@ describe('POST /compat/responses', () => {
     })
     const after = await inject('POST', '', { model: 'talk', input: 'fail-after' })
     const record = await get(after.headers['x-response-id'] as string)
-    expect([record.output[0].status, textOf(record)]).to.deep.equal(['incomplete', 'part'])
+    expect([record.output[0].status, textOf(record)]).to.deep.equal(['in_progress', 'part'])
     const unstored = await inject('POST', '', { model: 'talk', input: 'fail', store: false })
     expect([unstored.statusCode, unstored.headers['x-response-id']]).to.deep.equal([500, undefined])
   })

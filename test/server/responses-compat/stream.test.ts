@@ -125,7 +125,7 @@ describe('a streamed response', () => {
     const { response } = events.at(-2)
     expect(response.error).to.deep.equal({ code: 'server_error', message: 'Agent execution failed' })
     expect(await get(response.id)).to.deep.equal(response)
-    expect([response.output[0].status, textOf(response)]).to.deep.equal(['incomplete', 'part'])
+    expect([response.output[0].status, textOf(response)]).to.deep.equal(['in_progress', 'part'])
   })
 
   it('preserves 500 random texts', async () => {

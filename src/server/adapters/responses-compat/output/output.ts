@@ -220,7 +220,7 @@ export class Output {
 
   /** Begins the answer again: what the previous attempt left open stays incomplete. */
   #restart(): readonly Change[] {
-    const closed = this.#close('incomplete')
+    const closed = this.#close(this.#form.isExtended ? 'incomplete' : 'completed')
     this.#openCalls.clear()
     this.#hasAnswer = false
     return closed
@@ -229,7 +229,9 @@ export class Output {
   /** Ends the response. A completed one has a message, an empty one without text. */
   #end(step: EndStep): readonly Change[] {
     const changes = step.end === 'completed' ? this.#completeAnswer() : NONE
-    const ended = endRecord(this.#ended ?? this.#begun, this.#listItems('incomplete'), step)
+    // Items of `/compat` have two states: one that was cut off was in progress.
+    const items = this.#listItems(this.#form.isExtended ? 'incomplete' : 'in_progress')
+    const ended = endRecord(this.#ended ?? this.#begun, items, step)
     const isCutOff = ended.status === 'completed' && ended.incomplete_details !== null
     if (isCutOff && this.#form.isExtended) ended.status = 'incomplete'
     this.#ended = ended
