@@ -150,7 +150,8 @@ export const TRACE_FOLDER = 'debug'
  */
 export async function openProject(options: ProjectOptions, parts: ProjectParts): Promise<AssembledProject> {
   const { redact = makeRedact(process.env), secrets = process.env } = parts
-  const { log = await openLog(options, redact), logsSteps = true, loadTranslation } = parts
+  // Standard output is the program's.
+  const { log = await openLog(options, redact, 2), logsSteps = true, loadTranslation } = parts
   const { projectDir, agentDir, publicUrl, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
   const cleanup = new CleanupStack()

@@ -117,6 +117,11 @@ async function chooseAgent(backend: Backend, named: string | undefined): Promise
 }
 
 async function pickAgent(agents: Awaited<ReturnType<Backend['agents']>>): Promise<string> {
-  const choices = agents.map(({ id, description: about }) => ({ name: `${id}  ${about}`, value: id, short: id }))
+  const width = Math.max(...agents.map(({ id }) => id.length))
+  const choices = agents.map(({ id, description: about }) => ({
+    name: `${id.padEnd(width)}  ${about}`,
+    value: id,
+    short: id,
+  }))
   return askOne('Agent:', choices)
 }

@@ -46,6 +46,16 @@ describe('run', () => {
     expect((await runCli(['run', 'a.js'], { cwd: dir })).exitCode).equal(7)
   })
 
+  it('leaves standard output to the file: a project that it opens logs to standard error', async () => {
+    const { dir } = await makeProject({
+      'agents/broken.yml': 'id: broken\nmodules: [{ id: main, module: ecko }]',
+      'ask.ts': `import { openProject } from 'agent-host'\nawait (await openProject()).close()\nconsole.log('{}')\n`,
+    })
+    const { stdout, stderr } = await runCli(['run', 'ask.ts'], { cwd: dir })
+    expect(stdout).equal('{}\n')
+    expect(stderr).contain("The module 'ecko' was not found")
+  })
+
   it('traces the runs of a project that the file opens, unless a setting says otherwise, and prints nothing more', async () => {
     const ask = (options: string) => `import { openProject } from 'agent-host'
 const project = await openProject(${options})
