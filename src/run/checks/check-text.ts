@@ -1,6 +1,7 @@
 import { isTimeLimit, runLimited } from '../../definition/run-limited.ts'
 import { messageOf } from '../../errors.ts'
 import type { ClientTool } from '../../protocols/tool-definition.ts'
+import { wholeTextExpression } from './whole-text-expression.ts'
 
 /** Time of one check: expressions come from clients, and may take for ever. */
 const CHECK_MS = 200
@@ -29,7 +30,7 @@ export function findExpressionFault(pattern: string): string | undefined {
 
 function tryExpression(pattern: string, check: (expression: RegExp) => string | undefined): string | undefined {
   try {
-    return runLimited(() => check(new RegExp(`^(?:${pattern})$`, 'u')), CHECK_MS)
+    return runLimited(() => check(wholeTextExpression(pattern)), CHECK_MS)
   } catch (error) {
     return isTimeLimit(error) ? `The check takes longer than ${CHECK_MS} ms.` : messageOf(error)
   }
