@@ -8,6 +8,7 @@ import { BaseCommand } from './base-command.ts'
 import type { Backend } from './chat/backend.ts'
 import { cleanText } from './clean-text.ts'
 import { describeWaiting } from './describe-waiting.ts'
+import { formatCall } from './format-call.ts'
 import { askOne, canAsk } from './prompts.ts'
 
 export default class Chat extends BaseCommand {
@@ -75,7 +76,7 @@ export default class Chat extends BaseCommand {
     const answer = await backend.open(agent).ask(question, {
       signal: new AbortController().signal,
       onText: (said) => void (isJson || process.stdout.write(process.stdout.isTTY ? cleanText(said) : said)),
-      onCall: (name, args) => isShown && this.logToStderr(`→ ${name}(${JSON.stringify(args) ?? ''})`),
+      onCall: (name, args) => isShown && this.logToStderr(`→ ${formatCall(name, args)}`),
       onCallEnd: () => {},
     })
     const { text: said, runId, toolCalls, waitsFor } = answer

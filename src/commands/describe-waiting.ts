@@ -1,4 +1,5 @@
 import type { Approval } from '../wire/approval.ts'
+import { formatCall } from './format-call.ts'
 
 /** Describes what an agent waits for, to stand after its name: the question of a tool, or the call that needs an approval. */
 export function describeWaiting({
@@ -7,5 +8,5 @@ export function describeWaiting({
   arguments: args,
   message,
 }: Pick<Approval, 'kind' | 'name' | 'arguments'> & { readonly message?: string | null | undefined }): string {
-  return kind === 'question' ? `asks: ${message}` : `wants to call ${name}(${JSON.stringify(args)})`
+  return kind === 'question' ? `asks: ${message}` : `wants to call ${formatCall(name, args)}`
 }

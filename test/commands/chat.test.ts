@@ -198,6 +198,21 @@ describe('chat on a terminal', () => {
     }).timeout(60_000)
   }
 
+  it('shows a call as it is before it is decided, and nothing moves the cursor', async () => {
+    const call = String.raw`{ name: pay, arguments: { amount: 1, to: "\u202Egnp\x9b2J\x1b[2J" } }`
+    const { dir } = await makeProject({ ...SHOP_MODULES, 'agents/shop.yml': shopAgent('shop', call) })
+    const terminal = openTerminal(['chat', 'shop'], { cwd: dir })
+    await terminal.shows(/shop> /)
+    terminal.type(`please${KEYS.enter}`)
+    await terminal.shows(/May it call pay\(\{"amount":1,"to":"\\u202egnp\\u009b2J\\u001b\[2J"\}\)\?/)
+    terminal.type(`a${KEYS.enter}`)
+    await terminal.shows(/Results: pay 1 \u202egnp\ufffd2J\ufffd\[2J/)
+    terminal.type(`/history${KEYS.enter}`)
+    await terminal.shows(/shop: Results: pay 1 \u202egnp\ufffd2J\ufffd\[2J/)
+    terminal.type(`/exit${KEYS.enter}`)
+    expect(await terminal.ended).equal(0)
+  }).timeout(60_000)
+
   it('Ctrl-C stops an answer, and leaves at the prompt', async () => {
     const slow =
       'id: slow\nmodules:\n  - { id: llm, module: llm/mock, config: { replies: [{ text: one two three four, delay_ms: 3000 }] } }\n  - { id: loop, module: orchestrator/tool-loop }\n'

@@ -1,5 +1,6 @@
 import { isObject } from '../../json.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
+import { formatCall } from '../format-call.ts'
 import type { WaitingCall } from './backend.ts'
 
 /** Shows a prompt and reads a line; undefined when the user leaves. */
@@ -28,7 +29,7 @@ async function askApproval(
   ask: AskLine,
 ): Promise<ApprovalDecision | undefined> {
   const reason = message ? ` (${message})` : ''
-  const question = `May it call ${name}(${JSON.stringify(args)})?${reason} [a]pprove, [r]eject, [e]dit: `
+  const question = `May it call ${formatCall(name, args)}?${reason} [a]pprove, [r]eject, [e]dit: `
   for (;;) {
     const choice = await ask(question)
     if (choice === undefined) return undefined

@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline/promises'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError, messageOf } from '../../errors.ts'
+import { cleanText } from '../clean-text.ts'
+import { formatCall } from '../format-call.ts'
 import { oneLine } from '../one-line.ts'
 import { askDecisions } from './ask-decision.ts'
 import type { Backend, Reply, ReplyListener, ToolOutcome } from './backend.ts'
@@ -57,7 +59,7 @@ class TerminalConversation {
 
   /** @returns undefined when the user leaves */
   #ask(prompt: string): Promise<string | undefined> {
-    return Promise.race([this.#terminal.question(prompt).catch(() => undefined), this.#closed])
+    return Promise.race([this.#terminal.question(cleanText(prompt)).catch(() => undefined), this.#closed])
   }
 
   async #answer(text: string): Promise<void> {
@@ -81,7 +83,7 @@ class TerminalConversation {
       return given
     } catch (error) {
       endLine()
-      print(answering.signal.aborted ? `${DIM}Stopped.${RESET}` : `Error: ${messageOf(error)}`)
+      print(answering.signal.aborted ? `${DIM}Stopped.${RESET}` : cleanText(`Error: ${messageOf(error)}`))
       return error instanceof HostError && error.code === 'REQUEST_INVALID' ? refused : undefined
     } finally {
       this.#answering = undefined
@@ -109,7 +111,8 @@ class TerminalConversation {
     const agents = await this.#backend.agents()
     const ids = agents.map(({ id }) => id)
     if (name === undefined) {
-      for (const { id, description } of agents) print(`${id === this.#agent ? '*' : ' '} ${id}  ${description}`)
+      for (const { id, description } of agents)
+        print(cleanText(`${id === this.#agent ? '*' : ' '} ${id}  ${description}`))
     } else if (ids.includes(name)) {
       this.#begin(name)
       print(`Talking to ${name}, in a new conversation.`)
@@ -118,7 +121,7 @@ class TerminalConversation {
 
   #showHistory(): void {
     const { said } = this.#conversation
-    for (const { role, content } of said) print(`${role === 'user' ? 'you' : this.#agent}: ${content}`)
+    for (const { role, content } of said) print(cleanText(`${role === 'user' ? 'you' : this.#agent}: ${content}`))
     if (said.length === 0) print('Nothing was said yet.')
   }
 }
@@ -146,14 +149,16 @@ function showAnswer(signal: AbortSignal): ReplyListener & { endLine(): void } {
     onText: (text) => write(markdown.push(text)),
     onCall: (name, args) => {
       endLine()
-      write(`${DIM}→ ${name}(${shorten(JSON.stringify(args) ?? '')})${RESET}\n`)
+      write(`${DIM}→ ${shorten(formatCall(name, args))}${RESET}\n`)
     },
     onCallEnd: (call) => write(`${DIM}${describeOutcome(call)}${RESET}\n`),
   }
 }
 
 function describeOutcome({ name, result, error }: ToolOutcome): string {
-  return error === undefined ? `← ${shorten(oneLine(result ?? ''))}` : `✗ ${name} failed: ${shorten(oneLine(error))}`
+  return error === undefined
+    ? `← ${shorten(oneLine(result ?? ''))}`
+    : `✗ ${oneLine(name)} failed: ${shorten(oneLine(error))}`
 }
 
 function shorten(text: string): string {
