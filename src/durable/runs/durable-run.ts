@@ -8,6 +8,7 @@ import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { hasActed } from '../decisions/resumption.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
 import type { Job } from '../queue/job.ts'
+import { Lead } from './lead.ts'
 import type { StepLog } from './read-run.ts'
 import { parseOwner } from './run-marks.ts'
 import type { Draft } from './run-row.ts'
@@ -48,9 +49,6 @@ export interface DurableRunOptions<Facts, Item> {
   readonly seal?: SealReasoning | undefined
 }
 
-/** Maximum length of answer text by which an agent may be ahead of the store, and of the client that it answers. */
-const MAX_AHEAD_LENGTH = 256 * 1024
-
 /**
  * A run that outlives its request. What is shown of it is in the store before: steps become visible when they are
  * durable, all that came meanwhile at once. It ends once, however many want to end it.
@@ -84,11 +82,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #saving = false
   /** Set while a reader waits for the next steps. */
   #change: Deferred<void> | undefined
-  #produced = 0
-  #saved = 0
-  /** Length of the text that the client has taken; undefined when none has to. */
-  #taken: number | undefined
-  #room: Deferred<void> | undefined
+  readonly #lead = new Lead()
 
   constructor(options: DurableRunOptions<Facts, Item>) {
     const { origin, seal } = options
@@ -221,22 +215,18 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
 
   /** Returns the steps for the client that is answered: the agent waits for it. `leave` lets the agent go on alone. */
   readAsClient(): StepLog<Facts> & { leave(): void } {
-    this.#taken = 0
+    this.#lead.beginTaking()
     let handedOut = 0
     return {
       id: this.id,
       facts: this.facts,
       read: async (from) => {
-        if (this.#taken !== undefined) this.#taken = handedOut
-        this.#makeRoom()
+        this.#lead.take(handedOut)
         const steps = await this.read(from)
-        handedOut = this.#saved
+        handedOut = this.#lead.saved
         return steps
       },
-      leave: () => {
-        this.#taken = undefined
-        this.#makeRoom()
-      },
+      leave: () => this.#lead.endTaking(),
     }
   }
 
@@ -340,7 +330,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #add(step: Step): void | Promise<void> {
     if (this.#ended) return
     this.#steps.push(step)
-    this.#produced += lengthOf(step)
+    this.#lead.produce(lengthOf(step))
     if (!this.#options.store) this.#show(this.#steps.length)
     else if (this.#persistsSteps) void this.#save()
     return this.#waitForRoom()
@@ -428,8 +418,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
 
   #show(upTo: number): void {
     this.#visible = upTo
-    this.#saved = this.#produced
-    this.#makeRoom()
+    this.#lead.save()
     const change = this.#change
     this.#change = undefined
     change?.resolve()
@@ -442,19 +431,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
 
   #waitForRoom(): Promise<void> | undefined {
     if (!this.#persistsSteps && this.#options.store) return undefined
-    if (this.#ahead <= MAX_AHEAD_LENGTH) return undefined
-    this.#room ??= deferred()
-    return this.#room.promise
-  }
-
-  #makeRoom(): void {
-    if (!this.#room || this.#ahead > MAX_AHEAD_LENGTH) return
-    this.#room.resolve()
-    this.#room = undefined
-  }
-
-  get #ahead(): number {
-    return this.#produced - Math.min(this.#saved, this.#taken ?? this.#saved)
+    return this.#lead.waitForRoom()
   }
 }
 

@@ -301,7 +301,7 @@ export class RunStore<Facts, Item> {
   async get(id: string): Promise<StoredRun<Facts, Item> | undefined> {
     const [text, queued] = await this.#records.get([rowKey(id), queuedKey(id)])
     if (text === undefined) return undefined
-    const row = this.#parse(id, text)
+    const row = parseRunRow<Facts, Item>(id, text)
     const { facts, inputs, items } = row
     if (endOf(row)) return { id, facts, steps: unpackSteps(row), inputs, items, batches: 0, isQueued: false }
     const { steps, batches } = await this.readSteps(id)
@@ -334,7 +334,7 @@ export class RunStore<Facts, Item> {
   #lookForEnd(id: string, text: string | undefined): EndLook {
     try {
       if (text === undefined) return 'gone'
-      const row = this.#parse(id, text)
+      const row = parseRunRow<Facts, Item>(id, text)
       return endOf(row) ? unpackSteps(row) : 'running'
     } catch (error) {
       if (error instanceof HostError) return error
@@ -429,8 +429,15 @@ export class RunStore<Facts, Item> {
   }
 
   /** Ids of the stored runs. */
-  list(range: RunRange): Promise<string[]> {
-    return this.#listIds(RUNS, range)
+  async list({ limit, order, after, before }: RunRange): Promise<string[]> {
+    const keys = await this.#records.list({
+      prefix: RUNS,
+      limit,
+      ...(order === undefined ? {} : { order }),
+      ...(after === undefined ? {} : { after: RUNS + after }),
+      ...(before === undefined ? {} : { before: RUNS + before }),
+    })
+    return keys.map((key) => key.slice(RUNS.length))
   }
 
   /**
@@ -477,24 +484,9 @@ export class RunStore<Facts, Item> {
     await this.#commit([[key, undefined], ...(back?.changes ?? [])], { absent: [rowKey(id)], equal }, [])
   }
 
-  async #listIds(prefix: string, { limit, order, after, before }: RunRange): Promise<string[]> {
-    const keys = await this.#records.list({
-      prefix,
-      limit,
-      ...(order === undefined ? {} : { order }),
-      ...(after === undefined ? {} : { after: prefix + after }),
-      ...(before === undefined ? {} : { before: prefix + before }),
-    })
-    return keys.map((key) => key.slice(prefix.length))
-  }
-
   async #row(id: string): Promise<RunRow<Facts, Item> | undefined> {
     const [text] = await this.#records.get([rowKey(id)])
-    return text === undefined ? undefined : this.#parse(id, text)
-  }
-
-  #parse(id: string, text: string): RunRow<Facts, Item> {
-    return parseRunRow(id, text)
+    return text === undefined ? undefined : parseRunRow<Facts, Item>(id, text)
   }
 }
 
