@@ -3,7 +3,8 @@
  * @module agent-host
  */
 import type { FastifyInstance } from 'fastify'
-import type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
+import type { OpenedProject } from './assembly/opened-project.ts'
+import type { ProjectOptions } from './assembly/project-options.ts'
 import { HostError } from './errors.ts'
 import type { ServerOptions } from './server/options/options.ts'
 import type { AgentServer } from './server/server.ts'
@@ -11,8 +12,9 @@ import type { SavedReplay, SavedReplayOptions } from './tape/saved-tests/replay-
 
 export type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 export { type Static, type TSchema, Type } from 'typebox'
-export type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
+export type { OpenedProject } from './assembly/opened-project.ts'
 export type { LogLevel } from './assembly/project-log.ts'
+export type { ProjectOptions } from './assembly/project-options.ts'
 export { raceAbort, withDeadline } from './async.ts'
 export { type CompiledSchema, compileSchema } from './definition/compile-schema.ts'
 export type { JsonObjectSchema, ToolAnnotations, ToolMetadata } from './definition/definition.ts'

@@ -1,23 +1,13 @@
 import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
-import type { Problem } from '../definition/problem.ts'
-import type { AdapterRuns } from '../durable/adapter-runs/adapter-runs.ts'
-import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
 import type { Translation } from '../durable/adapter-runs/translation.ts'
 import { WaitingRuns } from '../durable/approvals/waiting-runs.ts'
 import { RunService } from '../durable/run-service.ts'
 import { AgentFolder } from '../host/agent-folder/agent-folder.ts'
-import type { FileChange } from '../host/agent-folder/load-history.ts'
-import { watchAgents } from '../host/agent-folder/watch-agents.ts'
-import { AgentHost, attachBoundaries, type ResumeOptions, type RunOptions } from '../host/host.ts'
-import type { WaitingRun } from '../host/waiting-run.ts'
+import { AgentHost, attachBoundaries } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
-import type { Message } from '../protocols/message.ts'
 import type { Run } from '../protocols/run.ts'
-import type { Sealing } from '../protocols/sealing.ts'
 import { SharedRuns } from '../replicas/shared-runs.ts'
-import type { RunResult } from '../run/turn.ts'
-import type { PendingAnswer } from '../run/waiting/pending-call.ts'
 import { LazyStore } from '../store/lazy-store.ts'
 import { isRemote } from '../store/open-store.ts'
 import { recordStorage } from '../store/record-storage.ts'
@@ -30,55 +20,11 @@ import { startTracing } from '../telemetry/start-tracing.ts'
 import { makeRedact, type Redact } from '../trace/redact.ts'
 import { Traces } from '../trace/traces.ts'
 import { describeFault, levelOfFailure, makeDescribeFailure } from './failures.ts'
-import { type LogLevel, openLog } from './project-log.ts'
+import { AssembledProject } from './opened-project.ts'
+import { openLog } from './project-log.ts'
+import type { ProjectOptions } from './project-options.ts'
 import { logSteps } from './step-log.ts'
 import { TapeSweeper } from './tape-sweeper.ts'
-
-/** The options of a project, complete and checked. */
-export interface ProjectOptions {
-  /** Absolute. Every relative path belongs to it. */
-  readonly projectDir: string
-  /** Absolute. */
-  readonly agentDir: string
-  /** Address at which people reach the server, without a slash at the end. */
-  readonly publicUrl?: string | undefined
-  /** Absolute: folder of the embedded store. */
-  readonly responsesDir: string
-  /** Store of responses and records: `sqlite`, in that folder, `postgres://...`, `redis://...`, or `keyv-sqlite:<path>`. */
-  readonly store: string
-  /** Secret that seals what clients or the store keep; undefined: the store makes one, and keeps it. */
-  readonly secretKey?: string | undefined
-  /** Name of this server among those that share the store. */
-  readonly serverName: string
-  /** Traces every call into `debug/`. */
-  readonly debug: boolean
-  /** Maximum size of an agent's trace files in MiB; the oldest are deleted. */
-  readonly debugMaxMb: number
-  /** Part of the runs of which a tape is recorded in `debug/tapes/`, from 0 to 1. */
-  readonly record: number
-  readonly logLevel: LogLevel
-  readonly maxConcurrentRuns: number
-  /** Background runs, beside those. */
-  readonly maxBackgroundRuns: number
-  /** Background runs that may wait for a slot. */
-  readonly maxQueuedRuns: number
-  /** BullMQ that distributes queued runs, `redis://...`; undefined: workers poll the store. */
-  readonly queue?: string | undefined
-  /** Leaves background runs to other processes that share the store. */
-  readonly noWorker: boolean
-  /** Days after which stored runs are removed; undefined keeps them. */
-  readonly retentionDays?: number | undefined
-  /** Messages of one conversation. */
-  readonly maxHistoryItems: number
-  /** Of one conversation, in MiB. */
-  readonly maxHistoryMb: number
-  /** Turns of one conversation. */
-  readonly maxHistoryTurns: number
-  /** Seconds; 0 for no limit. */
-  readonly runTimeout: number
-  /** Seconds that running work gets to end when the project is closed. */
-  readonly drainTimeout: number
-}
 
 /** Parts that the caller of {@link openProject} has already. */
 export interface ProjectParts {
@@ -94,50 +40,6 @@ export interface ProjectParts {
   readonly logsSteps?: boolean | undefined
 }
 
-/** A project with its agents in service. */
-export interface OpenedProject {
-  readonly host: AgentHost
-  /** Puts `[redacted]` in the place of the secrets of the environment. */
-  readonly redact: Redact
-  readonly log: Log
-  /** Problems of the agent files in their current state, in the order of their paths. */
-  problems(): readonly Problem[]
-  /**
-   * Runs one turn of an agent to its end, as `host.run`. A run that ends `waiting` is stored before this returns; any process that
-   * opens the project can resume it.
-   */
-  run(name: string, input: string | readonly Message[], options?: RunOptions): Promise<RunResult>
-  /**
-   * Continues a waiting run. Of several callers one does; calls without an answer keep waiting, as a new run.
-   *
-   * @throws HostError `RUN_NOT_WAITING` when it does not wait, or was resumed before; `REQUEST_INVALID` for an answer that does not
-   *   fit; and as `host.run`
-   */
-  resume(runId: string, answers: readonly PendingAnswer[], options?: ResumeOptions): Promise<RunResult>
-  /** Calls `listener` with each run of {@link OpenedProject.run} that begins to wait. Returns a function that ends it. */
-  onWaiting(listener: (waiting: WaitingRun) => void): () => void
-  /** Returns the runs that wait, those of other processes included. */
-  listWaiting(): Promise<WaitingRun[]>
-  /**
-   * Runs that outlive this process: stored, carried out by any process that opens the project, shown by the responses API and the inbox.
-   * Opened at their first use, with a worker unless `noWorker` is set.
-   */
-  readonly runs: AdapterRuns
-  /**
-   * Picks up edits of agent files and project code live, until the project is closed.
-   *
-   * @returns when every folder is watched
-   */
-  watch(): Promise<void>
-  /** Takes no new runs, and waits for those under way (`drainTimeout`). */
-  drain(): Promise<void>
-  /** Drains, and releases everything: watchers, modules, threads, exporters. */
-  close(): Promise<void>
-  [Symbol.asyncDispose](): Promise<void>
-}
-
-/** Name under which data of programs is stored. */
-const PROGRAM = 'program'
 /** Folder of the traces, relative to the project. */
 export const TRACE_FOLDER = 'debug'
 
@@ -259,95 +161,4 @@ function shareRuns(
   const shared = new SharedRuns({ host, traces, projectDir, name, records, log })
   traces.addRemote(shared)
   return () => shared.close()
-}
-
-/** An opened project with the parts that the server and the commands need beside the public ones. */
-export class AssembledProject implements OpenedProject {
-  readonly host: AgentHost
-  /** The files that the agents come from. */
-  readonly agents: AgentFolder
-  /** Traces of the agents; only in debug mode. */
-  readonly traces: Traces | undefined
-  readonly redact: Redact
-  readonly log: Log
-  readonly runs: AdapterRuns
-  readonly durableRuns: RunService
-  readonly sealing: Sealing
-  /** Opens the store of the project for one more part of it, which closes it. */
-  readonly openRecords: () => Promise<RecordStore>
-  readonly #drainTimeoutMs: number
-  readonly #cleanup: CleanupStack
-  readonly #waiting: WaitingRuns
-  #watching: ReturnType<typeof watchAgents> | undefined
-
-  constructor(
-    parts: Pick<
-      AssembledProject,
-      'host' | 'agents' | 'traces' | 'redact' | 'log' | 'durableRuns' | 'sealing' | 'openRecords'
-    >,
-    { drainTimeout }: ProjectOptions,
-    cleanup: CleanupStack,
-    waiting: WaitingRuns,
-  ) {
-    this.host = parts.host
-    this.agents = parts.agents
-    this.traces = parts.traces
-    this.redact = parts.redact
-    this.log = parts.log
-    this.durableRuns = parts.durableRuns
-    this.sealing = parts.sealing
-    this.runs = makeAdapterRuns(parts.durableRuns, parts.host, PROGRAM)
-    this.openRecords = parts.openRecords
-    this.#drainTimeoutMs = drainTimeout * 1000
-    this.#cleanup = cleanup
-    this.#waiting = waiting
-  }
-
-  run(name: string, input: string | readonly Message[], options?: RunOptions): Promise<RunResult> {
-    return this.#waiting.run(name, input, options)
-  }
-
-  resume(runId: string, answers: readonly PendingAnswer[], options?: ResumeOptions): Promise<RunResult> {
-    return this.#waiting.resume(runId, answers, options)
-  }
-
-  onWaiting(listener: (waiting: WaitingRun) => void): () => void {
-    return this.#waiting.onWaiting(listener)
-  }
-
-  listWaiting(): Promise<WaitingRun[]> {
-    return this.#waiting.list()
-  }
-
-  problems(): readonly Problem[] {
-    return this.agents.problems()
-  }
-
-  async watch(): Promise<void> {
-    this.#watching ??= watchAgents(this.host, this.agents, this.log, (changes) => logChanges(changes, this.log))
-    await this.#watching
-  }
-
-  async drain(): Promise<void> {
-    // The caller of `watch` has the error of one that failed to start.
-    const watching = await this.#watching?.catch(() => undefined)
-    await watching?.close()
-    await this.host.close(this.#drainTimeoutMs)
-  }
-
-  async close(): Promise<void> {
-    await this.drain()
-    await this.#cleanup.run()
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
-  }
-}
-
-function logChanges(changes: readonly FileChange[], log: Log): void {
-  for (const { file, kind, id } of changes) {
-    // The problems of a rejected file were logged already.
-    if (kind !== 'rejected') log.info(id === undefined ? `${file}: ${kind}` : `${file}: ${kind} '${id}'`)
-  }
 }

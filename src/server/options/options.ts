@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import type { ProjectOptions } from '../../assembly/open-project.ts'
 import { LOG_LEVELS, type LogLevel } from '../../assembly/project-log.ts'
+import type { ProjectOptions } from '../../assembly/project-options.ts'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError } from '../../errors.ts'
 import { type Fields, isObject } from '../../json.ts'

@@ -1,6 +1,7 @@
 import { serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
 import { makeDescribeFailure } from '../../../assembly/failures.ts'
-import { type OpenedProject, openProject } from '../../../assembly/open-project.ts'
+import { openProject } from '../../../assembly/open-project.ts'
+import type { OpenedProject } from '../../../assembly/opened-project.ts'
 import { openLog, type ServerLog } from '../../../assembly/project-log.ts'
 import { makeAdapterRuns } from '../../../durable/adapter-runs/tenant-runs.ts'
 import { messageOf } from '../../../errors.ts'
