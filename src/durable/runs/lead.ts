@@ -3,7 +3,7 @@ import { type Deferred, deferred } from '../../async.ts'
 /** Maximum length of answer text by which an agent may be ahead of the store, and of the client that it answers. */
 const MAX_LENGTH = 256 * 1024
 
-/** How far an agent is ahead of the store, and of the client that it answers: where that is too far, it waits. */
+/** Text by which an agent is ahead of the store, and of the client that it answers: where that is too much, it waits. */
 export class Lead {
   #produced = 0
   #saved = 0
