@@ -217,6 +217,12 @@ describe('ChatCompatApiAdapter', () => {
       { model: 'echo', messages: [{ role: 'usr', content: 'x' }] },
       "messages[0].role must be one of 'system', 'developer', 'user', 'assistant' and 'tool'.",
     ],
+    [
+      'a user message without content',
+      { model: 'echo', messages: [{ role: 'user' }] },
+      'messages[0].content must be a string or an array.',
+    ],
+    ['content that is null', chat('echo', null), 'messages[0].content must be a string or an array.'],
     ['content of another kind', chat('echo', 1), 'messages[0].content must be a string, an array or null.'],
     [
       'a temperature out of range',

@@ -84,6 +84,9 @@ function toAssistantMessage(
 }
 
 function checkTexts(content: ChatMessage['content'], index: number): void {
+  if (content === undefined || content === null) {
+    throw invalidField(`messages[${index}].content`, 'must be a string or an array.')
+  }
   if (!Array.isArray(content)) return
   const wrong = content.findIndex(({ type, text }) => type === 'text' && typeof text !== 'string')
   if (wrong !== -1) throw invalidField(`messages[${index}].content[${wrong}].text`, 'must be a string.')
