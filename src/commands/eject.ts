@@ -127,7 +127,7 @@ async function findInLibrary(names: readonly string[]): Promise<string[]> {
 async function ask(folder: string): Promise<string[]> {
   if (!canAsk()) {
     throw new HostError('OPTION_INVALID', 'Modules can be chosen from a list only on a terminal.', {
-      suggestions: ['Name them: agent-host eject -m <package/item>', 'What there is: agent-host eject list'],
+      suggestions: ['Name them: agent-host eject -m <package/item>', 'List them: agent-host eject list'],
     })
   }
   const { offerItems } = await import('./eject/offer-items.ts')

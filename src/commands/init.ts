@@ -95,8 +95,11 @@ export default class Init extends BaseCommand {
 
   async #warnOfMissingPython(version: string): Promise<void> {
     const { execa } = await import('execa')
-    const { failed } = await execa(`python${version}`, ['--version'], { reject: false })
-    if (failed) this.warn(`There is no python${version} on this machine. Tools in Python need it.`)
+    // Interpreters are named without the patch version.
+    const [name = version] = /^\d+(\.\d+)?/.exec(version) ?? []
+    const { failed } = await execa(`python${name}`, ['--version'], { reject: false })
+    if (failed)
+      this.warn(`There is no python${name} on this machine. Until you install it, tools in Python use python3.`)
   }
 
   async #initialiseGit(folder: string): Promise<void> {

@@ -46,7 +46,11 @@ function failed(problems: readonly Problem[]): YamlSource {
   return { value: undefined, problems, locate: () => ({ line: 1, column: 1 }) }
 }
 
-function syntaxProblem(error: { message: string; pos: [number, number] }, lines: LineCounter): Problem {
+function syntaxProblem(error: { code: string; message: string; pos: [number, number] }, lines: LineCounter): Problem {
+  if (error.code === 'MULTIPLE_DOCS') {
+    const suggestions = ['Write each into a file of its own.']
+    return { message: 'The file has several YAML documents.', suggestions, ...positionAt(lines, error.pos[0]) }
+  }
   return { message: `The YAML cannot be read: ${error.message}`, suggestions: [], ...positionAt(lines, error.pos[0]) }
 }
 
@@ -58,7 +62,7 @@ function duplicateKeys(document: Document.Parsed, lines: LineCounter): Problem[]
       for (const { key } of map.items) {
         if (!isScalar(key)) continue
         if (seen.has(key.value)) {
-          const message = `The key '${key.value}' stands here a second time.`
+          const message = `The key '${key.value}' appears a second time.`
           problems.push({ message, suggestions: ['Remove one of the two.'], ...positionAt(lines, key.range?.[0] ?? 0) })
         }
         seen.add(key.value)

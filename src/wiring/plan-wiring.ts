@@ -199,10 +199,13 @@ function checkScopes(planned: readonly PlannedModule[], { modules, report }: Pla
   for (const { id, scope, links } of planned) {
     if (scope !== 'agent') continue
     const path = modules.find((module) => module.id === id)?.path ?? []
+    const told = new Set<string>()
     for (const { providers, protocol } of links) {
       for (const provider of providers.filter((name) => name !== STORAGE && scopes.get(name) !== 'agent')) {
         const what = scopes.has(provider) ? `'${provider}', which is made for each run` : `'${protocol}' from the run`
         const message = `module '${id}' has the scope 'agent' and uses ${what}.`
+        if (told.has(message)) continue
+        told.add(message)
         const shared = scopes.has(provider) ? [`Give '${provider}' the scope 'agent'.`] : []
         report(path, message, [`Give '${id}' the scope 'instance'.`, ...shared])
       }

@@ -98,10 +98,12 @@ describe('init', () => {
 
   it('saves the version of --python, and warns about a missing interpreter', async () => {
     const { dir, read } = await makeProject()
-    const { exitCode, stderr } = await callCli(['init', 'myproj', '--python', '3.999'], { cwd: dir })
+    const { exitCode, stderr } = await callCli(['init', 'myproj', '--python', '3.999.1'], { cwd: dir })
     expect(exitCode).to.equal(0)
-    expect(await read('myproj/.python-version')).to.equal('3.999\n')
-    expect(stderr).to.contain('There is no python3.999 on this machine')
+    expect(await read('myproj/.python-version')).to.equal('3.999.1\n')
+    expect(stderr).to.equal(
+      'Warning: There is no python3.999 on this machine. Until you install it, tools in Python use python3.\n',
+    )
   })
 
   it('accepts an empty folder, even the current one', async () => {

@@ -99,7 +99,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
     [
       'Error: Modules can be chosen from a list only on a terminal.',
       'Name them: agent-host eject -m <package/item>',
-      'What there is: agent-host eject list',
+      'List them: agent-host eject list',
     ],
   ],
   [

@@ -130,6 +130,11 @@ describe('readDefinition', () => {
       ['agents/a.yml:6:56: exchange[0].provider must not be empty.'],
     ],
     [
+      'several documents in one file',
+      `${MINIMAL}---\nid: b\n`,
+      ['agents/a.yml:5:1: The file has several YAML documents. | Write each into a file of its own.'],
+    ],
+    [
       'two modules of one id',
       `${MINIMAL}  - { id: m, module: echo }\n`,
       ["agents/a.yml:5:7: Two modules have the id 'm'. | Give each module its own id."],
@@ -149,7 +154,7 @@ describe('readDefinition', () => {
     [
       'a key that stands twice',
       'id: a\nid: b\nmodules: [{ id: m, module: echo }]',
-      ["agents/a.yml:2:1: The key 'id' stands here a second time. | Remove one of the two."],
+      ["agents/a.yml:2:1: The key 'id' appears a second time. | Remove one of the two."],
     ],
     [
       'broken YAML',

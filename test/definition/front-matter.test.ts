@@ -30,6 +30,6 @@ describe('front matter', () => {
     expect(problemOf('---\nname: a\n')).to.equal('x/SKILL.md:1: the file does not begin with front matter.')
     expect(problemOf('---\n---\n')).to.match(/^x\/SKILL\.md:1: the front matter must be a map/)
     expect(problemOf('---\na: 1\nb: [\n---\n')).to.match(/^x\/SKILL\.md:[34]: The YAML cannot be read/)
-    expect(problemOf('---\na: 1\na: 2\n---\n')).to.equal("x/SKILL.md:3: The key 'a' stands here a second time.")
+    expect(problemOf('---\na: 1\na: 2\n---\n')).to.equal("x/SKILL.md:3: The key 'a' appears a second time.")
   })
 })

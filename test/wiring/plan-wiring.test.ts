@@ -181,6 +181,8 @@ describe('planWiring', () => {
     expect(problems({ planner: { ...planner, scope: 'agent' }, gpt: llm })).to.deep.equal([
       "3: Agent 'support': module 'planner' has the scope 'agent' and uses 'gpt', which is made for each run. | Give 'planner' the scope 'instance'. | Give 'gpt' the scope 'agent'.",
     ])
+    const twice: Described = { provides: [TextMessageHandler], uses: { first: LLM, second: LLM }, scope: 'agent' }
+    expect(problems({ twice, gpt: llm })).to.have.lengthOf(1)
     const talker: Described = { provides: [TextMessageHandler], uses: { response: Response }, scope: 'agent' }
     expect(problems({ talker })).to.deep.equal([
       "3: Agent 'support': module 'talker' has the scope 'agent' and uses 'Response' from the run. | Give 'talker' the scope 'instance'.",
