@@ -291,10 +291,16 @@ describe('compaction within responses', () => {
     })
   }
 
-  it('leaves out what cannot be used under /compat', async () => {
+  it('leaves out what cannot be used under /compat, and names it', async () => {
     const { send } = await make()
-    const { status } = await send('a', { context_management: [{ type: 'x', compact_threshold: 0 }] }, '/compat')
-    expect(status).to.equal(200)
-    expect((await send([trigger, user('a')], {}, '/compat')).status).to.equal(200)
+    const unknown = { context_management: [{ type: 'x', compact_threshold: 0 }] }
+    for (const [input, more, named] of [
+      ['a', unknown, 'context_management'],
+      ['a', { context_management: null }, undefined],
+      [[trigger, user('a')], {}, 'input[0] (compaction_trigger)'],
+    ] as const) {
+      const { status, ignored } = await send(input, more, '/compat')
+      expect([status, ignored]).to.deep.equal([200, named])
+    }
   })
 })

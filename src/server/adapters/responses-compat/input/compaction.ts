@@ -19,11 +19,15 @@ const HEADING = 'Summary of the conversation so far:'
 /** Characters of a token, on average. */
 const TOKEN_LENGTH = 4
 
+/** Returns the thresholds that a request sets; undefined where they cannot be read. */
+export function readThresholds({ context_management: raw }: Fields): readonly number[] | undefined {
+  if ((raw ?? undefined) === undefined) return []
+  return Value.Check(ContextManagement, raw) ? raw.flatMap(({ compact_threshold: tokens }) => tokens ?? []) : undefined
+}
+
 /** Returns the tokens above which a conversation is to be shortened; undefined where the request sets none. */
 export function thresholdOf(body: CreateRequest): number | undefined {
-  const { context_management: raw }: Fields = body
-  if ((raw ?? undefined) === undefined || !Value.Check(ContextManagement, raw)) return undefined
-  const thresholds = raw.flatMap(({ compact_threshold: tokens }) => tokens ?? [])
+  const thresholds = readThresholds(body) ?? []
   return thresholds.length === 0 ? undefined : Math.min(...thresholds)
 }
 

@@ -4,6 +4,7 @@ import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
 import { hasReadableTools } from './client-tools.ts'
+import { readThresholds } from './compaction.ts'
 import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS, type Treatment } from './treatments.ts'
 
 type Treatments = Readonly<Record<string, Treatment>>
@@ -58,6 +59,7 @@ function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
     const isSent = (body[field as keyof CreateRequest] ?? '') !== ''
     if (!EFFECTIVE.fields.has(field) && isSent) note(FIELDS, field, field, printable(field))
   }
+  if (!isExtended && !readThresholds(body)) ignored.push('context_management')
   body.include?.forEach((value, index) => {
     if (!EFFECTIVE.includes.has(value)) noteListed(INCLUDES, value, `include[${index}]`)
   })
@@ -72,7 +74,8 @@ function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
   for (const [index, item] of body.input.entries()) {
     const { type, tools, encrypted_content: sealed }: RawInputItem = item
     const isBare = type === 'reasoning' && typeof sealed !== 'string'
-    if (typeof type === 'string' && (isBare || !EFFECTIVE.items.has(type)))
+    const isEarly = !isExtended && type === 'compaction_trigger' && index < body.input.length - 1
+    if (typeof type === 'string' && (isBare || isEarly || !EFFECTIVE.items.has(type)))
       noteListed(INPUT_ITEMS, type, `input[${index}]`)
     if (type !== 'additional_tools') continue
     if (!isExtended && !hasReadableTools(item)) ignored.push(`input[${index}] (${type})`)
