@@ -134,6 +134,22 @@ describe('compaction within responses', () => {
     expect(frames.map(({ type }: Json) => type)).to.deep.equal(types)
   })
 
+  it('is continued by its id over a WebSocket, stored or not', async () => {
+    const { listen } = await make()
+    const { ask } = await openSocket(await listen())
+    const send = async (more: object): Promise<Json> =>
+      (await ask({ model: 'scribe', tools, ...more })).at(-1)?.response
+    for (const store of [true, false]) {
+      const first = await send({ input: [user('call look'), trigger], store })
+      const second = await send({ input: [user('call look')], previous_response_id: first.id, store })
+      const { id } = await send({ input: [trigger], previous_response_id: second.id, store })
+      const done = [outputOf(callOf(second))]
+      const { output } = await send({ input: done, previous_response_id: id, store })
+      const seen = JSON.parse(output[0].content[0].text)
+      expect([seen[0], ...seen.slice(-3)]).to.deep.equal([SUMMARY, 'user: call look', 'assistant: look', 'tool: seen'])
+    }
+  })
+
   for (const [name, kind] of [
     ['look', 'function_call'],
     ['patch', 'custom_tool_call'],

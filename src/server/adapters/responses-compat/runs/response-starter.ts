@@ -151,7 +151,8 @@ export class ResponseStarter {
       claim: named && runs.conversations.claim(named, id),
     }
     const outcome = { messages: [], pending: open, waiting: [] }
-    if (record.store && !(await runs.store.create(draft, [end], outcome))) throw new RequestRepeated()
+    if (!record.store) options.unstored?.addEnded({ id, outcome }, draft)
+    else if (!(await runs.store.create(draft, [end], outcome))) throw new RequestRepeated()
     return { id, facts, steps: [end], items, inputs: items.length, batches: 1, isQueued: false }
   }
 

@@ -19,7 +19,7 @@ const MAX_RESPONSES = 8
 const LIMITS = { maxItems: 10_000, maxBytes: 256 * 1024 * 1024 }
 
 interface Unstored {
-  readonly run: ResponseRun
+  readonly run: Pick<ResponseRun, 'id' | 'outcome'>
   readonly draft: Draft<ResponseRecord, InputItem>
 }
 
@@ -42,13 +42,18 @@ export class UnstoredResponses {
   }
 
   add(run: ResponseRun, draft: Draft<ResponseRecord, InputItem>): void {
-    this.#ids.add(run.id)
-    this.#memory.set(run.id, { run, draft })
+    this.addEnded(run, draft)
     // Again with its text so far.
     run.settled.then(
       () => this.#memory.get(run.id) && this.#memory.set(run.id, { run, draft }),
       () => {},
     )
+  }
+
+  /** Adds a response that has ended. */
+  addEnded(run: Unstored['run'], draft: Draft<ResponseRecord, InputItem>): void {
+    this.#ids.add(run.id)
+    this.#memory.set(run.id, { run, draft })
     const [oldest] = this.#ids
     if (this.#ids.size > MAX_RESPONSES && oldest !== undefined) this.forget(oldest)
   }
