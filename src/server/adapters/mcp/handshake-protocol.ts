@@ -24,7 +24,8 @@ import {
 import type { ListResult, ReadResult } from './resources/agent-resources.ts'
 import type { SkillEntry, SkillList } from './resources/agent-skills.ts'
 import { SERVER_INFO } from './server-info.ts'
-import type { AgentTools, Call, CallOptions } from './tools/agent-tools.ts'
+import type { AgentTools } from './tools/agent-tools.ts'
+import type { Call, CallOptions } from './tools/call.ts'
 import type { ToolResult } from './tools/tool-result.ts'
 import { negotiate } from './versions.ts'
 
