@@ -146,29 +146,40 @@ interface AdapterParts {
   readonly shared: Omit<DebugAdapterOptions, 'options' | 'log' | 'requiresKey' | 'config' | 'runs' | 'http'>
 }
 
-async function addAdapters(
-  app: FastifyInstance,
-  options: ServerOptions,
-  { loaded, doors, shared }: AdapterParts,
-): Promise<NamedAdapter[]> {
+async function addAdapters(app: FastifyInstance, options: ServerOptions, parts: AdapterParts): Promise<NamedAdapter[]> {
   const adapters: NamedAdapter[] = []
-  for (const found of loaded) {
-    const { name, Adapter, config } = found
-    const requiresKey = doors.isClosed(found)
-    const runs = makeAdapterRuns(shared.durableRuns, shared.host, name)
-    const http = makeAdapterHttp({ ...shared, requiresKey })
-    const adapter = new Adapter({ ...shared, runs, http, options, log: app.log, requiresKey, config })
-    const checksItself = adapter.isOpen === false
-    // Its page sends several requests a second, which would bury the work of agents.
-    const logLevel = name === DEBUG_UI ? 'warn' : undefined
-    const add = async (scope: FastifyInstance) => {
-      if (!checksItself) scope.addHook('onRequest', doors.doorOf(found))
-      await nameSlow(app.log, `The adapter '${name}'`, Promise.resolve(adapter.adapt(scope)))
+  for (const found of parts.loaded) {
+    try {
+      adapters.push(await addAdapter(app, options, found, parts))
+    } catch (error) {
+      if (error instanceof HostError) throw error
+      const message = `The adapter '${found.name}' failed to start: ${messageOf(error)}`
+      throw new HostError('MODULE_INVALID', message, { cause: error })
     }
-    await app.register(add, logLevel ? { logLevel } : {})
-    adapters.push({ name, part: adapter, isOpen: !checksItself && !requiresKey })
   }
   return adapters
+}
+
+async function addAdapter(
+  app: FastifyInstance,
+  options: ServerOptions,
+  found: LoadedAdapter,
+  { doors, shared }: AdapterParts,
+): Promise<NamedAdapter> {
+  const { name, Adapter, config } = found
+  const requiresKey = doors.isClosed(found)
+  const runs = makeAdapterRuns(shared.durableRuns, shared.host, name)
+  const http = makeAdapterHttp({ ...shared, requiresKey })
+  const adapter = new Adapter({ ...shared, runs, http, options, log: app.log, requiresKey, config })
+  const checksItself = adapter.isOpen === false
+  // Its page sends several requests a second, which would bury the work of agents.
+  const logLevel = name === DEBUG_UI ? 'warn' : undefined
+  const add = async (scope: FastifyInstance) => {
+    if (!checksItself) scope.addHook('onRequest', doors.doorOf(found))
+    await nameSlow(app.log, `The adapter '${name}'`, Promise.resolve(adapter.adapt(scope)))
+  }
+  await app.register(add, logLevel ? { logLevel } : {})
+  return { name, part: adapter, isOpen: !checksItself && !requiresKey }
 }
 
 /** Returns why a part cannot serve at this moment; undefined when all can. */

@@ -35,7 +35,12 @@ export function makeApp(options: ServerOptions, log: ServerLog, describeFailure:
     genReqId: () => `${process}-${(++requests).toString(36)}`,
     bodyLimit,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+      // Node's own refusal of a request without a host has no body; the check of hosts refuses it.
+      requireHostHeader: false,
+    },
     // A slow disk is waited for (`onStart`), and so is work that drains: that has a limit of its own.
     pluginTimeout: 0,
     // The own hook answers with a body of the right shape.

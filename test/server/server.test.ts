@@ -318,6 +318,11 @@ export class Faulty { adapt(app) {
     expect((await say(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`))[1]).to.equal(
       '{"detail":"Request Header Fields Too Large"}',
     )
+    for (const version of ['1.0', '1.1']) {
+      const answer = await say(`GET / HTTP/${version}\r\nConnection: close\r\n\r\n`)
+      expect(answer[0]).to.match(/^HTTP\/1\.1 400 Bad Request/)
+      expect(answer[1]).to.equal('{"detail":"The request names no host"}')
+    }
   })
 
   it("loads the project's own adapters by dotted path and by file, and explains a missing one", async () => {
@@ -325,7 +330,8 @@ export class Faulty { adapt(app) {
       name: string,
     ) => `export class ${name} { constructor({ host, options, log }) { Object.assign(this, { host, options, log }) }
       async adapt(app) { app.get('/own/${name}', () => ({ agents: this.host.list().length, port: this.options.port })) } }`
-    const files = { 'adapters/slack.ts': adapter('SlackAdapter'), 'more.js': adapter('More') }
+    const odd = "export const single = 1; export class Odd { adapt() { throw new Error('no port') } }"
+    const files = { 'adapters/slack.ts': adapter('SlackAdapter'), 'more.js': adapter('More'), 'odd.js': odd }
     const { app } = await makeServer({ adapters: ['adapters.slack.SlackAdapter', './more.js#More'] }, files)
     expect((await app.inject('/own/SlackAdapter')).json()).to.deep.equal({ agents: 4, port: 0 })
     expect((await app.inject('/own/More')).statusCode).to.equal(200)
@@ -347,6 +353,11 @@ export class Faulty { adapt(app) {
       'An adapter is a class with a method adapt(app).',
       "Did you mean 'More'?",
     ])
+    expect(await failure(['./odd.js#single'])).to.deep.equal([
+      "./odd.js has no export 'single' that is an adapter.",
+      'An adapter is a class with a method adapt(app).',
+    ])
+    expect(await failure(['./odd.js#Odd'])).to.deep.equal(["The adapter 'Odd' failed to start: no port"])
     expect(await failure(['./../more.js#More'])).to.deep.equal([
       "'./../more.js' is outside the project folder.",
       'Import it in a file of the project, and name that file.',

@@ -109,8 +109,12 @@ async function loadAdapter(path: string, options: ServerOptions): Promise<FoundA
   const found = exports[exportName]
   if (isAdapterClass(found)) return { name: exportName === 'default' ? path : exportName, Adapter: found, keys: [] }
   throw new HostError('ADAPTER_NOT_FOUND', `${file} has no export '${exportName}' that is an adapter.`, {
-    suggestions: ['An adapter is a class with a method adapt(app).', ...didYouMean(exportName, Object.keys(exports))],
+    suggestions: ['An adapter is a class with a method adapt(app).', ...didYouMean(exportName, adaptersOf(exports))],
   })
+}
+
+function adaptersOf(exports: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(exports).filter((name) => isAdapterClass(exports[name]))
 }
 
 interface ImportedAdapter {

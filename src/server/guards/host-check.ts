@@ -50,20 +50,22 @@ export function servedNames({ host, publicUrl, allowedHosts }: ServedHosts): rea
  */
 export function checkHost(allowedHosts: readonly string[] | undefined): onRequestHookHandler {
   const findProblem = allowedHosts && nameChecker(allowedHosts)
-  return (request, _reply, done) => {
-    if (namesTwoHosts(request.raw)) done(new HostError('REQUEST_INVALID', 'The request names more than one host'))
-    else done(findProblem?.(request.headers.host))
+  return ({ raw, headers: { host } }, _reply, done) => {
+    if (namesTwoHosts(raw)) done(new HostError('REQUEST_INVALID', 'The request names more than one host'))
+    else if (host === undefined && (findProblem || raw.httpVersion !== '1.0'))
+      done(new HostError('REQUEST_INVALID', 'The request names no host'))
+    else done(host === undefined ? undefined : findProblem?.(host))
   }
 }
 
-function nameChecker(allowedHosts: readonly string[]): (host: string | undefined) => HostError | undefined {
+function nameChecker(allowedHosts: readonly string[]): (host: string) => HostError | undefined {
   const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()))
   // Clients send the same header every time: the last good one needs no second look.
   let lastGood: string | undefined
   return (host) => {
-    if (host !== undefined && host === lastGood) return undefined
-    const name = hostName(host ?? '')
-    if (!isLoopback(name) && !allowed.has(name) && !allowed.has((host ?? '').toLowerCase())) {
+    if (host === lastGood) return undefined
+    const name = hostName(host)
+    if (!isLoopback(name) && !allowed.has(name) && !allowed.has(host.toLowerCase())) {
       return new HostError('HOST_FORBIDDEN', `The host '${name}' is not served here; --allowed-host allows it.`)
     }
     lastGood = host
