@@ -329,7 +329,7 @@ export class McpConnection {
     if (missing !== '' && missing !== this.#missing) {
       const has = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`
       this.#context.log.warn(
-        `\`include\` names '${missing}', which are no tools of the MCP server '${this.name}'. ${has}`,
+        `\`include\` names '${missing}', which the MCP server '${this.name}' does not have. ${has}`,
       )
     }
     this.#missing = missing

@@ -67,6 +67,12 @@ describe('tools/mcp', () => {
     })
   }
 
+  it('fills in defaults before arguments are checked', async () => {
+    const { call } = await make({ bad: bad('defaults') })
+    expect(await call('add')).to.equal('{"scale":"css"}')
+    expect(await call('add', { scale: 'paper' })).to.match(/^! .*scale/)
+  })
+
   describe('over stdio', () => {
     describeToolProvider(async () => (await make({ good: GOOD })).provider)
 
@@ -230,7 +236,7 @@ describe('tools/mcp', () => {
   it('warns about names in include that its server does not have', async () => {
     const { lines } = await make({ a: { ...GOOD, include: ['add', 'ad', 'nope'] } })
     expect(lines.filter((line) => line.includes('include'))[0]).to.match(
-      /^warn `include` names 'ad', 'nope', which are no tools of the MCP server 'a'\. It has: .*\badd\b/,
+      /^warn `include` names 'ad', 'nope', which the MCP server 'a' does not have\. It has: .*\badd\b/,
     )
   })
 
