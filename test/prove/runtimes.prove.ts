@@ -16,7 +16,8 @@ const RUNTIMES = [
 describe('runtimes', () => {
   let dir: string
 
-  before(async () => {
+  before(async function () {
+    this.timeout(120_000)
     dir = await mkdtemp(join(tmpdir(), 'agent-host-runtimes-'))
     const packages = RUNTIMES.map(([name, version]) => `${name}@${version}`)
     await execa('npm', ['install', '--prefix', dir, '--no-fund', '--no-audit', ...packages])
