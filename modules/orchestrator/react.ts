@@ -74,11 +74,11 @@ export default defineModule({
     }),
     ...stepLimits,
   }),
-  create: ({ llm, tools: providers, history, response }, config) => ({
+  create: ({ llm, tools: providers, history, response }, config, { providersFor }) => ({
     handleText: (_text, run) =>
       withinBudget(config, run, response, async (budget) => {
         const { system_prompt, form_prompt, reminder_prompt, stop, show_reasoning, max_steps, max_repeats } = config
-        const tools = await Toolbox.open(providers, budget.run)
+        const tools = await Toolbox.open(providers, providersFor('tools'), budget.run)
         const guard = new RepeatGuard(max_repeats)
         const expected = ExpectedAnswer.of(run)
         const prompts = [system_prompt, fillIn(form_prompt, tools.definitions), ...promptsOf(run)]

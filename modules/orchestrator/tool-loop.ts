@@ -29,10 +29,14 @@ export default defineModule({
     system_prompt: systemPrompt,
     ...stepLimits,
   }),
-  create: ({ llm, tools: providers, history, response }, { system_prompt, max_steps, max_repeats, ...limits }) => ({
+  create: (
+    { llm, tools: providers, history, response },
+    { system_prompt, max_steps, max_repeats, ...limits },
+    { providersFor },
+  ) => ({
     handleText: (_text, run) =>
       withinBudget(limits, run, response, async (budget) => {
-        const tools = await Toolbox.open(providers, budget.run)
+        const tools = await Toolbox.open(providers, providersFor('tools'), budget.run)
         const guard = new RepeatGuard(max_repeats)
         const messages = [...systemMessages([system_prompt], run), ...(await history.getHistory(budget.run))]
         const expected = ExpectedAnswer.of(run)

@@ -10,15 +10,18 @@ export class Toolbox {
     this.#providers = providers
   }
 
-  /** @throws Error when two tools have one name */
-  static async open(providers: readonly ToolProvider[], run: Run): Promise<Toolbox> {
+  /**
+   * @param ids of the modules that provide the tools
+   * @throws Error when two tools have one name
+   */
+  static async open(providers: readonly ToolProvider[], ids: readonly string[], run: Run): Promise<Toolbox> {
     const lists = await Promise.all(providers.map((provider) => provider.listTools(run)))
     const all: ToolDefinition[] = []
     const byName = new Map<string, ToolProvider>()
     lists.forEach((definitions, index) => {
       for (const definition of definitions) {
         const { name } = definition
-        if (byName.has(name)) throw collision(name, lists)
+        if (byName.has(name)) throw collision(name, lists, ids)
         byName.set(name, providers[index] as ToolProvider)
         all.push(definition)
       }
@@ -43,13 +46,15 @@ function failed(text: string): ToolResult {
   return { text, isError: true }
 }
 
-/** A provider does not know its id: its tools identify it. */
-function collision(name: string, lists: readonly (readonly ToolDefinition[])[]): Error {
-  const owners = lists.map((tools) => tools.map((tool) => tool.name)).filter((names) => names.includes(name))
-  const [one, other] = owners.map((names) => names.join(', '))
-  return other === undefined
-    ? new Error(`A tool provider lists the tool '${name}' twice (its tools: ${one}). Rename one of them.`)
-    : new Error(
-        `Two tool providers have a tool '${name}': the one with ${one}, and the one with ${other}. Rename it in one of them, or leave it out there.`,
-      )
+/** @param ids of the modules whose lists these are */
+function collision(name: string, lists: readonly (readonly ToolDefinition[])[], ids: readonly string[]): Error {
+  const owners = lists.flatMap((tools, index) =>
+    tools.flatMap((tool) => (tool.name === name ? [ids[index] ?? 'of the client'] : [])),
+  )
+  const [one, other] = owners
+  return new Error(
+    one === other
+      ? `The module '${one}' lists the tool '${name}' twice. Rename one of them.`
+      : `The modules '${one}' and '${other}' both have a tool '${name}'. Rename it in one of them, or leave it out there.`,
+  )
 }

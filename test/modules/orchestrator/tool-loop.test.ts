@@ -53,7 +53,7 @@ async function answer(
   const loop = await toolLoop.create(
     { llm, tools: providers, history: conversation, response },
     settings,
-    makeContext(),
+    makeContext({ providersFor: () => ['one', 'two'] }),
   )
   await loop.handleText('hi', run)
   return { said, asked, run }
@@ -169,9 +169,9 @@ describe('orchestrator/tool-loop', () => {
     const failure = await answer(['x'], [tools(['a', 'b'], () => ''), tools(['c', 'a'], () => '')]).catch(
       (error: Error) => error.message,
     )
-    expect(failure).to.match(/^Two tool providers have a tool 'a': the one with a, b, and the one with c, a\./)
+    expect(failure).to.match(/^The modules 'one' and 'two' both have a tool 'a'\. Rename it in one of them/)
     const twice = await answer(['x'], [tools(['a', 'a'], () => '')]).catch((error: Error) => error.message)
-    expect(twice).to.match(/^A tool provider lists the tool 'a' twice/)
+    expect(twice).to.match(/^The module 'one' lists the tool 'a' twice\./)
   })
 
   it('ends with the run instead of reporting the abort to the model', async () => {
