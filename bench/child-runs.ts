@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { AgentHost, defineModule, many, Response, TextMessageHandler, ToolProvider, Type } from 'agent-host'
 import { ChildServer } from './child-server.ts'
 import { cpuPerRequest } from './cpu-per-request.ts'
+import { median } from './median.ts'
 import { makeFolder } from './temp-project.ts'
 
 /** Calls of one run of the parent, and runs that they are compared with. */
@@ -138,10 +139,6 @@ async function cpuMsOf(act: () => Promise<unknown>): Promise<number> {
   await act()
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1000
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 function micros(milliseconds: number): string {

@@ -1,6 +1,7 @@
 import autocannon from 'autocannon'
 import type { ChildServer } from './child-server.ts'
 import type { Contestants } from './contestants.ts'
+import { median } from './median.ts'
 import { noteRatio } from './ratios.ts'
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 2)
@@ -107,8 +108,4 @@ type Figure = keyof Measured
 
 function mapFigures(of: (figure: Figure) => number): Measured {
   return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), cpuMicros: of('cpuMicros') }
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -2,6 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import autocannon from 'autocannon'
 import { ChildServer } from './child-server.ts'
+import { median } from './median.ts'
 import { noteRatio } from './ratios.ts'
 import { makeFolder, makeProject } from './temp-project.ts'
 import { startVendor } from './vendor.ts'
@@ -86,10 +87,6 @@ async function costOf({ agent, runs }: Load, server: ChildServer): Promise<Cost>
   if (non2xx + errors > 0) throw new Error(`${server.name}: ${non2xx + errors} of ${runs} runs of ${agent} failed.`)
   const all = (after.cpuMicros - before.cpuMicros) / runs
   return { all, user: all - (after.kernelMicros - before.kernelMicros) / runs }
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 /** Time of the kernel for opening, writing and closing one new file, of which every tape needs one. */

@@ -91,7 +91,8 @@ function compareColumns(before: EvalResult, earlier: number, after: EvalResult, 
   }
 }
 
-function byCase(outcomes: readonly CaseOutcome[]): Map<string, CaseOutcome> {
+/** Outcomes by the ids of their cases. */
+export function byCase(outcomes: readonly CaseOutcome[]): Map<string, CaseOutcome> {
   return new Map(outcomes.map((outcome) => [outcome.caseId, outcome]))
 }
 

@@ -7,9 +7,9 @@ import { Elicitations } from './elicitation/elicitations.ts'
 import {
   failure,
   INTERNAL_ERROR,
-  INVALID_PARAMS,
   INVALID_REQUEST,
   idOf,
+  invalidParams,
   isNotification,
   isSameId,
   JsonRpcError,
@@ -243,7 +243,7 @@ export class HandshakeProtocol {
 
   #initialize({ protocolVersion }: Request['params']): object {
     if (typeof protocolVersion !== 'string') {
-      throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: protocolVersion must be a string')
+      throw invalidParams('protocolVersion must be a string')
     }
     return {
       protocolVersion: negotiate(protocolVersion),

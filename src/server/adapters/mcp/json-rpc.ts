@@ -29,6 +29,11 @@ export class JsonRpcError extends Error {
   }
 }
 
+/** Returns the error for parameters that do not fit. */
+export function invalidParams(message: string): JsonRpcError {
+  return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${message}`)
+}
+
 /** An answer without `result` or `error`: there is nothing to say to a notification. */
 export const NOTHING = ''
 
@@ -66,7 +71,7 @@ export function readMessage(value: unknown): Request | undefined {
   if ('id' in value && !isId(id)) {
     throw new JsonRpcError(INVALID_REQUEST, 'Invalid Request: id must be a string or a number')
   }
-  if (!isObject(params)) throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: params must be an object')
+  if (!isObject(params)) throw invalidParams('params must be an object')
   return isId(id) ? { id, method, params } : { method, params }
 }
 

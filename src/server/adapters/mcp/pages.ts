@@ -1,4 +1,4 @@
-import { INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
+import { invalidParams } from './json-rpc.ts'
 
 /** Clients that know no pages see this many of a list. */
 export const PAGE_SIZE = 1000
@@ -34,5 +34,5 @@ export function readCursor(cursor: unknown): string | undefined {
   if (cursor === undefined || cursor === null) return undefined
   const name = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : ''
   if (name !== '' && Buffer.from(name).toString('base64url') === cursor) return name
-  throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: cursor must be the nextCursor of an earlier page')
+  throw invalidParams('cursor must be the nextCursor of an earlier page')
 }

@@ -6,7 +6,7 @@ import { Response } from '../../../../protocols/response.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import type { Redact } from '../../../../trace/redact.ts'
 import type { CallMemory, TitleRange } from '../call-memory/call-memory.ts'
-import { INVALID_PARAMS, JsonRpcError, RESOURCE_NOT_FOUND } from '../json-rpc.ts'
+import { invalidParams, JsonRpcError, RESOURCE_NOT_FOUND } from '../json-rpc.ts'
 import { cutPage, PAGE_SIZE, readCursor } from '../pages.ts'
 import { AgentSkills } from './agent-skills.ts'
 import type { Resource, ResourceContent } from './resource.ts'
@@ -92,7 +92,7 @@ export class AgentResources {
 
   /** @throws JsonRpcError `INVALID_PARAMS`, `RESOURCE_NOT_FOUND`; HostError when the module fails */
   async read({ uri }: Readonly<Record<string, unknown>>, tenant: string): Promise<ReadResult> {
-    if (typeof uri !== 'string') throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: uri must be a string')
+    if (typeof uri !== 'string') throw invalidParams('uri must be a string')
     const file = await this.skills.read(uri, tenant)
     if (file) return { contents: [file] }
     const place = readResourceUri(uri)

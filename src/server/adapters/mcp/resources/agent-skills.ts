@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { AgentHost } from '../../../../host/host.ts'
 import { type Skill, Skills } from '../../../../protocols/skills.ts'
 import type { Redact } from '../../../../trace/redact.ts'
-import { INVALID_PARAMS, JsonRpcError } from '../json-rpc.ts'
+import { invalidParams } from '../json-rpc.ts'
 import { cutPage } from '../pages.ts'
 import type { Resource, ResourceContent } from './resource.ts'
 
@@ -58,7 +58,7 @@ export class AgentSkills {
   /** @throws JsonRpcError `INVALID_PARAMS` for a skill that does not exist */
   async get({ uri }: Readonly<Record<string, unknown>>, tenant: string): Promise<{ readonly skill: SkillEntry }> {
     const found = (await this.#listAll(tenant)).map(toEntry).find((entry) => entry.uri === uri)
-    if (!found) throw new JsonRpcError(INVALID_PARAMS, `Invalid params: there is no skill ${uri}`)
+    if (!found) throw invalidParams(`there is no skill ${uri}`)
     return { skill: found, ...UNCACHED }
   }
 

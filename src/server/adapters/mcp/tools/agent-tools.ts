@@ -4,7 +4,7 @@ import type { AgentHost } from '../../../../host/host.ts'
 import type { Redact } from '../../../../trace/redact.ts'
 import type { LoggedRequest } from '../../../monitoring/request-log.ts'
 import type { CallMemory } from '../call-memory/call-memory.ts'
-import { INVALID_PARAMS, JsonRpcError } from '../json-rpc.ts'
+import { invalidParams } from '../json-rpc.ts'
 import { AgentResources, type ListResult, type ReadResult } from '../resources/agent-resources.ts'
 import { SKILLS_EXTENSION, type SkillEntry, type SkillList } from '../resources/agent-skills.ts'
 import type { Call, Caller, CallOptions } from './call.ts'
@@ -135,7 +135,7 @@ export class AgentTools {
 
   #readRequest({ name, arguments: given }: Readonly<Record<string, unknown>>): ToolRequest {
     if (typeof name !== 'string' || name === '') {
-      throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: name must be the name of an agent')
+      throw invalidParams('name must be the name of an agent')
     }
     const { agent: info } = this.#options.host.resolve(name, '.')
     return { name, info, input: this.#catalog.readArguments(info, given) }

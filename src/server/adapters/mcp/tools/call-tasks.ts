@@ -8,7 +8,7 @@ import type { Turn } from '../../../../run/turn.ts'
 import type { GivenAnswer } from '../../../../run/waiting/pending-call.ts'
 import { describeOpen } from '../elicitation/describe-open.ts'
 import { type ElicitationResponse, toElicitation, toPendingAnswer } from '../elicitation/elicitation.ts'
-import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from '../json-rpc.ts'
+import { INTERNAL_ERROR, invalidParams } from '../json-rpc.ts'
 import { toContent } from './content.ts'
 import type { ToolCatalog, ToolInput } from './tool-catalog.ts'
 import { type CallTask, type ToolResult, withStructure } from './tool-result.ts'
@@ -120,7 +120,7 @@ export class CallTasks {
   async #read({ taskId }: Params, client: TaskClient): Promise<{ first: StoredRunInfo; last: StoredRunInfo }> {
     const runs = this.#runsOf(client)
     const first = typeof taskId === 'string' ? await runs.find(taskId) : undefined
-    if (!first || !isTask(first)) throw invalid(`there is no task '${taskId}'`)
+    if (!first || !isTask(first)) throw invalidParams(`there is no task '${taskId}'`)
     let last = first
     while (last.continuedBy !== null) {
       const next = await runs.find(last.continuedBy)
@@ -223,8 +223,4 @@ function toPollInterval(ageMs: number): number {
 
 function toIso(seconds: number): string {
   return new Date(seconds * 1000).toISOString()
-}
-
-function invalid(message: string): JsonRpcError {
-  return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${message}`)
 }

@@ -1,7 +1,7 @@
 import { HostError } from '../../../../errors.ts'
 import type { LoggedRequest } from '../../../monitoring/request-log.ts'
 import { logFailureInside } from '../../../replies/error-replies.ts'
-import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from '../json-rpc.ts'
+import { INTERNAL_ERROR, invalidParams, JsonRpcError } from '../json-rpc.ts'
 
 /** Makes the error that a request is answered with. A failure that is not the client's stands in the log, too. */
 export type ToRpcError = (error: unknown, source: LoggedRequest) => JsonRpcError
@@ -10,7 +10,7 @@ export function makeToRpcError(describeFailure: (error: unknown) => string): ToR
   return (error, source) => {
     if (error instanceof JsonRpcError) return error
     if (error instanceof HostError) {
-      if (INVALID.has(error.code)) return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${error.message}`)
+      if (INVALID.has(error.code)) return invalidParams(error.message)
       if (REFUSED.has(error.code)) return new JsonRpcError(INTERNAL_ERROR, error.message)
     }
     logFailureInside(error, source)

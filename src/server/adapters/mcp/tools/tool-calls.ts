@@ -11,7 +11,7 @@ import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
 import type { CallMemory, WaitingCall } from '../call-memory/call-memory.ts'
 import { describeOpen } from '../elicitation/describe-open.ts'
 import { toPendingAnswer } from '../elicitation/elicitation.ts'
-import { INVALID_PARAMS, JsonRpcError } from '../json-rpc.ts'
+import { INVALID_PARAMS, invalidParams, JsonRpcError } from '../json-rpc.ts'
 import { type Call, type CallOptions, deferCall } from './call.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { toContent } from './content.ts'
@@ -146,7 +146,7 @@ export class ToolCalls {
   async #continue(memory: CallMemory, id: string, agentId: string, message: Message): Promise<readonly Message[]> {
     const earlier = await memory.readConversation(id, agentId)
     if (earlier) return this.#bounded([...earlier, message])
-    throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
+    throw invalidParams('conversation_id is unknown, or was forgotten')
   }
 
   async #wait(name: string, result: RunResult, given: GivenTurn, options: CallOptions): Promise<ToolResult> {
@@ -206,7 +206,7 @@ function toMessage({ input }: Pick<ToolRequest, 'input'>): Message {
 }
 
 function unknownState(): JsonRpcError {
-  return new JsonRpcError(INVALID_PARAMS, 'Invalid params: requestState is unknown, or was answered before')
+  return invalidParams('requestState is unknown, or was answered before')
 }
 
 function toNextTurn({ pending, trail: messages, variant }: WaitingCall, { responses, by }: Answered): GivenTurn {

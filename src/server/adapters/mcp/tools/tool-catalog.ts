@@ -2,7 +2,7 @@ import type { JsonObjectSchema, ToolAnnotations } from '../../../../definition/d
 import { isObject } from '../../../../json.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import { makeMisfitFinder } from '../../../../run/checks/check-schema.ts'
-import { INVALID_PARAMS, JsonRpcError } from '../json-rpc.ts'
+import { invalidParams } from '../json-rpc.ts'
 import { cutPage } from '../pages.ts'
 
 /** A tool as clients see it (`Tool` of the MCP schema). */
@@ -60,16 +60,16 @@ export class ToolCatalog {
    * @throws JsonRpcError `INVALID_PARAMS` naming the field
    */
   readArguments(info: AgentInfo, given: unknown = info.input && {}): ToolInput {
-    if (!isObject(given)) throw invalid('arguments must be an object')
+    if (!isObject(given)) throw invalidParams('arguments must be an object')
     const { message } = given
     const conversationId = info.conversation ? readConversationId(given.conversation_id) : undefined
     if (!info.input) {
-      if (typeof message !== 'string') throw invalid('arguments.message must be a string')
+      if (typeof message !== 'string') throw invalidParams('arguments.message must be a string')
       return { text: message, input: undefined, conversationId }
     }
     const input = info.conversation ? without(given, 'conversation_id') : given
     const problem = this.findProblem(info.input, input)
-    if (problem !== undefined) throw invalid(`arguments: ${problem}`)
+    if (problem !== undefined) throw invalidParams(`arguments: ${problem}`)
     return { text: typeof message === 'string' ? message : JSON.stringify(input), input, conversationId }
   }
 
@@ -109,13 +109,9 @@ function toTool(info: AgentInfo, entryPoint?: string): Tool {
 function readConversationId(id: unknown): string | undefined {
   if (id === undefined || id === null) return undefined
   if (typeof id === 'string') return id
-  throw invalid('conversation_id must be a string')
+  throw invalidParams('conversation_id must be a string')
 }
 
 function without(fields: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name))
-}
-
-function invalid(message: string): JsonRpcError {
-  return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${message}`)
 }

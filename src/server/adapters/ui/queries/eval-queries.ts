@@ -3,7 +3,7 @@ import { basename, join, sep } from 'node:path'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { GraphQLError } from 'graphql'
 import { messageOf } from '../../../../errors.ts'
-import { compareResults, describeConfidence, findColumn, SAME_SCORE } from '../../../../evals/compare.ts'
+import { byCase, compareResults, describeConfidence, findColumn, SAME_SCORE } from '../../../../evals/compare.ts'
 import { type CaseOutcome, outcomesOf, summarize } from '../../../../evals/outcomes.ts'
 import { CASES_ENDING, EVAL_FOLDER } from '../../../../evals/read-cases.ts'
 import { listResults, RESULT_FOLDER, readResult } from '../../../../evals/result-file.ts'
@@ -181,10 +181,6 @@ class Column {
     this.now = byCase(outcomesOf(result, index))
     this.before = byCase(earlier && earlierIndex !== undefined ? outcomesOf(earlier, earlierIndex) : [])
   }
-}
-
-function byCase(outcomes: readonly CaseOutcome[]): ReadonlyMap<string, CaseOutcome> {
-  return new Map(outcomes.map((outcome) => [outcome.caseId, outcome]))
 }
 
 function viewCase(row: EvalResultCase, columns: readonly Column[], traces: Traces | undefined) {
