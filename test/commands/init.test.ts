@@ -130,10 +130,10 @@ describe('init', () => {
   })
 
   it('rejects a file in place of the folder', async () => {
-    const { dir, read } = await makeProject({ myproj: 'a file' })
+    const { dir, path, read } = await makeProject({ myproj: 'a file' })
     const { exitCode, stderr } = await callCli(['init', 'myproj'], { cwd: dir })
     expect(exitCode).to.equal(1)
-    expect(stderr).to.match(/^Error: Cannot use .*myproj: /)
+    expect(stderr).to.equal(`Error: ${path('myproj')} is not a folder.\n`)
     expect(await read('myproj')).to.equal('a file')
   })
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { AgentRun } from '../../src/run/agent-run.ts'
 
@@ -17,6 +18,19 @@ describe('views of a run', () => {
     view.markIncomplete('max_steps')
     view.reportProgress('half')
     expect(heard).deep.equal(['usage', 'incomplete', 'progress'])
+  })
+})
+
+describe('the signal of a run', () => {
+  it('takes many listeners without a warning of Node', async () => {
+    const warnings: Error[] = []
+    const note = (warning: Error) => warnings.push(warning)
+    process.on('warning', note)
+    const { signal } = makeRun()
+    for (let call = 0; call < 20; call++) signal.addEventListener('abort', () => undefined)
+    await setTimeout(0)
+    process.off('warning', note)
+    expect(warnings).to.deep.equal([])
   })
 })
 

@@ -49,6 +49,8 @@ export async function refuseUsedFolder(folder: string): Promise<void> {
     names = await readdir(folder)
   } catch (cause) {
     if (systemCodeOf(cause) === 'ENOENT') return
+    if (systemCodeOf(cause) === 'ENOTDIR')
+      throw new HostError('PROJECT_INVALID', `${folder} is not a folder.`, { cause })
     throw new HostError('PROJECT_INVALID', `Cannot use ${folder}: ${messageOf(cause)}`, { cause })
   }
   if (names.every((name) => TOLERATED.includes(name))) return

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+
 /** Early end of a run, and what is closed with it. The parts that most runs never need are created on demand. */
 export class RunAbort {
   #isRequested = false
@@ -9,6 +11,8 @@ export class RunAbort {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
+      // Parallel tool calls listen to one signal, each of them.
+      setMaxListeners(0, this.#controller.signal)
       if (this.#isRequested) this.#controller.abort(this.#reason)
     }
     return this.#controller.signal

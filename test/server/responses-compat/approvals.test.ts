@@ -198,6 +198,8 @@ describe('approvals', () => {
     }
     const twice = `input[1].approval_request_id is decided already: '${approval.id}'`
     expect(await send({ input: [item(true), item(false)] })).to.deep.equal([400, twice])
+    const unclear = { ...item(true), approve: 'yes' }
+    expect(await send({ input: [unclear] })).to.deep.equal([400, 'input[0].approve must be a boolean'])
     const misplaced = [400, 'max_tokens is a field of the chat API: send max_output_tokens.']
     expect(await send({ input: [item(true)], max_tokens: 5 })).to.deep.equal(misplaced)
     expect(await send({ input: 'Never mind.', max_tokens: 5 })).to.deep.equal(misplaced)

@@ -249,9 +249,8 @@ function toOutput(item: InputItem, at: string): CallOutput {
 /** @param decided ids of the requests that are decided before it */
 function toApproval(item: InputItem, at: string, decided: Set<string>): ApprovalReply {
   const { approval_request_id: requestId, approve: isApproved, reason }: Fields = item
-  if (typeof requestId !== 'string' || typeof isApproved !== 'boolean') {
-    throw invalidField(at, 'must have approval_request_id and approve')
-  }
+  if (typeof requestId !== 'string') throw invalidField(`${at}.approval_request_id`, 'must be a string')
+  if (typeof isApproved !== 'boolean') throw invalidField(`${at}.approve`, 'must be a boolean')
   if (decided.has(requestId)) throw invalidField(`${at}.approval_request_id`, `is decided already: '${requestId}'`)
   decided.add(requestId)
   return { requestId, isApproved, reason: typeof reason === 'string' ? reason : undefined }
