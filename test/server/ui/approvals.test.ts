@@ -59,6 +59,16 @@ describe('the inbox of the debug UI', function () {
     await page.locator('.run-head').getByText('continued', { exact: true }).waitFor()
   })
 
+  it('shows a run whose calls were superseded by a message as continued', async () => {
+    const id = await askAgent('shop')
+    const next = await askAgent('shop', { input: 'never mind', previous_response_id: id })
+    const page = await ui.open(`#/runs/${id.replace('resp_', '')}`)
+    await page.locator('.run-head').getByText('continued', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Continued by another run' }).click()
+    await page.getByRole('link', { name: 'Continues a run that waited' }).waitFor()
+    expect(page.url()).contain(next.replace('resp_', ''))
+  })
+
   it('tells what led to a call: the question of the user, and the arguments', async () => {
     const shown = async (id: string, asker: string) => {
       const row = page.locator('li', { has: page.locator(`a[href="#/runs/${id.replace('resp_', '')}"]`) })

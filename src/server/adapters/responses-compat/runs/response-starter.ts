@@ -214,7 +214,10 @@ export class ResponseStarter {
     }
     const isTrailLost = body.store === false && !unstored
     // Spread last: in Node 20, adding properties after a spread takes microseconds.
-    const turn: Turn = { answers, pending, isTrailLost, ...asked }
+    // A message in the place of the answers that the response before waits for.
+    const isSuperseding = answers === undefined && (decided?.pending ?? []).length > 0
+    const answersTo = isSuperseding && decided ? ids.uuidOf(decided.response_id) : undefined
+    const turn: Turn = { answers, pending, isTrailLost, answersTo, ...asked }
     const maxTokens = thresholdOf(body)
     if (maxTokens !== undefined) return this.#limit({ draft, turn }, maxTokens, options.untilClientLeaves())
     if (!joined?.answers || variant) return { draft, turn }
