@@ -80,6 +80,27 @@ describe('layoutGraph', () => {
     ])
   })
 
+  it('keeps the modules that another uses in the order of the wiring', () => {
+    const steps = ['research', 'outline', 'draft', 'facts', 'tone', 'polish']
+    const modules = ['main', ...steps, 'last'].map((id) => ({ id, module: id, source: 'library', provides: null }))
+    const link = (module: string, provider: string) => ({ module, provider, protocol: 'P', fieldName: null })
+    const used = [link('__entry__', 'main'), ...steps.map((step) => link('main', step))]
+    for (const exchange of [used, [...used, ...steps.map((step) => link(step, 'last')), link('main', 'last')]]) {
+      for (const [direction, axis] of [
+        ['LR', 'y'],
+        ['TB', 'x'],
+      ] as const) {
+        const { nodes, edges } = layoutGraph(modules, exchange, direction)
+        const placeOf = (id: string) => nodes.find((node) => node.id === id)?.[axis] ?? 0
+        expect(
+          [...steps].sort((one, other) => placeOf(one) - placeOf(other)),
+          direction,
+        ).deep.equal(steps)
+        for (const { to, points } of edges) expect(points.at(-1)?.[axis], to).equal(placeOf(to))
+      }
+    }
+  })
+
   it('makes the cards of a column equally wide, and leads no edge over a card', () => {
     const steps = ['a', 'longer', 'the_longest_of_all', 'b', 'c']
     const modules = ['main', ...steps, 'last'].map((id) => ({ id, module: id, source: 'library', provides: null }))

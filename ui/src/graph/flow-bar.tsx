@@ -1,11 +1,9 @@
+import { useMemo } from 'preact/hooks'
 import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { IconButton } from '../components/icon-button.tsx'
 import { formatDuration } from '../format.ts'
 import { type Player, SPEEDS, type Speed } from './player.ts'
-
-/** Calls that the time line shows. */
-const MAX_BARS = 300
-const ROWS = 5
+import { timeBars } from './time-bars.ts'
 
 interface FlowBarProps {
   readonly player: Player
@@ -58,20 +56,16 @@ export function FlowBar({ player, calls, startedAt, totalMs, isRunning }: FlowBa
 
 /** The calls as bars over time, in rows by their depth. */
 function TimeLine({ calls, startedAt, totalMs }: Pick<FlowBarProps, 'calls' | 'startedAt' | 'totalMs'>) {
-  const shareOf = (ms: number) => Math.max(0, Math.min(1, ms / Math.max(totalMs, 0.01)))
+  const bars = useMemo(() => timeBars(calls, startedAt, totalMs), [calls, startedAt, totalMs])
   return (
     <div class="flow-bars" aria-hidden="true">
-      {calls.slice(0, MAX_BARS).map((call) => {
-        const left = shareOf((call.startedAt - startedAt) * 1000)
-        const width = Math.min(1 - left, shareOf(call.durationMs ?? totalMs))
-        return (
-          <span
-            key={call.id}
-            class={`flow-call kind-${call.kind} ${call.status}`}
-            style={{ left: `${left * 100}%`, width: `${width * 100}%`, top: `${Math.min(call.depth, ROWS - 1) * 6}px` }}
-          />
-        )
-      })}
+      {bars.map(({ id, look, row, left, right }) => (
+        <span
+          key={id}
+          class={`flow-call ${look}`}
+          style={{ left: `${left * 100}%`, width: `${(right - left) * 100}%`, top: `${row * 6}px` }}
+        />
+      ))}
     </div>
   )
 }

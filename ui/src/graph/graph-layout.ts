@@ -73,7 +73,7 @@ const CHAR = 7.6
 const SMALL_CHAR = 7.3
 /** Room for the icon at the left of a node, and for figures at its right. */
 export const ICON_ROOM = 50
-export const FIGURES_ROOM = 72
+export const FIGURES_ROOM = 92
 const HEIGHT = 58
 const MAX_TEXT = 170
 /** Distance between an edge and a node that it passes. */
@@ -109,7 +109,7 @@ export function layoutGraph(
 ): GraphLayout {
   const wiring = readWiring(modules, exchange)
   const graph = new Graph({ multigraph: false, compound: wiring.agents.length > 0 })
-  graph.setGraph({ rankdir: direction, nodesep: 20, ranksep: direction === 'LR' ? 78 : 58, marginx: 28, marginy: 28 })
+  graph.setGraph({ rankdir: direction, nodesep: 20, ranksep: direction === 'LR' ? 104 : 58, marginx: 28, marginy: 28 })
   graph.setDefaultEdgeLabel(() => ({}))
   for (const agent of wiring.agents) graph.setNode(GROUP + agent, {})
   for (const { id, width, height } of wiring.nodes) {
@@ -119,6 +119,7 @@ export function layoutGraph(
   }
   for (const { from, to } of wiring.links) graph.setEdge(from, to, { weight: from === ENTRY ? 4 : 1 })
   layout(graph)
+  if (isReversed(graph, wiring, direction)) mirror(graph, direction)
   const placed = wiring.nodes.map((node): GraphNode => {
     const { x, y } = graph.node(node.id) as GraphNode
     return { ...node, x, y }
@@ -137,6 +138,33 @@ export function layoutGraph(
   })
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
   return { nodes, groups, edges, width, height }
+}
+
+/** Axis along which the nodes of one rank stand beside each other. */
+function crossAxis(direction: Direction): 'x' | 'y' {
+  return direction === 'LR' ? 'y' : 'x'
+}
+
+/** Tells whether most modules that the same one uses stand in the reverse of the order that the wiring has them in. */
+function isReversed(graph: Graph, { links }: Wiring, direction: Direction): boolean {
+  const axis = crossAxis(direction)
+  const place = (id: string) => (graph.node(id) as Point)[axis]
+  const steps = links.flatMap(({ from, to }, index) => {
+    const next = links.slice(index + 1).find((link) => link.from === from)
+    return next ? [Math.sign(place(next.to) - place(to))] : []
+  })
+  return steps.reduce((sum, step) => sum + step, 0) < 0
+}
+
+/** Turns the drawing over, so that what stood first in each rank stands last. */
+function mirror(graph: Graph, direction: Direction): void {
+  const axis = crossAxis(direction)
+  const size = (graph.graph() as { width: number; height: number })[direction === 'LR' ? 'height' : 'width']
+  const turn = (point: { x: number; y: number }) => {
+    point[axis] = size - point[axis]
+  }
+  for (const id of graph.nodes()) turn(graph.node(id) as GraphNode)
+  for (const edge of graph.edges()) for (const point of (graph.edge(edge) as { points: Point[] }).points) turn(point)
 }
 
 /** Makes a node as wide as the widest of its column. */
@@ -324,7 +352,7 @@ function sizeOf(id: string, module: ModuleSummary | undefined): { width: number;
   const { title, subtitle, kind } = describe(id, module)
   if (kind === 'entry') return { width: 92, height: 40 }
   const text = Math.min(MAX_TEXT, Math.max(title.length * CHAR, subtitle.length * SMALL_CHAR))
-  return { width: Math.max(170, ICON_ROOM + text + FIGURES_ROOM), height: HEIGHT }
+  return { width: Math.round(Math.max(190, ICON_ROOM + text + FIGURES_ROOM)), height: HEIGHT }
 }
 
 function describe(

@@ -146,7 +146,8 @@ function fit(
   })
   const wide = withRoom(layoutGraph(modules, exchange, 'LR'))
   const tall = withRoom(layoutGraph(modules, exchange, 'TB'))
-  const flowing = tall.room > wide.room * PREFERRED ? tall : wide
+  // Beyond the largest zoom neither shows more.
+  const flowing = Math.min(FITTING.max, tall.room) > wide.room * PREFERRED ? tall : wide
   const stacked = width < NARROW ? withRoom(stackGraph(modules, exchange)) : undefined
   const isLegible = flowing.room >= LEGIBLE
   if (!stacked || (isLegible && stacked.room < flowing.room * PREFERRED)) return fitted(flowing, FITTING.min)

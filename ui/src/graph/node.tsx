@@ -1,5 +1,5 @@
 import { type IconName, pathOf } from '../components/icon.tsx'
-import { formatDuration } from '../format.ts'
+import { formatCount, formatDuration } from '../format.ts'
 import type { NodeFlow } from './flow.ts'
 import { FIGURES_ROOM, type GraphNode, ICON_ROOM } from './graph-layout.ts'
 
@@ -90,7 +90,7 @@ function Content({ node, flow, left }: { node: GraphNode; flow: NodeFlow | undef
         <>
           {' '}
           <text class="node-count" x={right} y={y - 3} text-anchor="end">
-            {flow.hasFailed ? '✕ ' : ''}×{flow.calls}
+            {flow.hasFailed ? '✕ ' : ''}×{formatCount(flow.calls)}
           </text>{' '}
           <text class="node-time" x={right} y={y + 15} text-anchor="end">
             {formatDuration(flow.busyMs)}
