@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { CLIPBOARD, readClipboard } from '../../support/browser.ts'
+import { CLIPBOARD, isTooWide, readClipboard } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
+import { ask } from '../../support/graphql.ts'
 
 describe('runs in the debug UI', function () {
   this.timeout(60_000)
@@ -40,6 +41,55 @@ describe('runs in the debug UI', function () {
       expect(await lastRow.count()).equal(1)
     }, 10_000)
   })
+
+  it('shows in the rows of a phone what was answered, or why it failed, and when', async () => {
+    await ui.complete('finder', 'fail')
+    await ui.complete('finder', 'keys')
+    await eventually(async () => expect(await ask(ui.server, '{ runs { total } }')).deep.equal({ runs: { total: 2 } }))
+    const page = await ui.open('#/runs', { viewport: { width: 390, height: 844 } })
+    const rows = page.getByRole('list', { name: 'Runs' }).getByRole('listitem')
+    for (const said of [/The planner gave up/, /I looked for keys/]) {
+      const row = rows.filter({ hasText: said })
+      for (const text of [said, 'finder', /^\d\d:\d\d:\d\d$/]) {
+        const box = await row.getByText(text).boundingBox()
+        const frame = await row.boundingBox()
+        expect([text, box?.height, (frame?.y ?? 0) + (frame?.height ?? 0) - (box?.y ?? 0)]).satisfy(
+          ([, height, room]: [unknown, number, number]) => height > 10 && room > height,
+        )
+      }
+    }
+    const filter = page.getByLabel('Module')
+    expect((await filter.boundingBox())?.x).greaterThan(390)
+    await filter.selectOption('planner')
+    await page.locator('.chip', { hasText: 'planner' }).waitFor()
+    expect((await rows.first().boundingBox())?.y).lessThan(300)
+  })
+
+  it('fits a phone before the first run', async () => {
+    const page = await ui.open('#/runs', { viewport: { width: 390, height: 844 } })
+    await see(page, 'No run yet')
+    expect(await isTooWide(page)).equal(false)
+  })
+
+  it('opens a conversation at the turn of the run', async () => {
+    await ui.add({
+      'agents/talker.yml': `id: talker
+modules:
+  - { id: llm, module: llm/mock, config: { replies: ['First answer', 'Second answer'] } }
+  - { id: loop, module: orchestrator/tool-loop }`,
+    })
+    const first = await send({ model: 'talker', input: `keys ${'\n\nand keys'.repeat(40)}` })
+    const second = await send({ model: 'talker', input: 'a pen', previous_response_id: first })
+    const page = await ui.open(`#/runs/${second.replace('resp_', '')}?view=conversation`)
+    const line = page.getByText('This run', { exact: true })
+    await line.waitFor()
+    const [log, top] = [await page.getByRole('log').boundingBox(), await line.boundingBox()]
+    expect((top?.y ?? 0) - (log?.y ?? 0)).within(-5, 400)
+  })
+
+  async function send(payload: object): Promise<string> {
+    return (await ui.server.app.inject({ method: 'POST', url: '/compat/responses', payload })).json().id
+  }
 
   it('filters runs, and keeps the filter in the address', async () => {
     await ui.complete('finder', 'keys')

@@ -31,7 +31,11 @@ export function ConversationView({ run, tree, size }: ConversationProps) {
       {turns.slice(0, earlier).map((turn, index) => (
         <Turn key={index} turn={turn} run={run} />
       ))}
-      {earlier > 0 && <p class="turn-line">This run</p>}
+      {earlier > 0 && (
+        <p class="turn-line" ref={scrollTo}>
+          This run
+        </p>
+      )}
       {turns.slice(earlier).map((turn, index) => (
         <Turn key={index} turn={turn} run={run} />
       ))}
@@ -55,6 +59,12 @@ export function ConversationView({ run, tree, size }: ConversationProps) {
       {run.status === 'interrupted' && <Notice kind="warn" title="The server went away before the run had ended." />}
     </div>
   )
+}
+
+/** Scrolls a line of the conversation to its top, and the page not at all. */
+function scrollTo(line: HTMLElement | null): void {
+  const log = line?.parentElement
+  if (log) log.scrollTop = line.offsetTop - log.offsetTop
 }
 
 function Turn({ turn, run }: { turn: ConversationTurn; run: RunSummary }) {

@@ -7,7 +7,7 @@ import { Markdown } from '../components/markdown.tsx'
 import { Notice } from '../components/notice.tsx'
 import { ReplayMark } from '../components/replay-mark.tsx'
 import { Status } from '../components/status.tsx'
-import { formatCost, formatDuration, formatTime, formatTokens, plural, shortVersion } from '../format.ts'
+import { formatCost, formatCount, formatDuration, formatTime, formatTokens, plural, shortVersion } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { go, href } from '../router.ts'
 import type { LoadedRun } from '../traces/run-query.ts'
@@ -131,7 +131,7 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
       {modelCounts(tree).map(([model, count]) => (
         <span key={model}>
           {model}
-          {count > 1 && ` ×${count}`}
+          {count > 1 && ` ×${formatCount(count)}`}
         </span>
       ))}
       {tools > 0 && <span>{plural(tools, 'tool call')}</span>}

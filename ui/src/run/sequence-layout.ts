@@ -1,5 +1,5 @@
 import { type Call, type CallTree, nameMethod } from '../../../src/trace/calls/call-tree.ts'
-import { formatDuration, participantName } from '../format.ts'
+import { formatCount, formatDuration, participantName } from '../format.ts'
 import { type Fold, findFolds } from './folds.ts'
 
 export const LANE = 10
@@ -180,7 +180,7 @@ function stepsOf(calls: readonly Call[], hidden: ReadonlySet<Call>): Step[] {
 
 function labelOf({ calls, count, durationMs }: Fold): string {
   const names = [...new Set(calls.map(({ to, method }) => `${participantName(to)}.${method}`))].slice(0, 3).join(', ')
-  return `↻ ${count} more × ${names} · ${formatDuration(durationMs)}`
+  return `↻ ${formatCount(count)} more × ${names} · ${formatDuration(durationMs)}`
 }
 
 function reach({ calls }: Fold, columnOf: ReadonlyMap<string, number>): { from: number; to: number } {

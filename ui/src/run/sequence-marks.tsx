@@ -105,7 +105,7 @@ function describe({ call }: { call: Call }): string {
 }
 
 function shorten(text: string, width: number): string {
-  const room = Math.max(4, Math.floor((width - 16) / 6.6))
+  const room = Math.max(4, Math.floor((width - 24) / 7))
   return text.length > room ? `${text.slice(0, room - 1)}…` : text
 }
 

@@ -1,6 +1,6 @@
 import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
-import { formatDuration, formatTokens } from '../format.ts'
+import { formatCount, formatDuration, formatTokens } from '../format.ts'
 import { nameCall, type Span, type TraceRow } from './trace-rows.ts'
 
 /** Deeper calls are indented no further. */
@@ -86,7 +86,7 @@ interface FoldRowProps {
 /** Repetitions in one row. */
 export function FoldRow({ row: { fold, depth }, onUnfold }: FoldRowProps) {
   const names = [...new Set(fold.calls.filter((call) => call.depth === depth).map((call) => nameCall(call).name))]
-  const text = `${fold.count} more × ${names.slice(0, 3).join(', ')} · ${formatDuration(fold.durationMs)}`
+  const text = `${formatCount(fold.count)} more × ${names.slice(0, 3).join(', ')} · ${formatDuration(fold.durationMs)}`
   return (
     <div class="trace-row fold-row" role="treeitem" tabIndex={-1} aria-level={depth + 1}>
       <button

@@ -5,6 +5,7 @@ import { isSameDay, plural } from '../format.ts'
 import { useInbox } from '../inbox.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { useLive } from '../live.ts'
+import { useMedia } from '../media.ts'
 import { runIdOf } from '../responses/responses-client.ts'
 import { CompareButton, useChosenRuns } from './choose-runs.tsx'
 import { NoRuns } from './no-runs.tsx'
@@ -13,6 +14,8 @@ import { listRows, useRuns } from './runs-query.ts'
 import { SortHeader } from './sort-header.tsx'
 
 const ROW_HEIGHT = 52
+/** Where a row has the width of a phone, and three lines. */
+const HIGH_ROW = 68
 /** It stays above the rows. */
 const HEADER_HEIGHT = 34
 /** Rows before the end at which the next page is read. */
@@ -30,14 +33,15 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
   const { listed, fresh, error, isFiltered, loadFirst, loadMore } = useRuns(query)
   const [list, setList] = useState<HTMLDivElement | null>(null)
   const viewport = useViewport(list)
+  const rowHeight = useMedia('(max-width: 900px)') ? HIGH_ROW : ROW_HEIGHT
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const rows = useMemo(() => listRows(listed?.runs ?? [], open), [listed, open])
   const count = rows.length
   useLive('ready', () => listed && fresh.size === 0 && viewport.top === 0 && loadFirst())
-  const isNearEnd = count > 0 && viewport.top + viewport.height > (count - AHEAD) * ROW_HEIGHT
+  const isNearEnd = count > 0 && viewport.top + viewport.height > (count - AHEAD) * rowHeight
   // Checked again after each page, since only one page is read at a time.
   useEffect(() => void (isNearEnd && loadMore()), [isNearEnd, listed])
-  const move = (event: KeyboardEvent) => moveFocus(event, count, list)
+  const move = (event: KeyboardEvent) => moveFocus(event, count, list, rowHeight)
   useShortcuts({
     ArrowDown: move,
     ArrowUp: move,
@@ -76,7 +80,7 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
       <div class="run-list" ref={setList} data-choosing={chosen.isChoosing}>
         <SortHeader sort={query.sort ?? ''} order={query.order ?? ''} onChange={onChange} />
         <div role="list" aria-label="Runs">
-          <Rows count={count} rowHeight={ROW_HEIGHT} viewport={viewport}>
+          <Rows count={count} rowHeight={rowHeight} viewport={viewport}>
             {(index) => {
               const { run, depth = 0, below = 0 } = rows[index] ?? {}
               const isSelected = run?.run_id === query.run
@@ -112,7 +116,7 @@ function useWaiting(): ReadonlyMap<string, string> {
   return names
 }
 
-function moveFocus(event: KeyboardEvent, count: number, list: HTMLElement | null): void {
+function moveFocus(event: KeyboardEvent, count: number, list: HTMLElement | null, rowHeight: number): void {
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: 1,
     j: 1,
@@ -127,10 +131,10 @@ function moveFocus(event: KeyboardEvent, count: number, list: HTMLElement | null
   if (step === undefined || !list) return
   const current = Number((document.activeElement as HTMLElement | null)?.dataset.index ?? -1)
   const next = Math.max(0, Math.min(count - 1, current + step))
-  const top = next * ROW_HEIGHT
+  const top = next * rowHeight
   if (top < list.scrollTop) list.scrollTop = top
-  else if (top + ROW_HEIGHT > list.scrollTop + list.clientHeight - HEADER_HEIGHT)
-    list.scrollTop = top + ROW_HEIGHT - list.clientHeight + HEADER_HEIGHT
+  else if (top + rowHeight > list.scrollTop + list.clientHeight - HEADER_HEIGHT)
+    list.scrollTop = top + rowHeight - list.clientHeight + HEADER_HEIGHT
   focusRow(list, next)
 }
 

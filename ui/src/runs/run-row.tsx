@@ -140,7 +140,7 @@ function Used({ run: { models, tools } }: { run: RunSummary }) {
             <span class={errors > 0 ? 'warn-text' : ''} title={describeTool({ name, calls, errors })}>
               {errors > 0 && '✕ '}
               {name}
-              {calls > 1 && ` ×${calls}`}
+              {calls > 1 && ` ×${formatCount(calls)}`}
             </span>
           </Fragment>
         ))}
