@@ -8,7 +8,7 @@ const SCREENS = new RegExp(
   [
     'ui/src/(?:agent|approvals|cases|compare|evals|graph|run|runs|traces)/',
     'ui/src/play/(?!play-address|threads)',
-    'ui/src/components/(?:bubble|choice|command|confirm-button|differences|editor-link|json-tree|memory-list|model-message|parse-json|pictures|replay-mark|schema-fields|split-pane|virtual-list)',
+    'ui/src/components/(?:bubble|choice|confirm-button|differences|editor-link|json-tree|memory-list|model-message|parse-json|pictures|replay-mark|schema-fields|split-pane|virtual-list)',
   ].join('|'),
 )
 

@@ -116,6 +116,41 @@ describe('the playground of the debug UI', function () {
     }
   })
 
+  it('says whether a text was copied, where the clipboard is forbidden', async () => {
+    const page = await ui.open('#/play/echo')
+    await page.getByLabel('Message to echo').fill('hi there')
+    await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('forbidden'))`)
+    const curl = page.getByRole('button', { name: 'Copy as curl' })
+    await curl.click()
+    await curl.getByText('Copied', { exact: true }).waitFor({ state: 'attached' })
+    await page.evaluate('document.execCommand = () => false')
+    const python = page.getByRole('button', { name: 'Copy as Python' })
+    await python.click()
+    await python.getByText('Not copied').waitFor({ state: 'attached' })
+  })
+
+  it('keeps what stands below each answer within its column, also of four', async () => {
+    await ui.add({
+      'agents/talker.yml': `id: talker
+modules:
+  - id: llm
+    module: llm/mock
+    config: { replies: [{ text: Yes, usage: { model: gpt-4.1, input_tokens: 1000000, output_tokens: 200000 } }] }
+  - { id: loop, module: orchestrator/tool-loop }`,
+    })
+    const page = await ui.open('#/play/talker', { viewport: { width: 1440, height: 900 } })
+    for (let count = 2; count <= 4; count++) {
+      await page.getByRole('button', { name: 'Compare', exact: true }).click()
+      await page.getByRole('group', { name: `Column ${count}` }).waitFor()
+    }
+    await page.getByRole('textbox', { name: /^Message to/ }).fill('hi')
+    await page.keyboard.press('Enter')
+    const feet = page.locator('.message.assistant .message-foot')
+    await page.getByRole('link', { name: 'View the run' }).nth(3).waitFor()
+    const widths = await feet.evaluateAll((all) => all.map((each) => each.scrollWidth - each.clientWidth))
+    expect(widths).deep.equal([0, 0, 0, 0])
+  })
+
   it('has two agents answer the same message side by side, and keeps the comparison', async () => {
     const page = await ui.open('#/play/echo')
     await page.getByRole('button', { name: 'Compare', exact: true }).click()
@@ -165,7 +200,7 @@ export default defineModule({ name: 'Viewer', provides: [TextMessageHandler], us
     await message.fill('look')
     await message.press('Enter')
     await see(page, 'look: image/png 70, application/pdf 8')
-    await page.getByRole('list', { name: 'Files', exact: true }).getByText('dot.png').waitFor()
+    await page.getByRole('list', { name: 'Files', exact: true }).getByAltText('dot.png').waitFor()
     await page.getByRole('button', { name: 'Retry' }).click()
     await eventually(async () => expect(await ask(ui.server, '{ runs { total } }')).deep.equal({ runs: { total: 2 } }))
     await see(page, 'look: image/png 70, application/pdf 8')

@@ -167,7 +167,7 @@ function optionsFor(place: HTMLElement, { series, isBars, isWhole, latest, setHo
         ...axis,
         size: 62,
         ...(isWhole ? { incrs: WHOLE_STEPS } : {}),
-        values: (_plot, splits) => splits.map((value) => latest.current.format(value)),
+        values: (_plot, splits) => splits.map((value) => latest.current.format(value).replace(/\.0+(?= )/, '')),
       },
     ],
     series: [

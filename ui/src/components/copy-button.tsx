@@ -11,30 +11,38 @@ interface CopyButtonProps {
 }
 
 export function CopyButton({ text, label, isQuiet = false, name }: CopyButtonProps) {
-  const [done, setDone] = useState(false)
+  const [outcome, setOutcome] = useState<'' | 'Copied' | 'Not copied'>('')
   const copy = async () => {
-    await copyText(typeof text === 'string' ? text : await text())
-    setDone(true)
-    setTimeout(() => setDone(false), 1500)
+    const isCopied = await copyText(text).catch(() => false)
+    setOutcome(isCopied ? 'Copied' : 'Not copied')
+    setTimeout(() => setOutcome(''), 1500)
   }
   return (
     <button type="button" class={isQuiet ? 'icon-button' : 'button'} onClick={copy} title={label} aria-label={label}>
-      {name !== undefined && !done ? name : <Icon name={done ? 'check' : 'copy'} />}
-      {!isQuiet && <span>{done ? 'Copied' : label}</span>}
+      {name !== undefined && !outcome ? name : <Icon name={ICONS[outcome]} />}
+      {!isQuiet && <span>{outcome || label}</span>}
       <span class="hidden" role="status">
-        {done ? 'Copied' : ''}
+        {outcome}
       </span>
     </button>
   )
 }
 
-/** The clipboard is only there for pages of this machine and of https. */
-async function copyText(text: string): Promise<void> {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text)
-  const area = document.createElement('textarea')
-  area.value = text
-  document.body.append(area)
-  area.select()
-  document.execCommand('copy')
-  area.remove()
+const ICONS = { '': 'copy', Copied: 'check', 'Not copied': 'close' } as const
+
+/** The clipboard is only there for pages of this machine and of https, and may be forbidden. @returns whether the text is in it */
+async function copyText(given: CopyButtonProps['text']): Promise<boolean> {
+  const text = typeof given === 'string' ? given : await given()
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const area = document.createElement('textarea')
+    area.value = text
+    document.body.append(area)
+    area.select()
+    const isCopied = document.execCommand('copy')
+    area.remove()
+    return isCopied
+  }
 }

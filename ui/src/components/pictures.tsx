@@ -4,11 +4,17 @@ interface Attachment {
   readonly name?: unknown
 }
 
+interface PicturesProps {
+  readonly attachments: unknown
+  readonly label?: string
+  readonly class?: string
+}
+
 /** Pictures as pictures, other attachments by their names. */
-export function Pictures({ attachments }: { attachments: unknown }) {
+export function Pictures({ attachments, label, class: classes = '' }: PicturesProps) {
   if (!Array.isArray(attachments) || attachments.length === 0) return null
   return (
-    <ul class="pictures">
+    <ul class={`pictures ${classes}`} aria-label={label}>
       {(attachments as readonly (Attachment | null)[]).map((attachment, index) => (
         <li key={index}>
           <Picture attachment={attachment ?? {}} />

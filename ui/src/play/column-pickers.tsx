@@ -1,5 +1,6 @@
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
+import { useMedia } from '../media.ts'
 import { type Column, isVaried } from '../responses/column.ts'
 import type { AgentName } from './play-query.ts'
 
@@ -124,6 +125,7 @@ interface TemperatureProps {
 }
 
 function Temperature({ column: { temperature, ...rest }, label, onChange }: TemperatureProps) {
+  const isNarrow = useMedia('(max-width: 760px)')
   const change = (text: string) => onChange(text === '' ? rest : { ...rest, temperature: Number(text) })
   return (
     <label class="field">
@@ -135,7 +137,7 @@ function Temperature({ column: { temperature, ...rest }, label, onChange }: Temp
         min={0}
         max={2}
         step={0.1}
-        placeholder="–"
+        placeholder={isNarrow ? 'Temp' : '–'}
         value={temperature ?? ''}
         onChange={({ currentTarget }) => change(currentTarget.value)}
       />

@@ -23,15 +23,25 @@ export function markDifferences(texts: readonly Element[]): () => void {
     )
     const shared = inOther.filter((isDifferent) => !isDifferent).length
     if (shared < MIN_SHARED * Math.min(first.length, other.length)) return []
-    return [
-      ...(others.length === 1 ? first.filter((_, index) => inFirst[index]) : []),
-      ...other.filter((_, index) => inOther[index]),
-    ]
+    return [...(others.length === 1 ? rangesOf(first, inFirst) : []), ...rangesOf(other, inOther)]
   })
-  for (const { range } of ranges) highlight.add(range)
+  for (const range of ranges) highlight.add(range)
   return () => {
-    for (const { range } of ranges) highlight.delete(range)
+    for (const range of ranges) highlight.delete(range)
   }
+}
+
+/** Ranges of the words that are marked: one for those beside each other. */
+function rangesOf(words: readonly Word[], isMarked: readonly boolean[]): Range[] {
+  const ranges: Range[] = []
+  for (const [index, { range }] of words.entries()) {
+    if (!isMarked[index]) continue
+    const before = ranges.at(-1)
+    if (before && isMarked[index - 1] && before.endContainer === range.startContainer) {
+      before.setEnd(range.endContainer, range.endOffset)
+    } else ranges.push(range)
+  }
+  return ranges
 }
 
 interface Word {

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { VariantChange } from '../../../src/wire/variant.ts'
 import { ask } from '../api.ts'
+import { Command } from '../components/command.tsx'
 import { Empty } from '../components/notice.tsx'
 import { agentOf, type Column } from '../responses/column.ts'
 import { keepSetup, readSetup } from '../responses/kept-setups.ts'
@@ -170,7 +171,8 @@ function NoAgent({ wanted }: { wanted: string | undefined }) {
   if (wanted === undefined) {
     return (
       <Empty isPage title="There is no agent to talk to">
-        Put a YAML file into <code>agents/</code>, or run <code>agent-host new agent hello</code>.
+        Save a YAML file in <code>agents/</code>, or run:
+        <Command text="agent-host new agent hello" />
       </Empty>
     )
   }

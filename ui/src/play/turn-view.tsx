@@ -6,6 +6,7 @@ import type { RunningAnswer } from './answer.ts'
 import { AnswerView } from './answer-view.tsx'
 import { columnTitle } from './column-title.ts'
 import { markDifferences } from './mark-differences.ts'
+import { SentFiles } from './sent-files.tsx'
 import type { Turn, TurnAnswer } from './threads.ts'
 
 interface TurnViewProps {
@@ -50,19 +51,13 @@ export function TurnView({ turn, columns: current, onStatus, onContinue, onRetry
   )
 }
 
-function Question({ turn: { question, files }, onEdit }: { turn: Turn; onEdit: () => void }) {
+function Question({ turn: { question, files, answers }, onEdit }: { turn: Turn; onEdit: () => void }) {
   return (
     <article class="message user">
       <h2>You</h2>
       <div class="message-text">
         {files.length > 0 && (
-          <ul class="file-names" aria-label="Files">
-            {files.map((name) => (
-              <li key={name} class="badge">
-                {name}
-              </li>
-            ))}
-          </ul>
+          <SentFiles names={files} responseId={answers.flatMap(({ responseIds }) => responseIds)[0]} />
         )}
         <p class="pre">{question}</p>
       </div>
