@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
+import { formatAgo } from './format.ts'
 import { playAddress } from './play/play-address.ts'
 import { readThreads } from './play/threads.ts'
 import { go, href } from './router.ts'
@@ -27,12 +28,14 @@ const ACTIONS: readonly Command[] = THEMES.map((theme) => ({
   target: () => applyTheme(theme),
 }))
 const QUERY =
-  'query($text: String) { list_agents { id } runs(filter: { text: $text }, first: 8) { runs { run_id agent_id input } } }'
+  'query($text: String) { list_agents { id } runs(filter: { text: $text }, first: 8) { runs { run_id agent_id input started_at } } }'
 const MAX_SHOWN = 12
 
 interface QueryData {
   readonly list_agents: readonly { readonly id: string }[]
-  readonly runs: { readonly runs: readonly { run_id: string; agent_id: string; input: string | null }[] }
+  readonly runs: {
+    readonly runs: readonly { run_id: string; agent_id: string; input: string | null; started_at: number }[]
+  }
 }
 
 /** Menu of everything that has a name, and of actions: Ctrl-K opens it. */
@@ -98,7 +101,17 @@ function useCommands(text: string): Command[] {
   const named = [...SCREENS, ...agents, ...threadCommands(), ...ACTIONS]
   // Runs are found by the server: those of an earlier text are no answer to this one.
   const runs = found?.text === text ? found.answer.runs.runs.map(commandOfRun) : []
-  return [...named.filter(({ title }) => title.toLowerCase().includes(wanted)), ...runs].slice(0, MAX_SHOWN)
+  return [...rank(named, wanted), ...runs].slice(0, MAX_SHOWN)
+}
+
+/** Commands whose title contains a text: those that begin with it first, and of these the shortest. */
+function rank(commands: readonly Command[], wanted: string): readonly Command[] {
+  if (wanted === '') return commands
+  return commands
+    .map((command) => ({ command, at: command.title.toLowerCase().indexOf(wanted), length: command.title.length }))
+    .filter(({ at }) => at >= 0)
+    .sort((one, other) => one.at - other.at || one.length - other.length)
+    .map(({ command }) => command)
 }
 
 function threadCommands(): Command[] {
@@ -116,6 +129,7 @@ function commandsOf({ id }: { id: string }): Command[] {
   ]
 }
 
-function commandOfRun({ run_id, agent_id, input }: QueryData['runs']['runs'][number]): Command {
-  return { title: `${agent_id}: ${input || run_id}`, kind: 'run', target: href(['runs', run_id]) }
+function commandOfRun({ run_id, agent_id, input, started_at }: QueryData['runs']['runs'][number]): Command {
+  const title = `${agent_id}: ${input || run_id}`
+  return { title, kind: `run · ${formatAgo(started_at)}`, target: href(['runs', run_id]) }
 }

@@ -35,7 +35,7 @@ export function useShortcuts(shortcuts: Shortcuts): void {
 export function useListKeys(selector: string): void {
   const move = (step: number) => {
     const all = [...document.querySelectorAll<HTMLElement>(selector)]
-    const at = all.findIndex((each) => each === document.activeElement)
+    const at = all.indexOf(document.activeElement as HTMLElement)
     all[Math.max(0, Math.min(all.length - 1, at + step))]?.focus()
   }
   useShortcuts({ ArrowDown: () => move(1), ArrowUp: () => move(-1), j: () => move(1), k: () => move(-1) })

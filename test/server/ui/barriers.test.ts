@@ -156,7 +156,9 @@ describe('the debug UI, in light and dark, on a desk and on a phone', function (
     await ui.add({ ...SHOP_MODULES, ...VARIED_PROJECT, 'agents/shop.yml': SHOP_AGENT })
     await askKeeper(ui)
     await ui.complete('echo', 'hello')
-    await ui.add({ 'agents/echo.yml': 'id: echo\ndescription: Says it twice\nmodules: [{ id: main, module: echo }]' })
+    await ui.add({
+      'agents/echo.yml': `id: echo\ndescription: Says it twice, ${'and once more, '.repeat(20)}\nmodules: [{ id: main, module: echo }]`,
+    })
     await project.write('agents/broken.yml', 'id: broken\nmodules:\n  - { id: a, module: nope }')
     await server.agents.scan()
     const payload = { model: 'shop', input: 'please', user: 'ann' }

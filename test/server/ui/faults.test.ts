@@ -184,6 +184,26 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
     await eventually(async () => expect(await page.evaluate('document.documentElement.dataset.theme')).equal('dark'))
   })
 
+  it('finds first what begins with the text, and tells runs apart by their age', async () => {
+    await ui.add({ 'agents/echo-again.yml': 'id: echo-again\nmodules: [{ id: main, module: echo }]' })
+    await ui.complete('echo', 'hello')
+    const page = await ui.open()
+    await see(page, 'Says it again')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('echo')
+    const found = page.getByRole('dialog', { name: 'Go to' }).getByRole('button')
+    await eventually(async () =>
+      expect(await found.locator('.menu-title').allInnerTexts()).deep.equal([
+        'echo',
+        'echo-again',
+        'Ask echo',
+        'Ask echo-again',
+        'echo: hello',
+      ]),
+    )
+    await found.getByText('run · just now').waitFor()
+  })
+
   it('sorts the runs by column, and keeps the order and the time in the address', async () => {
     await ui.complete('echo', 'quick')
     await ui.complete('finder', 'keys')

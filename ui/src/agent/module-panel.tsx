@@ -43,8 +43,12 @@ export function ModulePanel({ module, exchange, agentId, isDevelopment, onClose 
         <a href={href(['runs'], { agent: agentId, module: id })}>Runs</a> ·{' '}
         <a href={href(['metrics'], { agent: agentId, module: id })}>Metrics</a>
       </p>
-      <h3>Config</h3>
-      <JsonTree value={config} label="config" />
+      {Object.keys(config ?? {}).length > 0 && (
+        <>
+          <h3>Config</h3>
+          <JsonTree value={config} label="config" />
+        </>
+      )}
       {provides.includes('ToolProvider') && (
         <>
           <h3>Tools</h3>

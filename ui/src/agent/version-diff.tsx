@@ -11,7 +11,7 @@ interface DiffLine {
 
 /** Lines of a definition that changed from one version to the next, with those around them. */
 export function VersionDiff({ before, after }: { readonly before: string; readonly after: string }) {
-  const lines = diffLines(before.split('\n'), after.split('\n'))
+  const lines = diffLines(before.trimEnd().split('\n'), after.trimEnd().split('\n'))
   const isNear = lines.map((_, index) =>
     lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ kind }) => kind !== 'same'),
   )

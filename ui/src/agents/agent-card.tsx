@@ -27,7 +27,7 @@ export function AgentCard({ agent, list }: AgentCardProps) {
       </div>
       <p class="card-text">{description || <span class="muted">No description</span>}</p>
       <p class="card-entries">
-        <code title="Name of the model that clients ask for">{id}</code>
+        {(title || entryPoints.length > 0) && <code title="Name of the model that clients ask for">{id}</code>}
         {entryPoints.map((name) => (
           <code key={name}>
             {id}/{name}

@@ -1,4 +1,5 @@
 import { Code } from '../components/code.tsx'
+import { Command } from '../components/command.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Empty } from '../components/notice.tsx'
 
@@ -7,7 +8,6 @@ description: Says it again
 modules:
   - { id: echo, module: echo }
 `
-const COMMAND = 'agent-host new agent hello'
 
 /** First step of a project without an agent. */
 export function FirstAgent() {
@@ -16,10 +16,8 @@ export function FirstAgent() {
       Save a YAML file in <code>agents/</code>, such as <code>agents/hello.yml</code>. It is served at once, without a
       restart.
       <Code text={EXAMPLE} language="yaml" />
-      <p class="actions">
-        <CopyButton text={EXAMPLE} label="Copy the example" />
-        <CopyButton text={COMMAND} label={`Copy: ${COMMAND}`} />
-      </p>
+      <CopyButton text={EXAMPLE} label="Copy the example" />
+      <Command text="agent-host new agent hello" />
     </Empty>
   )
 }

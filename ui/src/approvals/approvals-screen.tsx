@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
+import { Command } from '../components/command.tsx'
 import { Empty } from '../components/notice.tsx'
 import { plural } from '../format.ts'
 import { decide, useInbox } from '../inbox.ts'
@@ -86,9 +87,15 @@ export function ApprovalsScreen({ route }: ScreenProps) {
 function NothingWaits({ isOffered }: { isOffered: boolean }) {
   return (
     <Empty isPage title={isOffered ? 'Nothing waits for you' : 'No inbox'}>
-      {isOffered
-        ? 'Calls of tools that need an approval, and questions of tools, stand here until somebody decides them.'
-        : 'It is part of the responses adapter. Where that has a key, the playground asks for it.'}
+      {isOffered ? (
+        <>
+          Calls of tools that need an approval, and questions of tools, appear here until a person decides. In the
+          config of <code>tools/local</code> and of other modules with tools, this line makes every call need one:
+          <Command text="approval: always" />
+        </>
+      ) : (
+        'It is part of the responses adapter. Where that has a key, the playground asks for it.'
+      )}
     </Empty>
   )
 }

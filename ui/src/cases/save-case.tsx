@@ -45,7 +45,9 @@ export function SaveCase({ runId }: { runId: string }) {
       </label>
       <Command text={`agent-host runs save ${runId} --case ${file}`} />
       <p class="muted">
-        It adds the question, the answer and the calls of tools. Edit the row until it says what you expect.{' '}
+        It adds the question, the answer and the calls of tools. Edit the row until it says what you expect.
+      </p>
+      <p>
         <button
           type="button"
           class="link"

@@ -31,7 +31,7 @@ function Facts({ of: metadata }: { of: object }) {
     <p class="facts muted matches-facts">
       {Object.entries(metadata).map(([name, value]) => (
         <span key={name}>
-          {name}: {formatFact(value)}
+          {name.replaceAll('_', ' ')}: {formatFact(value)}
         </span>
       ))}
     </p>
