@@ -14,7 +14,7 @@ import { listRows, useRuns } from './runs-query.ts'
 import { SortHeader } from './sort-header.tsx'
 
 const ROW_HEIGHT = 52
-/** Where a row has the width of a phone, and three lines. */
+/** Height of a row of three lines, on a phone. */
 const HIGH_ROW = 68
 /** It stays above the rows. */
 const HEADER_HEIGHT = 34
