@@ -191,6 +191,13 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     await fetch(`${url}/compat/chat/completions`, { ...asked, body })
     leaving.abort()
     await server.printed(/The client has left/)
+    const plain = { model: 'slow', messages }
+    await fetch(`${url}/compat/chat/completions`, {
+      ...asked,
+      body: JSON.stringify(plain),
+      signal: AbortSignal.timeout(300),
+    }).catch(() => {})
+    await server.printed(/The client has left[\s\S]*The client has left/)
     expect(await ask(url)).to.equal('hello')
     await server.printed(/"level":30.*completions 200/)
     const lines = server
@@ -205,6 +212,7 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
       "50 POST /v1/responses 200 N ms: Agent 'faulty' failed: broken",
       "50 POST /mcp 200 N ms: Agent 'faulty' failed: broken",
       '40 POST /nowhere 404 N ms: Not Found',
+      "40 The run of agent 'slow' was aborted. The client has left.",
       "40 The run of agent 'slow' was aborted. The client has left.",
       '30 POST /compat/chat/completions 200 N ms',
     ])

@@ -58,6 +58,8 @@ export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Pick
     noteFailure(request, refusal.statusCode >= 500 ? describeFault(error, request.log) : describeRefusal(error))
     // Node then reads the rest of the body and drops it: a client that is cut off while it sends never learns why.
     if (refusal.statusCode === 413 && request.headers['content-length']) reply.removeHeader('connection')
+    // Fastify calls no hook for a client that has left: the line of the request never comes.
+    if (reply.raw.destroyed) logFailure(error, request)
     const { statusCode, body, headers: own = headers } = dialect.toErrorReply(refusal, error)
     reply.code(statusCode).headers(own).send(body)
   }
