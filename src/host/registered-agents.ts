@@ -118,8 +118,8 @@ export class RegisteredAgents {
     const { definition, problemAt } = source
     const taken = this.#byId.get(definition.id)
     if (!taken) return
-    const owner = taken.info.file ? ` in ${taken.info.file}` : ''
-    const message = `The id '${definition.id}' is taken by the agent${owner}.`
+    const owner = taken.info.file ? `the agent in ${taken.info.file}` : 'another agent'
+    const message = `The id '${definition.id}' is taken by ${owner}.`
     throw new AgentError('AGENT_DUPLICATE', [problemAt(['id'], message, ['Give one of the two another id.'])])
   }
 

@@ -180,6 +180,8 @@ describe('AgentHost', () => {
       'AGENT_DUPLICATE',
       "The id 'a' is taken by the agent in agents/a.yml.",
     ])
+    await host.register(agent('c'))
+    expect((await failure(host.register(agent('c')))).message).to.equal("The id 'c' is taken by another agent.")
     const wrong = await failure(host.register(agent('b', 'say', { config: { txt: 'x', text: 1 } })))
     expect(wrong.message.split('\n')).to.deep.equal([
       "module 'main' (say), config: The key 'txt' is not known.",
