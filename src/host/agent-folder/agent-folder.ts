@@ -187,8 +187,8 @@ export class AgentFolder {
    */
   async reloadUsers(
     changed: ReadonlySet<string>,
-    patienceMs = Number.POSITIVE_INFINITY,
-    refused: ReadonlySet<string> = new Set(),
+    patienceMs: number,
+    refused: ReadonlySet<string>,
   ): Promise<FileChange[]> {
     this.#host.forgetFiles(changed)
     const users = new Set(this.#host.agentsUsing(changed).map(({ id }) => id))

@@ -46,7 +46,7 @@ export async function watchAgents(
   host: AgentHost,
   folder: AgentFolder,
   log: Log,
-  onChange: (changes: FileChange[]) => void = () => {},
+  onChange: (changes: FileChange[]) => void,
 ): Promise<Watching> {
   const watcher = new AgentWatcher(host, folder, log, onChange)
   try {

@@ -14,7 +14,7 @@ export class EventLocations {
   #file: number | undefined
   #end = 0
 
-  constructor(text = '') {
+  constructor(text: string) {
     this.#text = text
     const last = readLocations(text).at(-1)
     if (!last) return

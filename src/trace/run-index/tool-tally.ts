@@ -22,7 +22,7 @@ export class ToolTally {
   /** Open calls of tools and within tools, by call id. */
   readonly #open = new Map<string, { readonly tool: string; readonly isOwn: boolean }>()
 
-  constructor(tools: ToolStatsByName = {}) {
+  constructor(tools: ToolStatsByName) {
     for (const [name, stats] of Object.entries(tools)) {
       this.#tools.set(name, { stats, durations: new Histogram(stats.durations) })
     }
