@@ -6,7 +6,26 @@ import type { Json } from '../support/responses.ts'
 import { closeServers, makeServer, readEvents } from '../support/server.ts'
 import { SHOP_FILES } from '../support/shop.ts'
 
-const FILES = SHOP_FILES
+/** Pays, and asks the client for the weather: both at once, or one after the other. */
+const ERRAND = `import { ConversationHistory, defineModule, many, Response, TextMessageHandler, ToolProvider, Type } from 'agent-host'
+export default defineModule({ name: 'Errand', provides: [TextMessageHandler], config: Type.Object({ together: Type.Boolean() }),
+  uses: { tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ tools: [own, client], history, response }, { together }) => ({ async handleText(_, run) {
+    const done = (await history.getHistory()).filter(({ role }) => role === 'tool')
+    const call = (id, tools, name) => done.some(({ toolCallId }) => toolCallId === id) || tools.executeTool(name, { amount: 9 }, run.with({ toolCallId: id }))
+    if (together) await Promise.all([call('c0', own, 'pay'), call('c1', client, 'weather')])
+    else { await call('c0', own, 'pay'); await call('c1', client, 'weather') }
+    await response.respondText(done.map(({ content }) => content).join(', '))
+  } }) })`
+const errand = (id: string, together: boolean) =>
+  `id: ${id}\nmodules: [{ id: tools, module: pay }, { id: main, module: errand, config: { together: ${together} } }]`
+const FILES = {
+  ...SHOP_FILES,
+  'modules/errand.ts': ERRAND,
+  'agents/together.yml': errand('together', true),
+  'agents/steps.yml': errand('steps', false),
+}
+const WEATHER = { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }
 const PLEASE = { role: 'user', content: 'please' }
 const asTool = { metadata: { approvals: 'tool' } }
 
@@ -50,6 +69,7 @@ describe('approvals in chat', () => {
     return { messages: [PLEASE, message, ...results] }
   }
   const approve = '{"decision": "approve"}'
+  const nameOf = ({ function: { name } }: Json) => name
 
   it('arrive as text with id and link, streamed or not; a message decides nothing', async () => {
     const { chat, stream, inbox, paid } = await makeShop()
@@ -164,6 +184,33 @@ describe('approvals in chat', () => {
     expect(await paid()).to.equal('refund 5\nsize 42\n')
     const later = [...answered(waiting, approve, approve).messages, { role: 'user', content: 'more' }]
     expect((await chat({ ...both, messages: later })).body.choices[0].finish_reason).to.equal('tool_calls')
+  })
+
+  it('come after calls of the client that were made beside them', async () => {
+    const { chat, paid } = await makeShop()
+    const ask = (body: object) => chat({ ...asTool, model: 'together', tools: [WEATHER], ...body })
+    const first = await ask({})
+    expect(first.body.choices[0].message.tool_calls.map(nameOf)).to.deep.equal(['weather'])
+    const { messages } = answered(first, 'sunny')
+    const asked = await ask({ messages })
+    expect(asked.body.choices[0].message.tool_calls.map(nameOf)).to.deep.equal(['request_approval'])
+    const { messages: decided } = answered(asked, approve)
+    const { body } = await ask({ messages: [...messages, ...decided.slice(1)] })
+    expect([body.choices[0].message.content, await paid()]).to.deep.equal(['sunny, pay 9', 'pay 9\n'])
+  })
+
+  it('may be followed by calls of the client, whose outputs go to the run that has been decided', async () => {
+    const { chat, stream, paid } = await makeShop()
+    const ask = (body: object) => chat({ ...asTool, model: 'steps', tools: [WEATHER], ...body })
+    const first = await ask({})
+    const { messages } = answered(first, approve)
+    const asked = await ask({ messages })
+    expect(asked.body.choices[0].message.tool_calls.map(nameOf)).to.deep.equal(['weather'])
+    const { messages: outputs } = answered(asked, 'sunny')
+    const last = { model: 'steps', tools: [WEATHER], messages: [...messages, ...outputs.slice(1)] }
+    const text = (await stream(last)).map(({ choices: [choice] }) => choice?.delta.content ?? '').join('')
+    expect([text, await paid()]).to.deep.equal(['pay 9, sunny', 'pay 9\n'])
+    expect((await chat(last)).status).to.equal(409)
   })
 
   it('need no other adapter, and no store until a run waits', async () => {

@@ -4,6 +4,7 @@ import { HostError } from '../../../errors.ts'
 import type { GivenAnswer, PendingCall } from '../../../run/waiting/pending-call.ts'
 import { DecisionRequest, toGivenAnswer } from '../../bodies/decision-request.ts'
 import { makeValidator } from '../../bodies/validator.ts'
+import { isClientCall } from './completion.ts'
 import type { ChatRequest } from './schema.ts'
 
 type Messages = ChatRequest['messages']
@@ -12,9 +13,7 @@ type Messages = ChatRequest['messages']
 const APPROVAL_TOOL = 'request_approval'
 const APPROVAL_ID = /^mcpr_/
 
-type NamedTool =
-  | { readonly type: 'function'; readonly function: { readonly name: string } }
-  | { readonly type: 'custom'; readonly custom: { readonly name: string } }
+type NamedTool = { readonly function: { readonly name: string } } | { readonly custom: { readonly name: string } }
 
 const NO_DECISIONS: Decisions = new Map()
 
@@ -26,8 +25,8 @@ export function takesApprovalCalls({ metadata }: ChatRequest): boolean {
 }
 
 /**
- * Reads the decisions at the end of a conversation, by the ids of the approvals: results of the calls that stand for them. Nothing
- * else decides, whatever its text.
+ * Reads the answers at the end of a conversation that continue a stored run, by the ids of its open calls: results of the calls that stand
+ * for approvals, and of the client's own tools. Nothing else decides, whatever its text.
  *
  * @throws HostError `REQUEST_INVALID` for a result that is no decision in JSON, and for a second one
  */
@@ -35,11 +34,13 @@ export function readDecisions(messages: Messages): Decisions {
   if (messages.at(-1)?.role !== 'tool') return NO_DECISIONS
   const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
   const decisions = results.filter(isDecision)
+  const calls = messages.flatMap(({ tool_calls: made }) => made ?? [])
   const read = new Map<string, GivenAnswer>()
   for (const { tool_call_id: id, content } of decisions) {
     if (read.has(id))
       throw new HostError('REQUEST_INVALID', `messages: '${id}' is decided twice`, { field: 'messages' })
-    read.set(id, parseDecision(id, content))
+    const isOutput = calls.some((call) => call.id === id && toolNameOf(call) !== APPROVAL_TOOL)
+    read.set(id, isOutput ? { kind: 'client_tool', result: { text: textOf(content) } } : parseDecision(id, content))
   }
   return read
 }
@@ -71,13 +72,15 @@ export function isApprovalTool({ name }: { name: string }): boolean {
   return name === APPROVAL_TOOL
 }
 
-/** Name of a tool of the client, or of one that it chooses. */
+/** Name of a tool of the client, or of one that it chooses, or calls. */
 export function toolNameOf(tool: NamedTool): string {
-  return tool.type === 'custom' ? tool.custom.name : tool.function.name
+  return 'custom' in tool ? tool.custom.name : tool.function.name
 }
 
-/** Returns an approval in the shape of a call of the client's tool. */
-export function toApprovalCall({ id, call: { kind, name, arguments: args, message } }: OpenCall): PendingCall {
+/** Returns an open call of a stored run in the shape of a call of the client's tool. */
+export function toApprovalCall({ id, call }: OpenCall): PendingCall {
+  const { kind, name, arguments: args, message } = call
+  if (isClientCall(call)) return { ...call, callId: id }
   const asked = { kind, name, arguments: args, ...(message === undefined ? {} : { message }) }
   return { callId: id, kind: 'client_tool', name: APPROVAL_TOOL, arguments: asked }
 }
@@ -103,10 +106,13 @@ function parseDecision(id: string, content: Messages[number]['content']): GivenA
   return toGivenAnswer(value)
 }
 
+function textOf(content: Messages[number]['content']): string {
+  return typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('')
+}
+
 function parseResult(id: string, content: Messages[number]['content']): unknown {
-  const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('')
   try {
-    return JSON.parse(text)
+    return JSON.parse(textOf(content))
   } catch {
     const form = '{"decision": "approve"}, "reject", "edit" or "answer"'
     throw new HostError('REQUEST_INVALID', `messages: the result of '${id}' must be JSON such as ${form}`)

@@ -127,10 +127,10 @@ export class ChatCompatApiAdapter implements Adapter {
 
   /** Ends an answer with the calls of the client, and with the decisions that the run waits for: as such calls, or as text. */
   async #showOpen(body: ChatRequest, turn: Turn, result: RunResult, request: FastifyRequest): Promise<Shown> {
-    const asked = result.pending.filter((call) => !isClientCall(call))
-    if (asked.length === 0) return { text: '', pending: result.pending }
-    const { messages, user, metadata, requestOptions, variant } = turn
-    const kept = { agent: body.model, messages, user, metadata, requestOptions, variant, result }
+    // The client's calls come first: the run that gets their outputs asks again for what else it waits for.
+    if (result.pending.some(isClientCall)) return { text: '', pending: result.pending }
+    const { messages, user, metadata, requestOptions, clientTools, variant } = turn
+    const kept = { agent: body.model, messages, user, metadata, requestOptions, clientTools, variant, result }
     return this.#show(await this.#runsOf(request).keep(kept), body, request)
   }
 
@@ -142,7 +142,7 @@ export class ChatCompatApiAdapter implements Adapter {
     reply: FastifyReply,
   ): Promise<ChatCompletion> {
     const { by, requireMayDecide } = deciderOf(request)
-    requireMayDecide()
+    if ([...decisions.values()].some(({ kind }) => kind !== 'client_tool')) requireMayDecide()
     const runs = this.#runsOf(request)
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
@@ -225,7 +225,14 @@ export class ChatCompatApiAdapter implements Adapter {
   #show(open: readonly OpenCall[], body: ChatRequest, request: FastifyRequest): Shown {
     if (takesApprovalCalls(body)) return { text: '', pending: open.map(toApprovalCall) }
     const baseUrl = this.#servesInbox ? baseUrlOf(request, '/chat/completions') : undefined
-    return { text: open.map((approval) => describeApproval(approval, baseUrl)).join(''), pending: [] }
+    const [ofClient, asked] = [
+      open.filter(({ call }) => isClientCall(call)),
+      open.filter(({ call }) => !isClientCall(call)),
+    ]
+    return {
+      text: asked.map((approval) => describeApproval(approval, baseUrl)).join(''),
+      pending: ofClient.map(toApprovalCall),
+    }
   }
 
   #runsOf(request: FastifyRequest): TenantRuns {
