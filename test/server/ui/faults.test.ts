@@ -45,6 +45,11 @@ describe('regressions of the debug UI', function () {
     const row = page.getByRole('list', { name: 'Runs' }).getByRole('listitem').first()
     await row.getByText('cancelled').waitFor()
     expect(await row.locator('.bad-text').count()).equal(0)
+    await row.getByRole('link').click()
+    const colors = `['.code.exception', '.trace-row.cancelled'].map((each) => getComputedStyle(document.querySelector(each)).color)`
+    await page.locator('.code.exception').waitFor()
+    const [exception, call] = await page.evaluate<string[]>(colors)
+    expect(exception).equal(call)
   })
 
   it('opens a failed run at the call that failed', async () => {
@@ -117,6 +122,17 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
     const buttons = page.getByRole('link', { name: 'Try again' }).or(page.getByRole('button', { name: 'Export' }))
     const [first, last] = [await buttons.first().boundingBox(), await buttons.last().boundingBox()]
     expect(Math.abs((first?.y ?? 0) - (last?.y ?? 99))).lessThan(8)
+  })
+
+  it('shows a module that is chosen on a phone over the wiring', async () => {
+    const page = await ui.open('#/agents/finder', { viewport: { width: 390, height: 844 } })
+    await page.getByRole('button', { name: /^near/ }).click()
+    const panel = page.getByRole('complementary', { name: 'Module near' })
+    const box = await panel.boundingBox()
+    expect((box?.y ?? 0) + (box?.height ?? 0)).equal(844)
+    await panel.getByText('Where things may be').waitFor()
+    await panel.getByRole('button', { name: 'Close' }).click()
+    await eventually(async () => expect(await panel.count()).equal(0))
   })
 
   it('lets a wiring be dragged, fitted into its frame, and seen on the full screen', async () => {
