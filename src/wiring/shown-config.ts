@@ -3,6 +3,7 @@ import { isReference } from '../definition/interpolate.ts'
 import type { Path } from '../definition/problem.ts'
 import { REDACTED } from '../definition/redacted.ts'
 import { schemasAt } from '../definition/schema-problems.ts'
+import { isSecretName } from '../definition/secret-name.ts'
 import { fieldsOf, ownValue } from '../json.ts'
 import { isSecretArgument } from './secret-argument.ts'
 
@@ -14,8 +15,8 @@ export interface ShownConfig {
 }
 
 /**
- * Returns a config without the values of fields that the schema marks with `secret: true`, without the secrets among
- * arguments of programs (`secret: 'arguments'`), and with `${NAME}` as written.
+ * Returns a config without the values of fields that the schema marks with `secret: true`, without texts of fields whose names
+ * speak of a secret, without the secrets among arguments of programs (`secret: 'arguments'`), and with `${NAME}` as written.
  *
  * @param written the same config before variables and defaults were filled in
  */
@@ -30,6 +31,7 @@ export function shownConfig(schema: TSchema, config: unknown, written: unknown):
 
   function show(value: unknown, source: unknown, path: Path): unknown {
     if (schemasAt(schema, path).some(({ secret }) => secret === true)) return hide(source, path)
+    if (typeof value === 'string' && path.some((key) => isSecretName(String(key)))) return hide(source, path)
     if (typeof source === 'string' && source.includes('${')) return source
     if (Array.isArray(value)) {
       const areArguments = schemasAt(schema, path).some(({ secret }) => secret === 'arguments')

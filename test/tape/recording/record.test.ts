@@ -95,6 +95,27 @@ describe('recording tapes', () => {
     expect(text).not.include(SECRET).and.not.include('sk-abc')
   })
 
+  it('has no key that stands in an agent file itself', async () => {
+    const recording = await record()
+    const config = { base_url: 'http://127.0.0.1:9/v1', model: 'm', api_key: 'a key of our own' }
+    await recording.host.register({
+      id: 'keyed',
+      modules: [
+        { id: 'llm', module: 'llm/openai-compatible', config },
+        { id: 'loop', module: 'orchestrator/tool-loop' },
+      ],
+    })
+    const { runId } = await recording.run('keyed', 'go', {
+      overrides: { llm: fakeLLM([{ type: 'text', text: 'done' }]) },
+    })
+    const [run] = (await recording.tape(runId)).runs
+    expect(run?.head.agent.definition.modules).deep.include({
+      id: 'llm',
+      module: 'llm/openai-compatible',
+      config: { ...config, api_key: '[redacted]' },
+    })
+  })
+
   it('hides a secret that a model streams in pieces; other pieces stay as they are', async () => {
     const recording = await record({ environment: { VENDOR_API_KEY: SECRET } })
     const pieces = [SECRET.slice(0, 5), SECRET.slice(5), ' "and', ' more"']
