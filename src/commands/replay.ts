@@ -91,12 +91,12 @@ export default class Replay extends BaseCommand {
     }
     const last = runs.at(-1)
     if (last?.isBeyond) {
-      this.log('The run had failed, and does no longer: it went on to where its tape ends.')
+      this.log('The recorded run failed, and this one did not: it went on to the end of the tape.')
       return
     }
     this.log(last?.status === 'completed' ? last.text : `${last?.status}: ${last?.error ?? describePending(last)}`)
     const count = tape.runs.reduce((sum, { calls }) => sum + calls.length, 0)
-    const live = liveCalls === 0 ? '' : `, ${plural(liveCalls, 'call')} for real`
+    const live = liveCalls === 0 ? '' : `, ${plural(liveCalls, 'call')} made for real`
     this.logToStderr(`Replayed ${tape.name}: ${plural(count, 'call')} on the tape${live}.`)
   }
 }

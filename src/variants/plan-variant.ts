@@ -92,7 +92,7 @@ function findProblem(
 
 function whatMay(refused: Path, { config }: ModuleEntry, { module }: LoadedModule): string[] {
   const names = listVariables(module, config).map(({ path }) => formatPath(path))
-  if (names.length === 0) return ['No value of this module may be; edit the file.']
+  if (names.length === 0) return ['This module has no value that may. Edit the file.']
   return [...didYouMean(formatPath(refused), names), `These may: ${names.join(', ')}. For all others edit the file.`]
 }
 

@@ -62,7 +62,10 @@ describe('replay', () => {
   Did you mean 'system_prompt'?
   These may: system_prompt, max_steps, max_repeats. For all others edit the file.
 `)
-    expect((await callCli(['replay', 'aaaa', '--set', 'x'], { cwd: project.dir })).exitCode).equal(2)
+    expect(await callCli(['replay', 'aaaa', '--set', 'x'], { cwd: project.dir })).include({
+      exitCode: 2,
+      stderr: `Error: --set takes <module>.<path>=<value>, such as orchestrator.system_prompt="Be brief", not 'x'.\n`,
+    })
   })
 
   it('refuses a --set of a secret', async () => {

@@ -9,7 +9,10 @@ import type { VariantChange } from '../../wire/variant.ts'
 export function readChange(text: string): VariantChange {
   const [, module, path, value] = /^([\w-]+)\.([^=]+)=(.*)$/s.exec(text) ?? []
   if (module === undefined || path === undefined || value === undefined) {
-    throw new HostError('OPTION_INVALID', `--set must look like orchestrator.system_prompt=Be brief., not '${text}'.`)
+    throw new HostError(
+      'OPTION_INVALID',
+      `--set takes <module>.<path>=<value>, such as orchestrator.system_prompt="Be brief", not '${text}'.`,
+    )
   }
   return {
     module,

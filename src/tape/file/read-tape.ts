@@ -165,8 +165,7 @@ class TapeReader {
 
   #readHead(): HeadLine {
     const line = this.#next()
-    if (line?.type !== 'head' || typeof line.tape !== 'number')
-      throw this.#fail('is no tape: it does not begin with a head.', WHAT_IS_ONE)
+    if (line?.type !== 'head' || typeof line.tape !== 'number') throw this.#notATape()
     if (line.tape > TAPE_FORMAT) {
       throw this.#fail(
         `was recorded by agent-host ${line.version}, in format ${line.tape}; this version reads up to ${TAPE_FORMAT}.`,
@@ -227,7 +226,8 @@ class TapeReader {
       const line = JSON.parse(text) as TapeLine | null
       if (typeof line?.type === 'string') return line
     } catch {}
-    throw this.#fail(`has a line ${at} that is no line of a tape.`, EDITED)
+    if (at === 1) throw this.#notATape()
+    throw this.#fail(`is damaged: line ${at} is not a line of a tape.`, EDITED)
   }
 
   #unfit(reason: string): HostError {
@@ -243,6 +243,11 @@ class TapeReader {
       `is cut off after line ${this.#at}: its run did not end while it was recorded, or the disk was full.`,
       RECORD_AGAIN,
     )
+  }
+
+  #notATape(): HostError {
+    const message = `${this.#name} is not a tape: it does not begin with a head.`
+    return new HostError('TAPE_INVALID', message, { suggestions: WHAT_IS_ONE })
   }
 
   #fail(problem: string, suggestions: readonly string[] = []): HostError {

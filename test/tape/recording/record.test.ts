@@ -356,8 +356,8 @@ describe('reading a tape', () => {
   })
 
   it('refuses what is none', () => {
-    expect(refusalOf(Buffer.from('hello\n'))).equal('The tape t has a line 1 that is no line of a tape.')
-    expect(refusalOf(Buffer.from('{"type":"turn"}\n'))).equal('The tape t is no tape: it does not begin with a head.')
+    expect(refusalOf(Buffer.from('hello\n'))).equal('t is not a tape: it does not begin with a head.')
+    expect(refusalOf(Buffer.from('{"type":"turn"}\n'))).equal('t is not a tape: it does not begin with a head.')
     expect(refusalOf(Buffer.alloc(0))).match(/^The tape t is empty/)
     expect(refusalOf(Buffer.from([0x1f, 0x8b, 1, 2, 3, 4, 5, 6, 7, 8, 9]))).match(/^The tape t is damaged/)
     expect(() => readTapeFile('/nowhere/t.jsonl.gz', 't')).throws(/^The tape t cannot be read: ENOENT/)
@@ -375,7 +375,7 @@ describe('reading a tape', () => {
     const without = lines.filter((line) => !line.startsWith('{"type":"call","call":1,'))
     expect(refusalOf(pack(without))).match(/^The tape t does not fit together at line \d+/)
     const broken = lines.map((line) => (line.startsWith('{"type":"call","call":1,') ? '{"type":' : line))
-    expect(refusalOf(pack(broken))).match(/^The tape t has a line \d that is no line of a tape\.$/)
+    expect(refusalOf(pack(broken))).match(/^The tape t is damaged: line \d is not a line of a tape\.$/)
   })
 
   it('refuses one of a newer version', () => {
