@@ -11,23 +11,19 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, threadId, workerData } from 'node:worker_threads'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { gunzipSync } from 'node:zlib'
 import { messageOf, systemCodeOf } from '../../errors.ts'
 import { makeNameSecrets, type Redact } from '../../trace/redact.ts'
 import type { ThreadReply } from '../../trace/thread/service-thread.ts'
 import { fillHead } from '../file/fill-head.ts'
 import { findCut, hideSecrets, hideSecretsInLines, hideSecretsInPieces } from '../file/hide-secrets.ts'
 import { PART_ENDING, TapeFolder, tapeFile } from '../file/tape-folder.ts'
+import { compress } from './compress.ts'
 import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape-messages.ts'
 
 const { O_CREAT, O_EXCL, O_WRONLY } = constants
 /** A link in the folder would have files elsewhere written. Windows does not have the flag. */
 const NEW_FILE = O_CREAT | O_EXCL | O_WRONLY | (constants.O_NOFOLLOW ?? 0)
-/** A tenth larger than with the default, for two thirds of its time. */
-const LEVEL = 3
-/** A small text needs no large window, which costs more to set up than to use. */
-const SMALL = 4096
-const SMALL_WINDOW = { windowBits: 12, memLevel: 5, chunkSize: 4096, level: LEVEL }
 /** Deleted runs whose end may still come. */
 const MAX_DELETED = 1000
 
@@ -247,12 +243,6 @@ function unpack(bytes: Buffer): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/** A part of its own: gzip files may be put one after another (RFC 1952, 2.2). */
-function compress(text: string): Buffer {
-  const bytes = Buffer.from(text)
-  return gzipSync(bytes, bytes.length <= SMALL ? SMALL_WINDOW : { level: LEVEL })
 }
 
 function writeAll(descriptor: number, bytes: Buffer, position: number): void {
