@@ -7,7 +7,7 @@ import { HostError, messageOf } from '../errors.ts'
 import { fieldsOf } from '../json.ts'
 import { findProject } from '../project/find-project.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
-import { cleanText } from './clean-text.ts'
+import { cleanText } from '../wire/clean-text.ts'
 import { describeUsageError } from './describe-usage-error.ts'
 import { isCancelled } from './prompts.ts'
 
@@ -60,7 +60,7 @@ export abstract class BaseCommand extends Command {
     loadEnvironment()
   }
 
-  /** Removes control characters of agents, models and files, which could move the cursor of a terminal. */
+  /** Escapes characters of agents, models and files which could move the cursor of a terminal. */
   override log(message = '', ...args: unknown[]): void {
     super.log(process.stdout.isTTY ? cleanText(message) : message, ...args)
   }

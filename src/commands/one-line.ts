@@ -1,12 +1,8 @@
-/**
- * Returns a text in one line, without characters that move the cursor of a terminal or colour it: the text of agents
- * may hold anything.
- */
+import { cleanText } from '../wire/clean-text.ts'
+
+/** Returns a text in one line, as a person is to read it: the text of agents may hold anything. */
 export function oneLine(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .replace(/\p{Cc}/gu, '\ufffd')
-    .trim()
+  return cleanText(text.replace(/\s+/g, ' ').trim())
 }
 
 /** Returns a text of at most `length` characters, with `…` for the rest. */

@@ -206,9 +206,9 @@ describe('chat on a terminal', () => {
     terminal.type(`please${KEYS.enter}`)
     await terminal.shows(/May it call pay\(\{"amount":1,"to":"\\u202egnp\\u009b2J\\u001b\[2J"\}\)\?/)
     terminal.type(`a${KEYS.enter}`)
-    await terminal.shows(/Results: pay 1 \u202egnp\ufffd2J\ufffd\[2J/)
+    await terminal.shows(/Results: pay 1 \\u202egnp\\u009b2J\\u001b\[2J/)
     terminal.type(`/history${KEYS.enter}`)
-    await terminal.shows(/shop: Results: pay 1 \u202egnp\ufffd2J\ufffd\[2J/)
+    await terminal.shows(/shop: Results: pay 1 \\u202egnp\\u009b2J\\u001b\[2J/)
     terminal.type(`/exit${KEYS.enter}`)
     expect(await terminal.ended).equal(0)
   }).timeout(60_000)
@@ -262,7 +262,7 @@ describe('MarkdownStream', () => {
     ['a **bold** b `code` c', 'a <0><b>bold<0> b <0><c>code<0> c'],
     ['- one\n  - two\n', '• one\n  • two\n'],
     ['```js\n# no **title**\n```\nx', '<dim>```js<0><c>\n# no **title**\n<dim>```<0>\nx'],
-    ['\u001b[31mred\u0007', '\ufffd[31mred\ufffd'],
+    ['\u001b[31mred\u0007', '\\u001b[31mred\\u0007'],
     ['open **bold', 'open **bold'],
     ['def f(*args, **kwargs): pass\nnext', 'def f(*args, **kwargs): pass\nnext'],
     ['Pass **kwargs on.\n\nThen **stop**.', 'Pass **kwargs on.\n\nThen <0><b>stop<0>.'],

@@ -18,7 +18,7 @@ async function makeTracedProject(): Promise<TempProject> {
   const project = await makeProject(NO_AGENTS)
   const traces = await openTraces(project)
   recordEcho(traces, 'aaaa-1', 'first question')
-  recordEcho(traces, 'aabb-2', 'second \u001b[31mquestion', 1_700_000_100, 'other')
+  recordEcho(traces, 'aabb-2', 'second \u001b[31m\u2066question', 1_700_000_100, 'other')
   const failed = { run_id: 'cccc-3', agent_id: 'other', call_id: 'cccc-3.1', time: 1_700_000_200 }
   recordRun(
     traces,
@@ -41,9 +41,9 @@ describe('runs', () => {
     expect({ exitCode, stderr, stdout: stdout.replaceAll('\u202f', ' ') }).deep.equal({
       exitCode: 0,
       stderr: '',
-      stdout: `RUN     STARTED                 AGENT  STATUS       TIME  CALLS  INPUT                 ERROR
-cccc-3  Nov 14, 2023, 22:16:40  other  failed     1.50 s      1  third question        Error: no luck
-aabb-2  Nov 14, 2023, 22:15:00  other  completed  500 ms      1  second \ufffd[31mquestion
+      stdout: `RUN     STARTED                 AGENT  STATUS       TIME  CALLS  INPUT                            ERROR
+cccc-3  Nov 14, 2023, 22:16:40  other  failed     1.50 s      1  third question                   Error: no luck
+aabb-2  Nov 14, 2023, 22:15:00  other  completed  500 ms      1  second \\u001b[31m\\u2066question
 aaaa-1  Nov 14, 2023, 22:13:20  echo   completed  500 ms      1  first question
 `,
     })

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError, messageOf } from '../../errors.ts'
-import { cleanText } from '../clean-text.ts'
+import { cleanText } from '../../wire/clean-text.ts'
 import { formatCall } from '../format-call.ts'
 import { oneLine } from '../one-line.ts'
 import { askDecisions } from './ask-decision.ts'

@@ -1,4 +1,4 @@
-import { cleanText } from '../clean-text.ts'
+import { cleanText } from '../../wire/clean-text.ts'
 
 const RESET = '\u001b[0m'
 const BOLD = '\u001b[1m'

@@ -117,7 +117,7 @@ function textsOf(events: readonly TracedEvent[]): CallTexts {
     arguments(calls) {
       const given = calls.map(({ id }) => ownArguments(begun.get(id)))
       const [first = []] = given
-      if (calls[0]?.method === 'executeTool') return ` ${first[0]}(${toText(first.slice(1))})`
+      if (calls[0]?.method === 'executeTool') return ` ${oneLine(String(first[0]))}(${toText(first.slice(1))})`
       // The pieces of an answer are one text.
       const args = calls.length > 1 ? [given.map(([text]) => text).join('')] : first
       return `(${toText(args)})`

@@ -1,3 +1,4 @@
+import { cleanText } from '../../wire/clean-text.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
 
 const CALL_KINDS = ['agent', 'model', 'tool', 'memory', 'response', 'module'] as const
@@ -39,8 +40,8 @@ export function kindOf({ agent_id, caller_id, parent_call_id, protocol }: Traced
 export function labelOf({ method_name, arguments: given }: TracedEvent): string | null {
   const [first, second] = given?.args ?? []
   if (typeof first !== 'string') return null
-  if (method_name === 'executeTool') return shorten(`${first}(${listValues(second)})`, MAX_LABEL)
-  return method_name === 'search' ? shorten(`search(${JSON.stringify(first)})`, MAX_LABEL) : null
+  if (method_name === 'executeTool') return shorten(cleanText(`${first}(${listValues(second)})`), MAX_LABEL)
+  return method_name === 'search' ? shorten(cleanText(`search(${JSON.stringify(first)})`), MAX_LABEL) : null
 }
 
 /** Tells a call that was broken off, since its run was stopped, from one that failed. */

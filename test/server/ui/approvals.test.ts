@@ -84,6 +84,29 @@ describe('the inbox of the debug UI', function () {
     await page.locator('.run-head').getByText('user ann').waitFor()
   })
 
+  it('shows what is decided as it is written, and an edit keeps what is not changed', async () => {
+    const call = String.raw`{ name: pay, arguments: { amount: 40, to: "Ann \u202eboB\u202c" } }`
+    await ui.add({ 'agents/forger.yml': shopAgent('forger', call) })
+    const id = await askAgent('forger', { input: 'pay \u202eboB\u202c' })
+    const page = await ui.open('#/approvals')
+    await see(page, 'pay \\u202eboB\\u202c')
+    const shown = ['pay \\u202eboB\\u202c', '40', 'Ann \\u202eboB\\u202c']
+    expect(await page.getByRole('definition').allInnerTexts()).deep.equal(shown)
+    await page.goto(`${ui.url}/#/runs/${id.replace('resp_', '')}`)
+    await page.locator('.run-question').getByText('pay \\u202eboB\\u202c').waitFor()
+    await see(page, 'Ann \\u202eboB\\u202c')
+    expect(await page.locator('body').innerText()).not.match(/\p{Bidi_Control}/u)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    expect(await page.getByLabel('to').inputValue()).equal('Ann \\u202eboB\\u202c')
+    await page.getByLabel('amount').fill('7')
+    await page.getByRole('button', { name: 'Approve as edited' }).click()
+    const url = `/compat/approvals/${id.replace('resp_', 'mcpr_')}-000`
+    await eventually(async () => {
+      const { edited_arguments: edited } = (await ui.server.app.inject(url)).json()
+      expect(edited).deep.equal({ amount: 7, to: 'Ann \u202eboB\u202c' })
+    })
+  })
+
   it('hears of decisions over the live stream, and polls nothing', async () => {
     const page = await ui.open('#/agents')
     await page.getByText('Live', { exact: true }).waitFor()

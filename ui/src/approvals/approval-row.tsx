@@ -1,6 +1,7 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { Notice } from '../components/notice.tsx'
 import { formatAgo, formatTime } from '../format.ts'
 import { runIdOf } from '../responses/responses-client.ts'
@@ -33,7 +34,7 @@ interface ApprovalRowProps {
 export function ApprovalRow(props: ApprovalRowProps) {
   const { approval, isCurrent, isOfShownRun = false, isMarked = false, context, problem, onMark, onCurrent } = props
   const { id, kind, agent, name, message, response_id, created_at, expires_at } = approval
-  const title = kind === 'question' ? withoutAddress(approval) : `May ${agent} call ${name}?`
+  const title = cleanText(kind === 'question' ? withoutAddress(approval) : `May ${agent} call ${name}?`)
   return (
     <li class="panel approval" data-id={id} aria-current={isCurrent ? 'true' : undefined} onFocusCapture={onCurrent}>
       <div class="approval-head">
@@ -56,7 +57,7 @@ export function ApprovalRow(props: ApprovalRowProps) {
           )}
         </h2>
         <span class="muted">
-          {kind === 'question' && `${name} of ${agent} asks · `}
+          {kind === 'question' && `${cleanText(name)} of ${agent} asks · `}
           <time dateTime={new Date(created_at * 1000).toISOString()}>{formatAgo(created_at)}</time>
           {expires_at !== null && ` · until ${formatTime(expires_at)}`}
         </span>
@@ -64,7 +65,7 @@ export function ApprovalRow(props: ApprovalRowProps) {
       <div class="approval-body">
         {context && <Context context={context} />}
         <div>
-          {kind === 'approval' && message && <p class="muted">{message}</p>}
+          {kind === 'approval' && message && <p class="muted">{cleanText(message)}</p>}
           <Arguments values={approval.edited_arguments ?? approval.arguments} />
         </div>
       </div>
@@ -87,20 +88,20 @@ function Context({ context: { user, question, said, description } }: { context: 
     <dl class="approval-context">
       {question && (
         <>
-          <dt>Asked by {user || 'the user'}</dt>
-          <dd class="quote">{question}</dd>
+          <dt>Asked by {cleanText(user) || 'the user'}</dt>
+          <dd class="quote">{cleanText(question)}</dd>
         </>
       )}
       {said && (
         <>
           <dt>The agent</dt>
-          <dd>{said}</dd>
+          <dd>{cleanText(said)}</dd>
         </>
       )}
       {description && (
         <>
           <dt>The tool</dt>
-          <dd>{description}</dd>
+          <dd>{cleanText(description)}</dd>
         </>
       )}
     </dl>
@@ -114,8 +115,8 @@ function Arguments({ values }: { values: Readonly<Record<string, unknown>> }) {
     <dl class="facts-list approval-arguments">
       {entries.map(([name, value]) => (
         <Fragment key={name}>
-          <dt>{name}</dt>
-          <dd>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</dd>
+          <dt>{cleanText(name)}</dt>
+          <dd>{cleanText(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</dd>
         </Fragment>
       ))}
     </dl>
@@ -173,7 +174,7 @@ function Outcome({ approval: { status, decided_at, decided_by, reason, continued
         {decided_at !== null && formatTime(decided_at)}
         {decided_by && ` by ${decided_by}`}
       </span>
-      {reason && <span>{reason}</span>}
+      {reason && <span>{cleanText(reason)}</span>}
       {continued_by ? (
         <a href={href(['runs', runIdOf(continued_by)])}>View the run</a>
       ) : (

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { CopyButton } from './copy-button.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
@@ -57,7 +58,7 @@ function Content({ role, content }: { role: string; content: string }) {
   if (content === '') return null
   if (role === 'assistant') return <Markdown text={content} />
   const value = role === 'tool' ? parseJson(content) : content
-  return typeof value === 'string' ? <p class="pre">{value}</p> : <JsonTree value={value} label="result" />
+  return typeof value === 'string' ? <p class="pre">{cleanText(value)}</p> : <JsonTree value={value} label="result" />
 }
 
 interface FoldedBubbleProps {
@@ -72,7 +73,7 @@ export function FoldedBubble({ name, text, toolName, children }: FoldedBubblePro
   return (
     <details class={`bubble ${name}`}>
       <summary>
-        <span>{titleOf(name, toolName)}</span> <span class="muted">{text.slice(0, 120)}</span>
+        <span>{titleOf(name, toolName)}</span> <span class="muted">{cleanText(text.slice(0, 120))}</span>
       </summary>
       {children}
     </details>
@@ -87,7 +88,7 @@ function titleOf(role: string, toolName: string | undefined): string {
 function RequestedCall({ call: { name, arguments: args } }: { call: ModelToolCall }) {
   return (
     <p class="requested">
-      calls <code>{name}</code> <code class="muted">{JSON.stringify(args)}</code>
+      calls <code>{cleanText(name)}</code> <code class="muted">{cleanText(JSON.stringify(args))}</code>
     </p>
   )
 }

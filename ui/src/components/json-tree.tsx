@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Icon } from './icon.tsx'
 
@@ -135,18 +136,18 @@ function Leaf({ value, wanted }: { value: unknown; wanted: string }) {
 
 /** A text with highlighted matches. */
 function Marked({ text, wanted }: { text: string; wanted: string }) {
-  if (wanted === '') return <>{text}</>
+  if (wanted === '') return <>{cleanText(text)}</>
   const lower = text.toLowerCase()
   const parts = []
   let from = 0
   for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
-    parts.push(text.slice(from, at), <mark>{text.slice(at, at + wanted.length)}</mark>)
+    parts.push(cleanText(text.slice(from, at)), <mark>{cleanText(text.slice(at, at + wanted.length))}</mark>)
     from = at + wanted.length
   }
   return (
     <>
       {parts}
-      {text.slice(from)}
+      {cleanText(text.slice(from))}
     </>
   )
 }
@@ -160,6 +161,6 @@ function countMatches(value: unknown, wanted: string): number {
 }
 
 function preview(value: object): string {
-  const text = JSON.stringify(value)
+  const text = cleanText(JSON.stringify(value))
   return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }

@@ -1,6 +1,7 @@
 import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import type { ComponentChildren, JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { CopyButton } from './copy-button.tsx'
 import { highlight } from './highlight.ts'
 
@@ -11,7 +12,7 @@ const ENTITY = /&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/gi
 
 /** Markdown as agents write it. Its tokens become elements that are named here, and HTML in it is text: it runs and loads nothing. */
 export function Markdown({ text }: { text: string }) {
-  const blocks = useMemo(() => show(new Lexer({ gfm: true, breaks: true }).lex(text)), [text])
+  const blocks = useMemo(() => show(new Lexer({ gfm: true, breaks: true }).lex(cleanText(text))), [text])
   return <div class="markdown">{blocks}</div>
 }
 
@@ -129,6 +130,6 @@ function decode(text: string): string {
   return text.replace(ENTITY, (entity) => {
     const place = document.createElement('textarea')
     place.innerHTML = entity
-    return place.value
+    return cleanText(place.value)
   })
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 
 interface NoticeProps {
   readonly kind: 'info' | 'warn' | 'bad'
@@ -9,7 +10,7 @@ interface NoticeProps {
 export function Notice({ kind, title, children }: NoticeProps) {
   return (
     <div class={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
-      <strong>{title}</strong>
+      <strong>{cleanText(title)}</strong>
       {children && <div>{children}</div>}
     </div>
   )

@@ -1,4 +1,5 @@
 import { useId } from 'preact/hooks'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 
 export interface Schema {
   readonly type?: unknown
@@ -27,7 +28,7 @@ export function SchemaFields({ schema: { properties = {}, required = [] }, texts
         return (
           <div key={field} class="tool-field">
             <label for={id}>
-              {field}
+              {cleanText(field)}
               {required.includes(field) && ' *'}
             </label>
             <Field
@@ -38,7 +39,7 @@ export function SchemaFields({ schema: { properties = {}, required = [] }, texts
             />
             {schema.description && (
               <small id={`${id}-hint`} class="muted">
-                {schema.description}
+                {cleanText(schema.description)}
               </small>
             )}
           </div>
@@ -63,7 +64,9 @@ function Field({ id, schema, text, onText }: FieldProps) {
     <select {...shared} onChange={({ currentTarget }) => onText(currentTarget.value)}>
       <option value="">–</option>
       {options.map((option) => (
-        <option key={String(option)}>{String(option)}</option>
+        <option key={String(option)} value={String(option)}>
+          {cleanText(String(option))}
+        </option>
       ))}
     </select>
   )

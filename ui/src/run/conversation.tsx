@@ -1,4 +1,5 @@
 import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { Markdown } from '../components/markdown.tsx'
@@ -77,7 +78,7 @@ function TextView({ turn: { role, text, attachments } }: { turn: TextTurn }) {
     <article class={`message ${isAgent ? 'assistant' : role === 'user' ? 'user' : 'other'}`}>
       <h2>{isAgent ? 'Agent' : role === 'user' ? 'User' : role}</h2>
       <div class="message-text">
-        {text !== '' && (isAgent ? <Markdown text={text} /> : <p class="pre">{text}</p>)}
+        {text !== '' && (isAgent ? <Markdown text={text} /> : <p class="pre">{cleanText(text)}</p>)}
         <Pictures attachments={attachments} />
       </div>
     </article>
@@ -102,7 +103,7 @@ function ToolView({ turn, run }: { turn: ToolTurn; run: RunSummary }) {
           <>
             <h3>{isFailed ? 'Failure' : 'Result'}</h3>
             {isFailed ? (
-              <p class="bad-text">{String(content)}</p>
+              <p class="bad-text">{cleanText(String(content))}</p>
             ) : (
               <JsonTree value={parseJson(content)} label="result" />
             )}

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
@@ -92,7 +93,7 @@ function Neighbours({ loaded: { neighbours } }: { loaded: LoadedRun }) {
 function Exchange({ run: { input, output, status } }: { run: RunSummary }) {
   return (
     <div class="run-exchange">
-      <p class="run-question">{input || <span class="muted">Called without a text.</span>}</p>
+      <p class="run-question">{cleanText(input) || <span class="muted">Called without a text.</span>}</p>
       {output !== '' && (
         <div class="run-answer">
           <Markdown text={output} />
@@ -143,7 +144,7 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
           version {shortVersion(run.agent_version)}
         </a>
       )}
-      {run.user && <span>user {run.user}</span>}
+      {run.user && <span>user {cleanText(run.user)}</span>}
       {run.variant && <span title={run.variant}>variant: {run.variant}</span>}
       <ReplayMark run={run} />
       {run.eval_case !== null && (

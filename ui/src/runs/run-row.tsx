@@ -1,4 +1,5 @@
 import { Fragment } from 'preact'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { Icon } from '../components/icon.tsx'
 import { Status } from '../components/status.tsx'
 import {
@@ -170,11 +171,11 @@ function Said({ run: { input, output, error, status, continues }, waitsFor }: Sa
     <span class="run-text">
       <span class="run-input">
         {continues !== null && <span class="muted">↳ continues: </span>}
-        {input || <span class="muted">Called without a text</span>}
+        {cleanText(input) || <span class="muted">Called without a text</span>}
       </span>
       <span class={`run-output ${isFailed ? 'bad-text' : 'muted'}`}>
         {code && <span class={`badge ${code.startsWith('4') ? 'bad' : 'warn'}`}>{code}</span>}
-        {isFailed ? error : waitsFor ? `Waits for ${waitsFor}` : excerpt(output)}
+        {cleanText(isFailed ? error : waitsFor ? `Waits for ${waitsFor}` : excerpt(output))}
       </span>
     </span>
   )
