@@ -63,9 +63,8 @@ async function execute(
   timeout: number,
   run: Run,
 ): Promise<ToolResult> {
-  const controller = new AbortController()
-  const signal = AbortSignal.any([run.signal, controller.signal])
-  const ofCall = run.with({ signal })
+  const controller = controllerWithin(run.signal)
+  const ofCall = run.with({ signal: controller.signal })
   try {
     const call = Promise.resolve().then(() => tool(args, ofCall))
     return toToolResult(name, await withinTimeout(name, call, timeout, run.signal))
@@ -73,4 +72,13 @@ async function execute(
     controller.abort(error)
     throw error
   }
+}
+
+/** Controller of one call, which ends with its run at the latest. `AbortSignal.any` takes about four times as long. */
+function controllerWithin(run: AbortSignal): AbortController {
+  const controller = new AbortController()
+  const abort = () => controller.abort(run.reason)
+  if (run.aborted) abort()
+  else run.addEventListener('abort', abort, { once: true })
+  return controller
 }

@@ -19,6 +19,8 @@ export const greet = defineTool({ description: 'Greets.', parameters: Type.Objec
   execute: ({ name }) => ({ greeting: 'Hello ' + name }) })
 export const wait = defineTool({ description: 'Waits.', parameters: Type.Object({}),
   execute: (_, run) => new Promise((resolve) => run?.signal.addEventListener('abort', () => { globalThis.toolSignal = run.signal.reason.message; resolve('late') })) })
+export const linger = defineTool({ description: 'Leaves work behind.', parameters: Type.Object({}),
+  execute: (_, run) => { run?.signal.addEventListener('abort', () => { globalThis.toolSignal = run.signal.reason.message }) } })
 export const nothing = defineTool({ description: 'Does nothing.', parameters: Type.Object({}), execute() {} })
 export const huge = defineTool({ description: 'Counts.', parameters: Type.Object({}), execute: () => 10n })
 export const broken = defineTool({ description: 'Fails.', parameters: Type.Object({}), execute() { throw new Error('out of order') } })
@@ -166,6 +168,7 @@ describe('tools/local', () => {
         'broken',
         'greet',
         'huge',
+        'linger',
         'match',
         'nothing',
         'wait',
@@ -190,6 +193,14 @@ describe('tools/local', () => {
       const { call } = await typescript({ timeout: 0.05 })
       expect(await call('wait')).to.equal("! The tool 'wait' took longer than 0.05 s.")
       expect((globalThis as { toolSignal?: string }).toolSignal).to.equal("The tool 'wait' took longer than 0.05 s.")
+    })
+
+    it('aborts what a call has left behind with its run, through its signal', async () => {
+      const { provider } = await typescript()
+      const run = makeRun()
+      await provider.executeTool('linger', {}, run)
+      run.abort(new Error('The client left.'))
+      expect((globalThis as { toolSignal?: string }).toolSignal).to.equal('The client left.')
     })
 
     it('selects tools by name, and rejects two with the same name', async () => {
