@@ -26,4 +26,22 @@ describe('runLimited', () => {
     }
     expect(runLimited(pause, 50)).equal(2)
   })
+
+  it('gives all calls together the CPU time of one', () => {
+    const { cpuUsage } = process
+    let user = 0
+    process.cpuUsage = (before) => ({ user: user - (before?.user ?? 0), system: 0 })
+    let calls = 0
+    const work = () => {
+      calls++
+      user += 20_000
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+    }
+    try {
+      expect(() => runLimited(work, 50)).to.throw()
+    } finally {
+      process.cpuUsage = cpuUsage
+    }
+    expect(calls).equal(2)
+  })
 })

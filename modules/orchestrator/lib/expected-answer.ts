@@ -25,14 +25,14 @@ export class ExpectedAnswer {
    * Reads a finished answer: the text to send, or the correction that the model needs. An answer that a limit has cut off is
    * sent as it is; its run is incomplete.
    *
-   * @throws HostError `OUTPUT_INVALID` when the corrected answer does not fit either
+   * @throws HostError `OUTPUT_INVALID` when the corrected answer does not fit either, or the check takes too long
    */
   read({ text: written, isCut }: Pick<ModelAnswer, 'text' | 'isCut'>): { text: string } | { correction: string } {
     const text = withoutFence(written)
     const problem = isCut ? undefined : this.#problemOf(text)
     if (problem === undefined) return { text }
     if (this.#isCorrected) {
-      throw new HostError('OUTPUT_INVALID', `The model did not answer as the requested schema says: ${problem}`)
+      throw refusal(problem)
     }
     this.#isCorrected = true
     const schema = JSON.stringify(this.schema)
@@ -50,8 +50,8 @@ export class ExpectedAnswer {
       return runLimited(() => this.#misfitsOf(value), CHECK_MS)
     } catch (error) {
       if (!isTimeLimit(error)) throw error
-      // The model cannot fix that: the host rejects the answer.
-      return undefined
+      // The model cannot fix that.
+      throw refusal(`its check takes longer than ${CHECK_MS} ms.`)
     }
   }
 
@@ -60,6 +60,10 @@ export class ExpectedAnswer {
     if (this.#compiled.matches(value)) return undefined
     return this.#compiled.problems(value, 'the answer').slice(0, 5).join(' ')
   }
+}
+
+function refusal(problem: string): HostError {
+  return new HostError('OUTPUT_INVALID', `The model did not answer as the requested schema says: ${problem}`)
 }
 
 /** Some models put JSON in a code fence despite the prompt. */

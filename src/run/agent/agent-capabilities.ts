@@ -4,6 +4,7 @@ import { reachableModules } from '../../wiring/reachable-modules.ts'
 import type { EntryPoint, WiredModule } from '../../wiring/wiring.ts'
 import type { AgentRun } from '../agent-run.ts'
 import { findSchemaFault } from '../checks/check-schema.ts'
+import { findSlowTool } from '../checks/check-text.ts'
 
 /** Inputs that an agent takes at one of its entry points, beside text. */
 export interface Capabilities {
@@ -37,7 +38,7 @@ export class AgentCapabilities implements Capabilities {
    * Checks a request against them.
    *
    * @throws HostError `REQUEST_INVALID` for attachments that no module would see, a tool choice that cannot be met, tools of one
-   *   name, and a schema that cannot be used
+   *   name or with an expression that takes too long, and a schema that cannot be used
    */
   check(run: AgentRun, messages: readonly Message[], isContinued: boolean): void {
     const { toolChoice, responseSchema } = run.requestOptions
@@ -45,6 +46,10 @@ export class AgentCapabilities implements Capabilities {
     if (fault !== undefined) throw run.refuse(`The schema of the answer cannot be used: ${fault}`)
     const double = findDouble(run.clientTools)
     if (double !== undefined) throw run.refuse(`tools: two of them have the name '${double}'.`, 'tools')
+    const slow = findSlowTool(run.clientTools)
+    if (slow !== undefined) {
+      throw run.refuse(`tools: the regular expression of '${slow}' takes too long to check a text.`, 'tools')
+    }
     const isDemanded = toolChoice === 'required' || typeof toolChoice === 'object'
     if (isDemanded && run.clientTools.length > 0 && !this.takesClientTools) {
       throw run.refuse(`tool_choice: agent '${run.agentId}' cannot call the tools of a client.`, 'tool_choice')

@@ -1,6 +1,7 @@
+import { messageOf } from '../../errors.ts'
 import { type Fields, fieldsOf } from '../../json.ts'
 import type { ClientTool, ToolDefinition } from '../../protocols/tool-definition.ts'
-import { findExpressionFault } from '../../run/checks/check-text.ts'
+import { wholeTextExpression } from '../../run/checks/whole-text-expression.ts'
 import { invalidField } from './invalid-field.ts'
 
 /** Part of a custom tool that its format decides. */
@@ -56,7 +57,10 @@ function readGrammar({ syntax, definition }: Fields, at: string): TextFormat {
     return { lark: definition, note: `The input must be a text of this Lark grammar:\n${definition}` }
   }
   if (syntax !== 'regex') throw invalidField(`${at}.syntax`, 'must be lark or regex.')
-  const fault = findExpressionFault(definition)
-  if (fault !== undefined) throw invalidField(`${at}.definition`, `cannot be used: ${fault}`)
+  try {
+    wholeTextExpression(definition)
+  } catch (error) {
+    throw invalidField(`${at}.definition`, `cannot be used: ${messageOf(error)}`)
+  }
   return { pattern: definition, note: `The input must match this regular expression:\n${definition}` }
 }

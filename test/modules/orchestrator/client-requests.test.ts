@@ -115,6 +115,18 @@ for (const isObserved of [false, true]) {
         expect(twice.asked).to.have.lengthOf(2)
         expect(twice.events.filter(({ type }) => type === 'text')).to.deep.equal([])
       })
+
+      it(`${module}: an answer whose check takes too long is checked once, and never sent`, async () => {
+        const n = { type: 'string', pattern: '^(a+)+$' }
+        const requestOptions = { responseSchema: { type: 'object', properties: { n } } }
+        const { outcome, events } = await ask(module, [write(`{"n":"${'a'.repeat(40)}!"}`)], {
+          ...facts,
+          requestOptions,
+        })
+        const message = 'The model did not answer as the requested schema says: its check takes longer than 200 ms.'
+        expect(outcome).to.include({ code: 'OUTPUT_INVALID', message })
+        expect(events.filter(({ type }) => type === 'text')).to.deep.equal([])
+      })
     }
 
     it('text before a tool call is not part of an answer with a schema', async () => {

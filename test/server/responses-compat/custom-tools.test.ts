@@ -274,7 +274,12 @@ describe('custom tools and namespaces of a client', () => {
       'tools',
     ],
     ['a deep schema', { tools: [{ type: 'function', name: 'a', parameters: deep }] }, 'tools[0].parameters'],
-    ['an expression that backtracks', { tools: [regex('(\\w+\\s?)+!')] }, 'tools[0].format.definition'],
+    ['an expression that backtracks', { tools: [regex('(\\w+\\s?)+!')] }, 'tools'],
+    [
+      'expressions that are slow together',
+      { tools: Array.from({ length: 100 }, (_, at) => ({ ...regex(`(?:a|a){20}x{${at}}[bc]`), name: `sum_${at}` })) },
+      'tools',
+    ],
     ['an expression that is none', { tools: [regex('(')] }, 'tools[0].format.definition'],
     ['a grammar that is not known', { tools: [{ ...sum, format: { type: 'x' } }] }, 'tools[0].format.type'],
     ['a namespace without tools', { tools: [{ type: 'namespace', name: 'a' }] }, 'tools[0].tools'],
