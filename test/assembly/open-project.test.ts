@@ -99,7 +99,9 @@ describe('a server that fails during its start', () => {
     const before = held()
     for (let round = 0; round < 2; round++) {
       const adapters = ['ResponsesCompatApiAdapter', './adapters/broken.ts#Broken']
-      expect((await failure(build(dir, { adapters }))).message).to.equal('no routes today')
+      expect((await failure(build(dir, { adapters }))).message).to.equal(
+        "The adapter 'Broken' failed to start: no routes today",
+      )
     }
     await whenReleased(before)
     const server = await build(dir, { adapters: ['ResponsesCompatApiAdapter'] })
@@ -112,7 +114,9 @@ describe('a server that fails during its start', () => {
     const adapters = ['ResponsesCompatApiAdapter', './adapters/broken.ts#Broken']
     const app = fastify()
     app.register(agentHost, { projectDir: dir, debug: true, drainTimeout: 0, adapters })
-    expect((await failure(Promise.resolve(app.ready()))).message).to.equal('no routes today')
+    expect((await failure(Promise.resolve(app.ready()))).message).to.equal(
+      "The adapter 'Broken' failed to start: no routes today",
+    )
     // Fastify leaves it to the owner of the app to close what its plugins had opened.
     await app.close()
     await whenReleased(before)

@@ -422,7 +422,7 @@ describe('eval with tapes', () => {
     expect(gone.exitCode).equal(2)
     expect(gone.stdout).match(/^evals\/shop\.jsonl:1: The tape evals\/tapes\/gone\.jsonl\.gz cannot be read: ENOENT/)
     await project.write('evals/shop.jsonl', JSON.stringify({ ...row, tape: 'shop.jsonl' }))
-    expect((await runEval(project, '--agent', 'shop')).stdout).include('The tape evals/shop.jsonl is')
+    expect((await runEval(project, '--agent', 'shop')).stdout).include('evals/shop.jsonl is not a tape')
     const missing = { id: 'gone', tape: 'tapes/gone.jsonl.gz', agent: 'shop' }
     await project.write('evals/shop.jsonl', `${JSON.stringify(missing)}\n${JSON.stringify(row)}`)
     const mixed = await runEval(project)

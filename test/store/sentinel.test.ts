@@ -107,7 +107,7 @@ describe('the URL of Redis behind Sentinel', () => {
       'redis+sentinel://one,,two/0?master=a',
     ])
       expect(() => resolveServerOptions({ store })).to.throw(
-        'must be sqlite, postgres://..., redis://... or keyv-sqlite:<path>, not',
+        'must be sqlite, postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>, not',
       )
     expect(resolveServerOptions({ store: 'redis+sentinel://one,two/0?master=a' }).store).to.equal(
       'redis+sentinel://one,two/0?master=a',

@@ -180,7 +180,9 @@ describe('a rerun from the debug UI', () => {
     }
     const { unlinkSync, writeFileSync } = await import('node:fs')
     writeFileSync(pathOfTape(project.dir, run), readFileSync(pathOfTape(project.dir, run)).subarray(0, 100))
-    expect((await rerun(run, { call_id: call })).json.detail).to.match(/^run_id: The tape .* is /)
+    expect((await rerun(run, { call_id: call })).json.detail).to.match(
+      /^run_id: \S+ is not a tape: it does not begin with a head/,
+    )
     unlinkSync(pathOfTape(project.dir, run))
     const gone = await rerun(run, { call_id: call })
     expect([gone.status, gone.json.detail]).to.deep.equal([404, 'There is no tape of this run'])

@@ -142,7 +142,7 @@ export class ChatCompatApiAdapter implements Adapter {
     reply: FastifyReply,
   ): Promise<ChatCompletion> {
     const { by, requireMayDecide } = deciderOf(request)
-    if ([...decisions.values()].some(({ kind }) => kind !== 'client_tool')) requireMayDecide()
+    requireMayDecide()
     const runs = this.#runsOf(request)
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
