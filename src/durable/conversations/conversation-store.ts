@@ -84,20 +84,21 @@ export class ConversationStore {
   }
 
   /**
-   * Deletes a conversation. Its responses stay, each with its history.
+   * Deletes a conversation, one that cannot be read too. Its responses stay, each with its history.
    *
    * @param exists returns true if the run of an id is still stored
    * @throws HostError `CONVERSATION_NOT_FOUND`
    */
   async delete(id: string, exists: (runId: string) => Promise<boolean>): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const row = await this.get(id)
-      if (!(await this.#replace(row, undefined))) continue
+      const row = await this.get(id).catch(ignoreUnreadable)
+      const isGone = row ? await this.#replace(row, undefined) : await this.#records.commit([[keyOf(id), undefined]])
+      if (!isGone) continue
       for (const prefix of [removedPrefix(id), `${REST}${id}:`]) {
         const keys = await this.#records.list({ prefix, limit: MAX_ITEMS })
         await this.#records.commit(keys.map((key): Change => [key, undefined]))
       }
-      if (row.head !== null) await removeForgottenTurns(this.#records, row.head, exists)
+      if (row && row.head !== null) await removeForgottenTurns(this.#records, row.head, exists)
       return
     }
     throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')

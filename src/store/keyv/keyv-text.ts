@@ -5,8 +5,16 @@ export function toKeyvText({ value, expires }: { value?: unknown; expires?: numb
 
 const HEAD = '{"value":'
 
-/** Returns the JSON text of the value in a text of Keyv. Other programs may lay theirs out in another way. */
+/**
+ * Returns the JSON text of the value in a text of Keyv. Other programs may lay theirs out in another way. A damaged text is returned as it is:
+ * its reader reports that one record, and the others of a list are read.
+ */
 export function fromKeyvText(text: string): string {
   const isPlain = text.startsWith(HEAD) && !text.includes('"expires":', text.length - 40)
-  return isPlain ? text.slice(HEAD.length, -1) : JSON.stringify(JSON.parse(text).value)
+  if (isPlain) return text.slice(HEAD.length, -1)
+  try {
+    return JSON.stringify(JSON.parse(text).value)
+  } catch {
+    return text
+  }
 }

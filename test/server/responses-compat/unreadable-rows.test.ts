@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import Database from 'libsql'
 import { openStore } from '../../../src/store/open-store.ts'
 import { type Json, makeResponses } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -32,7 +33,7 @@ describe('a row that cannot be read', () => {
     const create = async (model: string, input: unknown = 'say a', more = {}) =>
       (await request('POST', '/responses', { model, input, ...more })).body as Json
     const ids = async (path: string) => (await request('GET', path)).body.data?.map(({ id }: Json) => id)
-    return { request, create, ids, store, warnings }
+    return { request, create, ids, store, warnings, file: project.path('responses/responses.db') }
   }
 
   it('takes no other approval out of the inbox, and does not keep its response from being deleted', async () => {
@@ -63,6 +64,38 @@ describe('a row that cannot be read', () => {
       expect((await request('GET', `/responses/${damaged.id}`)).status).to.equal(503)
     }
     expect(warnings).to.have.length(2)
+    await store.close()
+  })
+
+  it('takes no others out of the lists when the text that the store has around it is damaged', async () => {
+    const { request, create, ids, store, file } = await open()
+    const [damaged, whole] = [await create('shop'), await create('shop')]
+    const { id: conversation } = (await request('POST', '/conversations', {})).body
+    const approval = `mcpr_${damaged.id.slice(5)}-000`
+    await store.close()
+    const database = new Database(file)
+    const damage = database.prepare("UPDATE keyv SET value = '{broken' WHERE key = ?")
+    const rows = [`response:${damaged.id}`, `approval:${approval}`, `conversation:${conversation}`]
+    for (const row of rows) expect(damage.run(`keyv:${row}`).changes).to.equal(1)
+    database.close()
+    expect(await ids('/responses')).to.deep.equal([whole.id])
+    expect(await ids('/approvals')).to.deep.equal([`mcpr_${whole.id.slice(5)}-000`])
+    const shown = await request('GET', `/responses/${damaged.id}`)
+    expect([shown.status, shown.body.detail]).to.deep.equal([503, `The stored response '${damaged.id}' is damaged.`])
+    for (const path of [`/responses/${damaged.id}`, `/conversations/${conversation}`]) {
+      expect((await request('DELETE', path)).status).to.equal(200)
+      expect((await request('GET', path)).status).to.equal(404)
+    }
+  })
+
+  it('of a conversation does not keep that from being deleted', async () => {
+    const { request, store } = await open()
+    for (const row of UNREADABLE) {
+      const { id } = (await request('POST', '/conversations', {})).body
+      await store.commit([[`conversation:${id}`, row]])
+      expect((await request('DELETE', `/conversations/${id}`)).status).to.equal(200)
+      expect((await request('DELETE', `/conversations/${id}`)).status).to.equal(404)
+    }
     await store.close()
   })
 
