@@ -17,7 +17,7 @@ const names = readdirSync(folder)
   .filter((file) => file.endsWith(ENDING))
   .map((file) => file.slice(0, -ENDING.length))
 
-if (chosen === undefined) for (const name of names) console.log(`${name.padEnd(12)}${describeProof(name)}`)
+if (chosen === undefined) for (const name of names) console.log(`${name.padEnd(14)}${describeProof(name)}`)
 else if (chosen === 'all' || names.includes(chosen)) {
   execFileSync('npm', ['run', 'build', '--silent'], { cwd: root, stdio: 'inherit' })
   for (const name of chosen === 'all' ? names : [chosen]) prove(name)

@@ -39,10 +39,14 @@ describe('buildServer', () => {
     const post = (payload: string, headers: object = JSON_TYPE, options = {}) =>
       refusal({ method: 'POST', url: COMPLETIONS, payload, headers }, options)
     expect((await post('{'))[0]).to.equal(400)
-    for (const type of ['text/plain', 'application/json; charset=latin1']) {
-      expect(await post('{}', { 'content-type': type })).to.deep.equal([
+    for (const headers of [
+      { 'content-type': 'text/plain' },
+      { 'content-type': 'application/json; charset=latin1' },
+      { ...JSON_TYPE, 'content-encoding': 'gzip' },
+    ]) {
+      expect(await post('{}', headers)).to.deep.equal([
         415,
-        { detail: 'The body must be JSON in UTF-8, with the header Content-Type: application/json' },
+        { detail: 'The body must be uncompressed JSON in UTF-8, with the header Content-Type: application/json' },
       ])
     }
     expect(await post(`"${'x'.repeat(2000)}"`, JSON_TYPE, { bodyLimit: 1000 })).to.deep.equal([

@@ -1,4 +1,5 @@
 import { isPromise } from '../../async.ts'
+import { fieldsOf } from '../../json.ts'
 import { AnswerParts } from '../../protocols/answer-parts.ts'
 import type { LLM, LLMPart, LLMRequest } from '../../protocols/llm.ts'
 import type { Run } from '../../protocols/run.ts'
@@ -35,6 +36,9 @@ function withClientOptions(request: LLMRequest, run: Run | undefined): LLMReques
   return left.length === 0 ? request : { ...request, ...Object.fromEntries(left) }
 }
 
+const NO_CALL =
+  "A part 'tool_call' of the model has no call. Yield { type: 'tool_call', call: { id, name, arguments } }, with texts as id and name."
+
 /** Notes one answer in the trail. */
 class AnswerTap implements StreamTap {
   readonly #trail: Trail
@@ -48,7 +52,10 @@ class AnswerTap implements StreamTap {
   part(value: unknown): void {
     const part = value as LLMPart
     this.#parts.take(part)
-    if (part.type === 'tool_call') this.#trail.propose(part.call, this.#answer)
+    if (part.type !== 'tool_call') return
+    const { id, name } = fieldsOf(part.call)
+    if (typeof id !== 'string' || typeof name !== 'string') throw new TypeError(NO_CALL)
+    this.#trail.propose(part.call, this.#answer)
   }
 
   end(): void {

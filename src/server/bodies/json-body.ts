@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import secureJson from 'secure-json-parse'
 import { formatPath } from '../../definition/problem.ts'
@@ -12,7 +13,7 @@ const MAX_DEPTH = 100
  */
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addHook('onRequest', ({ headers }, _reply, done) => done(findCharsetProblem(headers['content-type'])))
+  app.addHook('onRequest', ({ headers }, _reply, done) => done(findEncodingProblem(headers)))
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
     if (text.trim() === '') return done(null, undefined)
     try {
@@ -24,11 +25,14 @@ export function acceptJsonOnly(app: FastifyInstance): void {
 }
 
 /** JSON between systems is UTF-8 (RFC 8259, section 8.1); read as that, other characters would be others. */
-function findCharsetProblem(type: string | undefined): Error | undefined {
-  if (type === undefined || type === 'application/json') return undefined
-  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type)?.[1]
-  if (charset === undefined || /^utf-?8$/i.test(charset)) return undefined
-  return Object.assign(new Error('The body must be UTF-8'), { statusCode: 415 })
+function findEncodingProblem({
+  'content-type': type = '',
+  'content-encoding': coding,
+}: IncomingHttpHeaders): Error | undefined {
+  const charset = type === 'application/json' ? undefined : /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type)?.[1]
+  if ((charset === undefined || /^utf-?8$/i.test(charset)) && (coding === undefined || coding === 'identity'))
+    return undefined
+  return Object.assign(new Error('The body must be uncompressed UTF-8'), { statusCode: 415 })
 }
 
 /** Problem of a text that {@link parseJson} refuses. */

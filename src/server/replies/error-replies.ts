@@ -88,7 +88,7 @@ const INTERNAL = 'Internal Server Error'
 export const DETAILS: Readonly<Record<number, string>> = {
   413: 'The body is too large',
   414: 'The path is too long',
-  415: 'The body must be JSON in UTF-8, with the header Content-Type: application/json',
+  415: 'The body must be uncompressed JSON in UTF-8, with the header Content-Type: application/json',
 }
 
 /** Logs a failure of what has no line of its own in the log: a stream that has begun, a run in the background. */
