@@ -1,4 +1,5 @@
 import type Database from 'libsql'
+import { inTransaction } from './in-transaction.ts'
 import { MetricsTally, type MetricsView } from './metrics.ts'
 import { conditionsOf, REMOTE } from './run-conditions.ts'
 import {
@@ -56,15 +57,10 @@ export class RunsTable {
 
   /** Puts runs of other servers, whose events are elsewhere. What this folder has events of stays as it is. */
   putRemote(records: readonly RunRecord[]): void {
-    this.#db.exec('BEGIN IMMEDIATE')
-    try {
+    inTransaction(this.#db, () => {
       for (const record of records) this.#putRemote({ ...record, places: '' })
       this.#forgetOldestRemote()
-      this.#db.exec('COMMIT')
-    } catch (error) {
-      this.#db.exec('ROLLBACK')
-      throw error
-    }
+    })
   }
 
   /** No remote run of a server that is gone goes on. */

@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync, renameSync } from 'node:fs'
 import type Database from 'libsql'
 import type { TraceFiles } from '../files/trace-files.ts'
 import { readTraceLine } from '../files/trace-line.ts'
+import { inTransaction } from './in-transaction.ts'
 import { openIndexDatabase, tryLock } from './index-database.ts'
 import { isBeginning, RunBuilder } from './run-summary.ts'
 import { RunsTable } from './runs-table.ts'
@@ -192,18 +193,13 @@ export class TraceIndex {
 
   /** Everything that has changed, and how far the file was read, in one transaction. */
   #write(file: IndexedFile): void {
-    this.#db.exec('BEGIN IMMEDIATE')
-    try {
+    inTransaction(this.#db, () => {
       for (const runId of this.#dirty) {
         const record = this.#builders.get(runId)?.toRecord()
         if (record) this.runs.put(record)
       }
       this.#db.prepare('UPDATE files SET indexed = ? WHERE id = ?').run([file.indexed, file.id])
-      this.#db.exec('COMMIT')
-    } catch (error) {
-      this.#db.exec('ROLLBACK')
-      throw error
-    }
+    })
     this.#dirty.clear()
     this.#letGo()
   }
