@@ -247,7 +247,7 @@ describe('a streamed response', () => {
     const reply = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'talk', input: 'flood 15000', stream: true }),
+      body: JSON.stringify({ model: 'talk', input: 'flood 30000', stream: true }),
       signal: leaving.signal,
     })
     const reader = reply.body?.getReader()
@@ -260,7 +260,8 @@ describe('a streamed response', () => {
       expect(length).to.equal(before)
     }, 10_000)
     expect(length).to.be.greaterThan(0)
-    expect(length).to.be.lessThan(10 * 1024 * 1024)
+    // The system's buffers between them hold several megabytes, twice as many behind a proxy.
+    expect(length).to.be.lessThan(20 * 1024 * 1024)
     expect((await get(id)).status).to.equal('in_progress')
     leaving.abort()
   }).timeout(20_000)
