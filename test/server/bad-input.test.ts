@@ -55,7 +55,7 @@ const RESPONSES: readonly (readonly [what: string, body: (sealed: Sealed) => obj
     () => ({ tools: [{ ...crm, tools: [{ ...find, parameters: deep }] }] }),
     'tools[0].tools',
   ],
-  ['an expression that backtracks', () => ({ tools: [{ ...note, format: slow }] }), 'tools[0].format.definition'],
+  ['an expression that backtracks', () => ({ tools: [{ ...note, format: slow }] }), 'tools'],
   [
     'an output for a call of the other kind',
     () => ({ input: [user, called, answered], tools: [note] }),
@@ -126,7 +126,7 @@ const CHAT: readonly (readonly [what: string, body: object, param: string])[] = 
   [
     'an expression that backtracks',
     chatTool({ name: 'a', format: { type: 'grammar', grammar: { syntax: 'regex', definition: slow.definition } } }),
-    'tools[0].custom.format.grammar.definition',
+    'tools',
   ],
 ]
 
