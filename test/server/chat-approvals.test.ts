@@ -214,8 +214,9 @@ describe('approvals in chat', () => {
   })
 
   it('need no other adapter, and no store until a run waits', async () => {
-    const { chat, request, paid, hasStore } = await makeShop({ adapters: ['ChatCompatApiAdapter'] })
+    const { chat, stream, request, paid, hasStore } = await makeShop({ adapters: ['ChatCompatApiAdapter'] })
     await chat({ model: 'echo' })
+    await stream({ model: 'echo' })
     expect(hasStore()).to.equal(false)
     const { body } = await chat({})
     expect(body.choices[0].message.content).to.match(/pay {"amount":40}\. Decide with: agent-host approvals\n$/)

@@ -128,7 +128,7 @@ export class ChatCompatApiAdapter implements Adapter {
   /** Ends an answer with the calls of the client, and with the decisions that the run waits for: as such calls, or as text. */
   async #showOpen(body: ChatRequest, turn: Turn, result: RunResult, request: FastifyRequest): Promise<Shown> {
     // The client's calls come first: the run that gets their outputs asks again for what else it waits for.
-    if (result.pending.some(isClientCall)) return { text: '', pending: result.pending }
+    if (result.pending.length === 0 || result.pending.some(isClientCall)) return { text: '', pending: result.pending }
     const { messages, user, metadata, requestOptions, clientTools, variant } = turn
     const kept = { agent: body.model, messages, user, metadata, requestOptions, clientTools, variant, result }
     return this.#show(await this.#runsOf(request).keep(kept), body, request)
