@@ -34,6 +34,7 @@ export function readDecisions(messages: Messages): Decisions {
   if (messages.at(-1)?.role !== 'tool') return NO_DECISIONS
   const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
   const decisions = results.filter(isDecision)
+  if (decisions.length === 0) return NO_DECISIONS
   const calls = messages.flatMap(({ tool_calls: made }) => made ?? [])
   const read = new Map<string, GivenAnswer>()
   for (const { tool_call_id: id, content } of decisions) {
