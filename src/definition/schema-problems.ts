@@ -55,7 +55,7 @@ export function findValueProblems(
   const others = misfits
     .filter(({ keyword, instancePath }) => {
       if (unions.includes(instancePath) && !unclear.includes(instancePath)) return !KINDS.has(keyword)
-      // What each alternative of a union lacks is noise beside the list of the alternatives.
+      // The list of alternatives says enough: problems of each one would only add noise.
       return keyword === 'anyOf' || !unclear.some((pointer) => isWithin(instancePath, pointer))
     })
     .flatMap((misfit) => describeSchemaError(schema as SchemaNode, misfit, [], subject))

@@ -84,7 +84,7 @@ export class Deciding<Facts, Item> {
     after: readonly StoredApproval[],
   ): Promise<string | null | undefined> {
     const { approvals, enqueue, makeNextRun } = this.#options
-    // What was to expire is decided by now: the run of that decision goes on with it.
+    // A decision came before the expiry, and its run continues.
     if (after.every((approval, index) => approval === before[index])) return null
     const next = isDecided(after) ? await makeNextRun(runId, answersOf(after)) : undefined
     if (!next) return (await approvals.commit(claimOf(before, after))) ? null : undefined

@@ -57,7 +57,7 @@ export function startTaken(
         throw unspent ?? error
       }
     }
-    // The sink hears of a call before it is spent: whoever ends the run at that moment has to know that it may begin.
+    // The sink gets a call before the row is spent, so that code which ends the run at that moment knows that the call may begin.
     const handle = start({
       ...turn,
       onEvent: async (event) =>
