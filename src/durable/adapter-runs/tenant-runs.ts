@@ -13,7 +13,7 @@ import { lengthOf } from '../conversations/truncate.ts'
 import { type Continuing, type Joined, joinDecisions } from '../decisions/join-decisions.ts'
 import { toTurn } from '../decisions/next-run.ts'
 import type { DurableRuns } from '../durable-runs.ts'
-import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
+import { RequestRepeated, untilClaimed } from '../idempotency/idempotent-requests.ts'
 import { ADAPTER_EVENTS, type Job, SHOWN_AFTER_DECISION } from '../queue/job.ts'
 import type { RunService } from '../run-service.ts'
 import { claimContinued } from '../runs/continued-mark.ts'
@@ -64,7 +64,11 @@ class StoredTenantRuns implements TenantRuns {
     this.#options = options
   }
 
-  async start({ agent, messages, previousId, data = null, ...options }: DurableRequest): Promise<StoredRunInfo> {
+  start(request: DurableRequest): Promise<StoredRunInfo> {
+    return untilClaimed(() => this.#start(request))
+  }
+
+  async #start({ agent, messages, previousId, data = null, ...options }: DurableRequest): Promise<StoredRunInfo> {
     const { host, service, adapter, tenant } = this.#options
     // An unknown name is refused before the store is read.
     const { approvalTtl, isRestartSafe = false } = host.resolve(agent).agent
@@ -77,7 +81,7 @@ class StoredTenantRuns implements TenantRuns {
     const turn = makeTurn(id, createdAt, [...superseded, ...messages], earlier?.last)
     const job: Job = {
       ...{ agent, options: { ...options, background: true }, shows: ADAPTER_EVENTS },
-      ...{ isRestartSafe, approvalTtl },
+      ...{ answersTo: earlier?.last.pending?.[0]?.runId, isRestartSafe, approvalTtl },
     }
     const all = [...(earlier?.messages ?? []), ...superseded, ...messages]
     host.check(agent, toTurn(tenant, turn, job, all))
@@ -210,7 +214,11 @@ class StoredTenantRuns implements TenantRuns {
     const turn = makeTurn(id, createdAt, [], waiting.turn, waiting.turn.pending)
     host.check(agent, toTurn(tenant, turn, job, await service.readMessages(tenant, turn, job)))
     const next = { ...facts, createdAt, previousId: waitingId, options: job.options }
-    await this.#enqueue(runs, { id, facts: next, turn, earlier: [], ...joined }, job, alreadyAnswered)
+    try {
+      await this.#enqueue(runs, { id, facts: next, turn, earlier: [], ...joined }, job)
+    } catch (error) {
+      throw error instanceof RequestRepeated ? alreadyAnswered() : error
+    }
     return { continuedBy: id, open: [] }
   }
 
@@ -218,13 +226,8 @@ class StoredTenantRuns implements TenantRuns {
     runs: Runs,
     draft: Omit<Parameters<Runs['enqueue']>[0], 'items' | 'idempotency'>,
     job: Job,
-    conflict = otherWasQuicker,
   ): Promise<StoredRunInfo> {
-    try {
-      return await this.#describe(runs, await runs.enqueue({ items: [], idempotency: undefined, ...draft }, job))
-    } catch (error) {
-      throw error instanceof RequestRepeated ? conflict() : error
-    }
+    return this.#describe(runs, await runs.enqueue({ items: [], idempotency: undefined, ...draft }, job))
   }
 
   async #describe(runs: Runs, { id, facts, steps, isQueued }: StoredRun<object, unknown>): Promise<StoredRunInfo> {
@@ -350,8 +353,4 @@ function callNotFound(): HostError {
 
 function alreadyAnswered(): HostError {
   return new HostError('APPROVAL_DECIDED', 'The calls are already answered')
-}
-
-function otherWasQuicker(): HostError {
-  return new HostError('RESPONSE_CONFLICT', 'Another request has answered the run at this moment')
 }

@@ -91,8 +91,8 @@ export async function makeNextRun<Facts, Item>(
 export function toTurn(
   tenant: string,
   { response_id, pending }: StoredTurn,
-  { options, answers }: Job,
+  { options, answers, answersTo }: Job,
   messages: readonly Message[],
 ): Turn {
-  return { runId: uuidOf(response_id), messages, answers, pending, ...options, tenant }
+  return { runId: uuidOf(response_id), messages, answers, answersTo, pending, ...options, tenant }
 }

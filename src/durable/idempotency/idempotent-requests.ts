@@ -27,6 +27,25 @@ const EXPIRY_MS = 24 * 60 * 60 * 1000
 /** Thrown by a run whose request was stored by another while it ran: that one is the answer. */
 export class RequestRepeated extends Error {}
 
+/** Number of attempts to add a run to a conversation while others change it. */
+const MAX_ATTEMPTS = 10
+
+/**
+ * Tries again while others add to the same conversation, or decide what it waits for.
+ *
+ * @throws HostError `RESPONSE_CONFLICT`
+ */
+export async function untilClaimed<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 0; count < MAX_ATTEMPTS; count++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof RequestRepeated)) throw error
+    }
+  }
+  throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+}
+
 /**
  * Requests that came with an `Idempotency-Key` (the header of the IETF draft of that name): the same key and body
  * within 24 hours get the response that the first one created.

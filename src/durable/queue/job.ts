@@ -14,6 +14,8 @@ export interface Job {
   readonly options: WaitingOptions
   /** Answers to the calls that the turn before waits for. */
   readonly answers?: readonly PendingAnswer[] | undefined
+  /** See `Turn.answersTo`. */
+  readonly answersTo?: string | undefined
   /** Leaves out the oldest turns that the limits have no room for. */
   readonly isTruncated?: boolean
   /** Types of the events that become steps. */
@@ -68,7 +70,7 @@ export function readJob(id: string, text: string): Job {
 }
 
 /** Returns what goes on after a run that waits: `tool_choice` is left out, as it would demand the call again. */
-export function toNextJob({ options, ...job }: Job, answers: readonly PendingAnswer[]): Job {
+export function toNextJob({ options, answersTo: _answersTo, ...job }: Job, answers: readonly PendingAnswer[]): Job {
   const { toolChoice: _toolChoice, ...requestOptions } = options.requestOptions ?? {}
   return { ...job, options: { ...options, requestOptions, background: true }, answers }
 }

@@ -5,11 +5,29 @@ import type { CreateRequest } from '../routes/schema.ts'
 
 /** Describes a response so that any server can carry it out, or continue it. */
 export function toJob(body: CreateRequest, turn: Turn, { approvalTtl, isRestartSafe = false }: AgentInfo): Job {
-  const { runId: _id, messages: _messages, pending: _pending, isTrailLost: _lost, answers, ...options } = turn
+  const {
+    runId: _id,
+    messages: _messages,
+    pending: _pending,
+    isTrailLost: _lost,
+    answers,
+    answersTo,
+    ...options
+  } = turn
   const shows = shownEvents(body)
   const isTruncated = body.truncation === 'auto'
   const sealsReasoning = body.include?.includes('reasoning.encrypted_content') ? { sealsReasoning: true } : {}
-  return { agent: body.model, options, answers, isTruncated, shows, isRestartSafe, approvalTtl, ...sealsReasoning }
+  return {
+    agent: body.model,
+    options,
+    answers,
+    answersTo,
+    isTruncated,
+    shows,
+    isRestartSafe,
+    approvalTtl,
+    ...sealsReasoning,
+  }
 }
 
 /** Events that a client sees as items of the response: own calls and reasoning are shown to those who ask for them. */

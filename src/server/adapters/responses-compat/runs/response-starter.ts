@@ -3,7 +3,11 @@ import { HistoryBudget } from '../../../../durable/conversations/history-budget.
 import { truncate } from '../../../../durable/conversations/truncate.ts'
 import { joinClaims } from '../../../../durable/decisions/claim.ts'
 import { joinDecisions } from '../../../../durable/decisions/join-decisions.ts'
-import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency/idempotent-requests.ts'
+import {
+  type IdempotentRequest,
+  RequestRepeated,
+  untilClaimed,
+} from '../../../../durable/idempotency/idempotent-requests.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
@@ -65,9 +69,6 @@ interface Drafted {
   readonly draft: Draft<ResponseRecord, InputItem>
   readonly turn: Turn
 }
-
-/** Number of attempts to add a response to a conversation while others change it. */
-const MAX_ATTEMPTS = 10
 
 /** Starts the run that answers a request, wherever the request came from. */
 export class ResponseStarter {
@@ -213,10 +214,9 @@ export class ResponseStarter {
       resumes,
     }
     const isTrailLost = body.store === false && !unstored
-    // Spread last: in Node 20, adding properties after a spread takes microseconds.
     // A message in the place of the answers that the response before waits for.
-    const isSuperseding = answers === undefined && (decided?.pending ?? []).length > 0
-    const answersTo = isSuperseding && decided ? ids.uuidOf(decided.response_id) : undefined
+    const answersTo = answers ? undefined : conversation?.last.pending?.[0]?.runId
+    // Spread last: in Node 20, adding properties after a spread takes microseconds.
     const turn: Turn = { answers, pending, isTrailLost, answersTo, ...asked }
     const maxTokens = thresholdOf(body)
     if (maxTokens !== undefined) return this.#limit({ draft, turn }, maxTokens, options.untilClientLeaves())
@@ -283,17 +283,6 @@ function requireMayAnswer(
 /** Tries again while others add to the same conversation, or decide what it waits for. */
 function startRepeatedly<T>({ idempotency }: StartOptions, attempt: () => Promise<T>): Promise<T> {
   return idempotency ? attempt() : untilClaimed(attempt)
-}
-
-async function untilClaimed<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let count = 0; count < MAX_ATTEMPTS; count++) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!(error instanceof RequestRepeated)) throw error
-    }
-  }
-  throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
 }
 
 function refuseContradictions({ background, store, conversation, previous_response_id }: CreateRequest): void {
