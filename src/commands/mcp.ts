@@ -3,7 +3,7 @@ import { HostError } from '../errors.ts'
 import { agentDirFlag } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import { runStdioServer } from './run-server.ts'
-import { fillSwitches, readServerFlags, serverFlags, tracingFlag } from './server-flags.ts'
+import { fillSwitches, pickServerFlags, readServerFlags, serverFlags, tracingFlag } from './server-flags.ts'
 
 const { 'log-level': logLevel, 'drain-timeout': drain } = serverFlags()
 
@@ -14,6 +14,7 @@ export default class Mcp extends BaseCommand {
     stdio: Flags.boolean({ description: 'Use standard input and output. For HTTP, serve McpApiAdapter.' }),
     'log-level': logLevel as NonNullable<typeof logLevel>,
     ...tracingFlag(),
+    ...pickServerFlags(['store', 'responses-dir', 'secret-key']),
     'agent-dir': agentDirFlag,
     'drain-timeout': drain as NonNullable<typeof drain>,
   }

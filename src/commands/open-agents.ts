@@ -4,6 +4,7 @@ import { type Log, silentLog } from '../protocols/log.ts'
 import { loadTranslation } from '../server/adapters/load-translation.ts'
 import { resolveServerOptions } from '../server/options/options.ts'
 import type { Traces } from '../trace/traces.ts'
+import { storeOfEnvironment } from './server-flags.ts'
 
 /** The agents of this project, loaded into this process. */
 export interface OpenAgents {
@@ -32,7 +33,7 @@ export const stderrLog: Log = Object.freeze({
  */
 export async function openAgents(agentDir: string, { log = silentLog }: { log?: Log } = {}): Promise<OpenAgents> {
   const { openProject, openTraces } = await import('../assembly/open-project.ts')
-  const options = resolveServerOptions({ agentDir, drainTimeout: DRAIN_SECONDS })
+  const options = resolveServerOptions({ agentDir, drainTimeout: DRAIN_SECONDS, ...storeOfEnvironment() })
   const project = await openProject(options, { log, loadTranslation })
   let traces: Traces | undefined
   return {

@@ -76,6 +76,14 @@ export function pickServerFlags(names: readonly string[], defaults: Defaults = {
   return Object.fromEntries(Object.entries(serverFlags(defaults)).filter(([name]) => names.includes(name)))
 }
 
+/** The store that the environment names, and its key: for commands that have no flags for them. */
+export function storeOfEnvironment(): Partial<Record<keyof ServerOptions, string>> {
+  const names = ['store', 'responsesDir', 'secretKey'] as const
+  // An empty variable is treated as unset, as those of flags are.
+  const values = names.map((name) => [name, process.env[SERVER_OPTIONS[name].variable] || undefined])
+  return Object.fromEntries(values)
+}
+
 /** A switch may stand without a value: `--debug-ui` is `--debug-ui true`. */
 export function fillSwitches(argv: readonly string[]): string[] {
   const switches = Object.values(SERVER_OPTIONS).filter(({ kind }) => kind === 'switch')
