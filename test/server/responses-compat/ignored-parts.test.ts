@@ -19,12 +19,12 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, Treatment>>>> = {
   field: FIELDS,
 }
 
-/** The table of the docs: members with the same decision share a row. */
+/** The table of the docs: members with the same effect and reason share a row. */
 function tableOf(): string[] {
   return Object.entries(PARTS).flatMap(([kind, decisions]) => {
     const rows = new Map<string, string[]>()
     for (const [member, { effect, note }] of Object.entries(decisions)) {
-      const end = `${effect} | ${note} |`
+      const end = `${effect} | ${note.charAt(0).toUpperCase()}${note.slice(1)} |`
       rows.set(end, [...(rows.get(end) ?? []), `\`${member}\``])
     }
     return [...rows].map(([end, members]) => `| ${kind} | ${members.join(', ')} | ${end}`)
@@ -41,7 +41,7 @@ describe('parts of a request for a response', () => {
     return { reply }
   }
 
-  it('have the decisions that the table of the docs shows', () => {
+  it('have the effects that the table of the docs shows', () => {
     const docs = readFileSync(new URL('../../../docs/responses.md', import.meta.url), 'utf8')
     const rows = docs.split('\n').filter((line) => /^\| (tool|input item|include|field) \|/.test(line))
     expect(rows).to.deep.equal(tableOf())

@@ -134,7 +134,7 @@ function listProbes(given: Given): Probe[] {
   return [...tools, ...items, ...includes, ...fields]
 }
 
-/** Decisions about parts of one kind, in the table of the docs. */
+/** Effects of the parts of one kind, in the table of the docs. */
 function readDecisions(kind: string): { member: string; decision: string }[] {
   const docs = readFileSync(new URL('../../../docs/responses.md', import.meta.url), 'utf8')
   return docs.split('\n').flatMap((line) => {
