@@ -1,5 +1,6 @@
 import { HostError } from '../errors.ts'
 import type { Message } from '../protocols/message.ts'
+import { CheckTime } from '../run/checks/check-time.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../run/waiting/settle-answers.ts'
@@ -50,9 +51,10 @@ export function toNextTurn({ trail, pending, options }: ResumableRun, answers: r
 
 /** @throws HostError `REQUEST_INVALID` for an answer that does not fit, and for none */
 export function checkAnswers({ runId, pending }: WaitingRun, answers: readonly PendingAnswer[]): void {
+  const time = new CheckTime()
   for (const answer of answers) {
     const asked = pending.find(({ callId }) => callId === answer.callId)
-    const problem = asked ? findAnswerProblem(asked, answer) : `no call '${answer.callId}' waits for an answer.`
+    const problem = asked ? findAnswerProblem(asked, answer, time) : `no call '${answer.callId}' waits for an answer.`
     if (problem !== undefined) throw new HostError('REQUEST_INVALID', `Run '${runId}': ${problem}`)
   }
   if (answers.length === 0) throw new HostError('REQUEST_INVALID', `Run '${runId}': no answer was given.`)

@@ -104,6 +104,14 @@ export interface Run {
    */
   throwIfStopped(): void
   /**
+   * Calls a check of what a client or a model sent: regular expressions may backtrack for ever. All checks of a run have 200 ms
+   * together, those of the host included; one that takes less than 10 ms does not count.
+   *
+   * @param check safe to repeat: it is called again if other processes used up the time
+   * @throws Error that `isTimeLimit` recognizes, or the error of the check
+   */
+  checkInTime<T>(check: () => T): T
+  /**
    * Asks a question from inside a tool. Without an answer the run ends waiting (this never returns); when the answer comes, the
    * tool runs again from its start and this returns the answer. Code before it must have no effects.
    *

@@ -4,6 +4,7 @@ import type { ModelOptions } from '../protocols/model-options.ts'
 import type { AgentCall, AgentReply, Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { ReplayOrigin, RunOrigin } from './calls/agent-events.ts'
+import { CheckTime } from './checks/check-time.ts'
 import type { ParentRun } from './child-runs/parent-run.ts'
 import { CallBudget } from './state/call-budget.ts'
 import { RunAbort } from './state/run-abort.ts'
@@ -47,6 +48,7 @@ type RunSpec = Pick<
   | 'abort'
   | 'answer'
   | 'callBudget'
+  | 'checkTime'
   | 'waiting'
   | 'parent'
   | 'replays'
@@ -84,6 +86,7 @@ export class AgentRun implements Run {
   readonly answer: RunAnswer
   /** Absent where the calls of the run are not limited. */
   readonly callBudget: CallBudget | undefined
+  readonly checkTime: CheckTime
   readonly waiting: RunWaiting
   /** Run that began this one; undefined for a run that a client began. */
   readonly parent: ParentRun | undefined
@@ -118,6 +121,7 @@ export class AgentRun implements Run {
         abort,
         answer,
         callBudget,
+        checkTime: parent?.checkTime ?? new CheckTime(),
         waiting,
         parent,
         replays,
@@ -148,6 +152,7 @@ export class AgentRun implements Run {
     this.abort = run.abort
     this.answer = run.answer
     this.callBudget = run.callBudget
+    this.checkTime = run.checkTime
     this.waiting = run.waiting
     this.parent = run.parent
     this.replays = run.replays
@@ -186,6 +191,10 @@ export class AgentRun implements Run {
   reportProgress(message: string): void {
     if (this.own.reportProgress) this.own.reportProgress(message)
     else this.answer.reportProgress(message)
+  }
+
+  checkInTime<T>(check: () => T): T {
+    return this.checkTime.spend(check)
   }
 
   async ask(question: Question | (() => Promise<Question>)): Promise<unknown> {

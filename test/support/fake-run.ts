@@ -28,6 +28,7 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
     toolCallId: undefined,
     with: (overrides) => ({ ...run, ...overrides }),
     throwIfStopped: () => controller.signal.throwIfAborted(),
+    checkInTime: (check) => check(),
     ask: () => Promise.reject(new Error('Nobody answers.')),
     callAgent: () => Promise.reject(new Error('There are no other agents.')),
     addUsage: (added) => {

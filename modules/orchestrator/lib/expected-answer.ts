@@ -1,24 +1,24 @@
-import { type CompiledSchema, compileSchema, HostError, isTimeLimit, type Run, runLimited } from 'agent-host'
+import { type CompiledSchema, compileSchema, HostError, isTimeLimit, type Run } from 'agent-host'
 import type { ModelAnswer } from './call-model.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** Time of one check: the schema is a client's, and may take for ever. */
-const CHECK_MS = 200
-
 /** Form that the client of a run wants the answer in: JSON of a schema. It is held back until it is known to fit. */
 export class ExpectedAnswer {
   readonly schema: Schema
+  readonly #run: Run
   #compiled: CompiledSchema | undefined
   #isCorrected = false
 
-  private constructor(schema: Schema) {
+  private constructor(schema: Schema, run: Run) {
     this.schema = schema
+    this.#run = run
   }
 
   /** Undefined for a run whose answer may be any text. */
-  static of({ requestOptions: { responseSchema } }: Run): ExpectedAnswer | undefined {
-    return responseSchema && new ExpectedAnswer(responseSchema)
+  static of(run: Run): ExpectedAnswer | undefined {
+    const { responseSchema } = run.requestOptions
+    return responseSchema && new ExpectedAnswer(responseSchema, run)
   }
 
   /**
@@ -47,11 +47,11 @@ export class ExpectedAnswer {
       return 'the answer is not JSON.'
     }
     try {
-      return runLimited(() => this.#misfitsOf(value), CHECK_MS)
+      return this.#run.checkInTime(() => this.#misfitsOf(value))
     } catch (error) {
       if (!isTimeLimit(error)) throw error
       // The model cannot fix that.
-      throw refusal(`its check takes longer than ${CHECK_MS} ms.`)
+      throw refusal('its checks take too long.')
     }
   }
 

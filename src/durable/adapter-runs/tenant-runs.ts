@@ -2,6 +2,7 @@ import { raceAbort } from '../../async.ts'
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import { NO_USAGE } from '../../protocols/usage.ts'
+import { CheckTime } from '../../run/checks/check-time.ts'
 import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
 import { approvalId, runIdOf, type StoredApproval } from '../approvals/approvals.ts'
@@ -321,16 +322,17 @@ function readAnswers(
   const calls = new Map(pending.map((call, index) => [approvalId(runId, index), call]))
   const unknownId = [...given.keys()].find((id) => !calls.has(id))
   if (unknownId !== undefined) throw callNotFound()
+  const time = new CheckTime()
   return [...calls].flatMap(([id, call]) => {
     const answer = given.get(id)
-    if (answer) return [fit(call, { ...answer, callId: call.callId })]
+    if (answer) return [fit(call, { ...answer, callId: call.callId }, time)]
     if (call.kind !== 'client_tool') return []
     throw new HostError('REQUEST_INVALID', `The call '${call.name}' has no result: send those of all client tools.`)
   })
 }
 
-function fit(call: PendingCall, answer: PendingAnswer): PendingAnswer {
-  const problem = findAnswerProblem(call, answer)
+function fit(call: PendingCall, answer: PendingAnswer, time: CheckTime): PendingAnswer {
+  const problem = findAnswerProblem(call, answer, time)
   if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
   return answer
 }

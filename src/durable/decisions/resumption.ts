@@ -1,4 +1,5 @@
 import { HostError } from '../../errors.ts'
+import { CheckTime } from '../../run/checks/check-time.ts'
 import { bindAnswer, type GivenAnswer, type PendingAnswer } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
 import type { ApprovalStatus } from '../../wire/approval.ts'
@@ -34,10 +35,11 @@ export function takeDecisions(
       throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
     }
   }
+  const time = new CheckTime()
   return approvals.map((approval) => {
     const current: StoredApproval = isLate(approval) ? { ...approval, status: 'expired' } : approval
     const answer = decisions.get(approval.id)
-    return answer ? decide(current, answer, by) : current
+    return answer ? decide(current, answer, by, time) : current
   })
 }
 
@@ -45,11 +47,11 @@ function isLate({ status, expiresAt }: StoredApproval): boolean {
   return status === 'pending' && expiresAt !== null && expiresAt <= nowSeconds()
 }
 
-function decide(approval: StoredApproval, answer: GivenAnswer, by: string): StoredApproval {
+function decide(approval: StoredApproval, answer: GivenAnswer, by: string, time: CheckTime): StoredApproval {
   const { pending, status } = approval
   if (status !== 'pending') throw new HostError('APPROVAL_DECIDED', `The approval is already ${status}`)
   const whole: PendingAnswer = { ...answer, callId: pending.callId }
-  const problem = findAnswerProblem(pending, whole)
+  const problem = findAnswerProblem(pending, whole, time)
   if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
   const at = nowSeconds()
   const decision = { answer: bindAnswer(whole.kind === 'approval' ? { ...whole, by, at } : whole, pending), by, at }

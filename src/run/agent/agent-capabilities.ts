@@ -42,11 +42,11 @@ export class AgentCapabilities implements Capabilities {
    */
   check(run: AgentRun, messages: readonly Message[], isContinued: boolean): void {
     const { toolChoice, responseSchema } = run.requestOptions
-    const fault = responseSchema && findSchemaFault(responseSchema)
+    const fault = responseSchema && findSchemaFault(responseSchema, run.checkTime)
     if (fault !== undefined) throw run.refuse(`The schema of the answer cannot be used: ${fault}`)
     const double = findDouble(run.clientTools)
     if (double !== undefined) throw run.refuse(`tools: two of them have the name '${double}'.`, 'tools')
-    const slow = findSlowTool(run.clientTools)
+    const slow = findSlowTool(run.clientTools, run.checkTime)
     if (slow !== undefined) {
       throw run.refuse(`tools: the regular expression of '${slow}' takes too long to check a text.`, 'tools')
     }

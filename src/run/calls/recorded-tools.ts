@@ -62,7 +62,7 @@ function waitForClient(name: string, args: Arguments, run: Run): Error {
   const { answer, waiting, toolCallId } = run
   const recorded = answer.trail.begin(name, args, toolCallId)
   const { client } = run.clientTools.find((tool) => tool.name === name) ?? {}
-  const misfit = client?.isCustom ? findTextMisfit(client, args.input) : undefined
+  const misfit = client?.isCustom ? findTextMisfit(client, args.input, run.checkTime) : undefined
   if (misfit !== undefined) {
     recorded.result = { text: misfit, isError: true }
     return new Error(misfit)

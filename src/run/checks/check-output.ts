@@ -1,26 +1,33 @@
 import { HostError } from '../../errors.ts'
 import type { AgentRun } from '../agent-run.ts'
 import { findMisfit } from './check-schema.ts'
+import type { CheckTime } from './check-time.ts'
 
 /**
  * Checks an answer against the schema that its request asks for: no client gets prose where it asked for data.
  *
  * @throws HostError `OUTPUT_INVALID` with the reason
  */
-export function checkOutput({ requestOptions: { responseSchema }, answer, waiting, agentId }: AgentRun): void {
+export function checkOutput(run: AgentRun): void {
+  const { answer, waiting, agentId, checkTime } = run
+  const { responseSchema } = run.requestOptions
   // What was cut off, or waits, is not the answer yet.
   if (!responseSchema || waiting.hasBegun || answer.incompleteReason !== undefined) return
-  const problem = findOutputProblem(responseSchema, answer.text)
+  const problem = findOutputProblem(responseSchema, answer.text, checkTime)
   if (problem === undefined) return
   throw new HostError('OUTPUT_INVALID', `Agent '${agentId}' did not answer as the requested schema says: ${problem}`)
 }
 
-function findOutputProblem(schema: Readonly<Record<string, unknown>>, text: string): string | undefined {
+function findOutputProblem(
+  schema: Readonly<Record<string, unknown>>,
+  text: string,
+  time: CheckTime,
+): string | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return 'the answer is not JSON.'
   }
-  return findMisfit(schema, value)
+  return findMisfit(schema, value, time)
 }

@@ -1,3 +1,4 @@
+import type { CheckTime } from '../checks/check-time.ts'
 import type { CallBudget } from '../state/call-budget.ts'
 import type { RunHandle, Turn } from '../turn.ts'
 
@@ -10,6 +11,8 @@ export interface ParentRun {
   readonly depth: number
   /** Limit that its calls share with those of the runs that it begins; undefined where they are not limited. */
   readonly callBudget: CallBudget | undefined
+  /** Time that its checks share with those of the runs that it begins. */
+  readonly checkTime: CheckTime
 }
 
 /**

@@ -4,6 +4,7 @@ import { ToolProvider } from '../../protocols/tool-provider.ts'
 import type { WiredModule } from '../../wiring/wiring.ts'
 import type { AgentRun } from '../agent-run.ts'
 import { findMisfit } from '../checks/check-schema.ts'
+import type { CheckTime } from '../checks/check-time.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { RunConversation } from '../exchange/run-providers.ts'
 import { openCallsOf, type RecordedCall } from '../state/trail.ts'
@@ -41,21 +42,25 @@ export async function settleAnswers(
   }
 }
 
-/** Problem of an answer that does not match its call; undefined when it does. Paths are those of the answer. */
-export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer): string | undefined {
+/**
+ * Problem of an answer that does not match its call; undefined when it does. Paths are those of the answer.
+ *
+ * @param time shared by all answers that come together
+ */
+export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer, time: CheckTime): string | undefined {
   if (answer.kind !== pending.kind) return `The call '${pending.callId}' waits for ${NAMES[pending.kind]}.`
-  if (answer.kind === 'question') return findQuestionProblem(pending, answer.answers.at(-1))
+  if (answer.kind === 'question') return findQuestionProblem(pending, answer.answers.at(-1), time)
   if (!pending.schema) return undefined
   const isEdited = answer.kind === 'approval' && answer.decision === 'edit'
-  return isEdited ? findMisfit(pending.schema, answer.arguments ?? {}) : undefined
+  return isEdited ? findMisfit(pending.schema, answer.arguments ?? {}, time) : undefined
 }
 
 /** Checks the answer to a question: what another site sent back has its `state`, so that no answer to another one counts. */
-function findQuestionProblem(pending: PendingCall, answer: unknown): string | undefined {
+function findQuestionProblem(pending: PendingCall, answer: unknown, time: CheckTime): string | undefined {
   const state = stateOf(pending)
   const given = new URLSearchParams(String(answer).replace(/^[^?]*\?|#.*$/g, '')).get('state')
   if (state !== undefined && given !== state) return 'it belongs to another question, by its state.'
-  return pending.schema && findMisfit(pending.schema, answer)
+  return pending.schema && findMisfit(pending.schema, answer, time)
 }
 
 const NAMES = Object.freeze({
@@ -70,7 +75,7 @@ function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolC
     if (!open.some(({ id }) => id === toolCallOf(asked ?? answer))) {
       throw run.refuse(`No call '${answer.callId}' waits for an answer.`)
     }
-    const problem = asked && findAnswerProblem(asked, answer)
+    const problem = asked && findAnswerProblem(asked, answer, run.checkTime)
     if (problem !== undefined) throw run.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
   }
 }

@@ -123,7 +123,7 @@ for (const isObserved of [false, true]) {
           ...facts,
           requestOptions,
         })
-        const message = 'The model did not answer as the requested schema says: its check takes longer than 200 ms.'
+        const message = 'The model did not answer as the requested schema says: its checks take too long.'
         expect(outcome).to.include({ code: 'OUTPUT_INVALID', message })
         expect(events.filter(({ type }) => type === 'text')).to.deep.equal([])
       })

@@ -55,7 +55,7 @@ describe('agents as tools', () => {
       const startedMs = performance.now()
       expect((await call('slow', { name: `${'a'.repeat(29)}!` })).error).to.deep.equal({
         code: -32602,
-        message: 'Invalid params: arguments: its check takes longer than 200 ms.',
+        message: 'Invalid params: arguments: its checks take longer than 200 ms.',
       })
       expect(performance.now() - startedMs).to.be.lessThan(1500)
     })
