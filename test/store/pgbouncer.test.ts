@@ -74,6 +74,20 @@ describeWith('PgBouncer', hasPgBouncer(), 'the PostgreSQL store behind PgBouncer
     })
   }
 
+  it('is not opened through a pooler that shares connections, without the option `listen`', async () => {
+    const [, shared] = POOLERS
+    const store = bouncerUrl(shared as Pooler)
+    const failure = await openStore({ store, dir: '/', projectDir: process.cwd() }).catch((error) => error)
+    expect(failure).to.include({
+      code: 'OPTION_INVALID',
+      message: 'The PostgreSQL of --store is behind a pooler that shares connections (transaction mode).',
+    })
+    expect(failure.suggestions).to.deep.equal([
+      'Add a URL that leads past the pooler, percent-encoded: --store postgres://...?listen=postgres%3A%2F%2F...',
+      'Or have the pooler keep a connection for each client (session mode).',
+    ])
+  })
+
   it('has no commit take effect after it has failed', async () => {
     const stores = await Promise.all(POOLERS.map(open))
     const admin = new pg.Client(postgres.directUrl)

@@ -5,6 +5,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import { describeRecordStore } from '../suites/record-store-suite.ts'
 import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
+import { freePort } from '../support/free-port.ts'
 import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
 
 const KINDS = [
@@ -192,6 +193,20 @@ describe('the Redis store, its server', function () {
     await admin.config('SET', 'appendonly', 'yes')
     await (await open()).close()
     expect(warnings).to.have.length(1)
+    admin.disconnect()
+    await server.remove()
+  })
+
+  it('is not opened on a node of a cluster, whichever slots it has', async () => {
+    const server = await startRedis(['--cluster-enabled', 'yes', '--cluster-port', `${await freePort()}`])
+    const admin = new Redis(server.url)
+    for (const range of [undefined, [0, 16383]]) {
+      if (range) await admin.cluster('ADDSLOTSRANGE', ...range)
+      expect(await failureOf(openStore({ store: server.url, dir: '/', projectDir: process.cwd() }))).to.include({
+        code: 'OPTION_INVALID',
+        message: 'The Redis of --store is a node of a cluster, and clusters are not supported.',
+      })
+    }
     admin.disconnect()
     await server.remove()
   })

@@ -68,8 +68,12 @@ export class PostgresStore implements RecordStore {
     })
   }
 
+  /** @throws HostError `OPTION_INVALID` when a pooler shares connections, and the location has no `listenUrl` */
   static async open(pg: PostgresPackage, location: PostgresLocation): Promise<PostgresStore> {
-    await withClient(pg, location, migrate)
+    await withClient(pg, location, async (client, names) => {
+      if (location.listenUrl === undefined) await requireOwnConnection(pg, location, client)
+      await migrate(client, names)
+    })
     const store = new PostgresStore(pg, location)
     try {
       await Promise.all([store.#listener.open(), store.#heartbeat.start()])
@@ -231,6 +235,27 @@ async function withClient<T>(
   } finally {
     await client.end()
   }
+}
+
+/** The same process of PostgreSQL answers two clients at once only where a pooler shares its connections. */
+async function requireOwnConnection(pg: PostgresPackage, location: PostgresLocation, client: Client): Promise<void> {
+  const own = await processIdOf(client)
+  if (own !== (await withClient(pg, location, processIdOf))) return
+  throw new HostError(
+    'OPTION_INVALID',
+    'The PostgreSQL of --store is behind a pooler that shares connections (transaction mode).',
+    {
+      suggestions: [
+        'Add a URL that leads past the pooler, percent-encoded: --store postgres://...?listen=postgres%3A%2F%2F...',
+        'Or have the pooler keep a connection for each client (session mode).',
+      ],
+    },
+  )
+}
+
+async function processIdOf(client: Client): Promise<number> {
+  const { rows } = await client.query('SELECT pg_backend_pid() AS id')
+  return rows[0].id
 }
 
 function settingsOf(connectionString: string) {

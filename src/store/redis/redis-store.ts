@@ -51,7 +51,7 @@ export class RedisStore implements RecordStore {
 
   /**
    * @param warn receives warnings for the operator
-   * @throws HostError `OPTION_INVALID` when Redis may throw records away
+   * @throws HostError `OPTION_INVALID` when Redis may throw records away, or is a node of a cluster
    */
   static async open(
     redis: RedisPackage,
@@ -232,6 +232,17 @@ function inPairs(flat: readonly string[]): Entry[] {
 
 function checkServer(info: string, warn: (message: string) => void): void {
   const read = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1]
+  if (read('redis_mode') === 'cluster') {
+    throw new HostError(
+      'OPTION_INVALID',
+      'The Redis of --store is a node of a cluster, and clusters are not supported.',
+      {
+        suggestions: [
+          'Use a server of its own: one cluster node would hold all records. Sentinel replaces a server that fails.',
+        ],
+      },
+    )
+  }
   const policy = read('maxmemory_policy')
   if (policy !== undefined && policy !== 'noeviction') {
     throw new HostError('OPTION_INVALID', `Redis may throw stored responses away: its maxmemory-policy is ${policy}.`, {
