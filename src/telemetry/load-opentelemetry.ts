@@ -51,14 +51,15 @@ export async function loadOpenTelemetry(
   protocols: readonly OtlpProtocol[],
 ): Promise<OpenTelemetry> {
   const exporters = protocols.map((protocol) => EXPORTERS[protocol])
-  const bases = [join(projectDir, 'package.json'), import.meta.url]
+  const project = join(projectDir, 'package.json')
+  const bases = [project, import.meta.url]
   for (const [base, name] of bases.flatMap((base) => exporters.map((exporter) => [base, exporter] as const))) {
     const files = findPackages(base, name)
     if (!files) continue
     const [api, sdk, exporter, resources] = await Promise.all(files.map((file) => import(pathToFileURL(file).href)))
     return { api, sdk, exporter, resources }
   }
-  const names = [API, SDK, ...exporters.slice(0, 1)].join(' ')
+  const names = [API, SDK, ...exporters.slice(0, 1)].filter((name) => !isInstalled(project, name)).join(' ')
   throw new HostError('OPTION_INVALID', `${variable} is set, and needs packages that are not installed: ${names}.`, {
     suggestions: [`Install them in the project: npm install ${names}`, `Or unset ${variable}: no spans are then sent.`],
   })
@@ -71,6 +72,15 @@ function findPackages(base: string, exporterName: string): readonly string[] | u
     return [resolve(API), sdk, resolve(exporterName), findResources(sdk)]
   } catch {
     return undefined
+  }
+}
+
+function isInstalled(base: string, name: string): boolean {
+  try {
+    const file = createRequire(base).resolve(name)
+    return name !== SDK || findResources(file) !== ''
+  } catch {
+    return false
   }
 }
 

@@ -234,18 +234,20 @@ describe('exceptions in spans', () => {
 
 describe('failing exports', () => {
   it('are logged once until exports work again', () => {
-    const outcomes = [1, 1, 0, 0, 1]
+    const refused = { code: 1, error: new Error('refused') }
+    const wrongEncoding = { code: 1, error: Object.assign(new Error('Unsupported Media Type'), { code: 415 }) }
+    const outcomes = [refused, refused, { code: 0 }, { code: 0 }, wrongEncoding]
     const told: string[] = []
     const note = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
     const log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') }
     const inner = new InMemorySpanExporter()
-    inner.export = (_spans, done) => done({ code: outcomes.shift() ?? 0, error: new Error('refused') })
+    inner.export = (_spans, done) => done(outcomes.shift() ?? { code: 0 })
     const exporter = reportFailures(inner, 'http://collector', log)
     for (let round = 0; round < 5; round++) exporter.export([], () => {})
     expect(told).to.deep.equal([
       'warn: Spans cannot be sent to http://collector: refused. Agents are not affected.',
       'info: Spans are sent to http://collector again.',
-      'warn: Spans cannot be sent to http://collector: refused. Agents are not affected.',
+      'warn: Spans cannot be sent to http://collector: Unsupported Media Type. It takes another OTEL_EXPORTER_OTLP_PROTOCOL. Agents are not affected.',
     ])
   })
 })

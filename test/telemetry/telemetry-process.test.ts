@@ -22,6 +22,16 @@ async function freePort(): Promise<number> {
   return port
 }
 
+/** Script that lets a process find all packages but one. */
+function withoutPackage(missing: string): string {
+  return `const { Module } = require('node:module')
+    const resolve = Module._resolveFilename
+    Module._resolveFilename = (name, ...rest) => {
+      if (name === '${missing}') throw new Error('not installed')
+      return resolve(name, ...rest)
+    }`
+}
+
 /** What a process has loaded once a server was built, run and closed there; and when it has ended by itself. */
 async function loadedWith(env: Readonly<Record<string, string>>, options: object = {}): Promise<string[]> {
   const { dir } = await makeProject(ECHO)
@@ -52,12 +62,7 @@ describe('telemetry of a process', () => {
   it('names missing packages, and exits with 2', async () => {
     const { dir, path } = await makeProject({
       ...ECHO,
-      'without.cjs': `const { Module } = require('node:module')
-        const resolve = Module._resolveFilename
-        Module._resolveFilename = (name, ...rest) => {
-          if (name === '@opentelemetry/sdk-trace-node') throw new Error('not installed')
-          return resolve(name, ...rest)
-        }`,
+      'without.cjs': withoutPackage('@opentelemetry/sdk-trace-node'),
     })
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
     const { exitCode, stderr } = await runNode(['--require', path('without.cjs'), RUN, ...SERVE], { cwd: dir, env })
@@ -66,6 +71,25 @@ describe('telemetry of a process', () => {
       exitCode: 2,
       stderr: `Error: OTEL_EXPORTER_OTLP_ENDPOINT is set, and needs packages that are not installed: ${names}.
   Install them in the project: npm install ${names}
+  Or unset OTEL_EXPORTER_OTLP_ENDPOINT: no spans are then sent.
+`,
+    })
+  })
+
+  it('names only those packages that the project lacks', async () => {
+    const names = ['api', 'sdk-trace-node', 'sdk-trace-base', 'resources']
+    const own = names.map((name) => [`node_modules/@opentelemetry/${name}/index.js`, ''])
+    const { dir, path } = await makeProject({
+      ...ECHO,
+      ...Object.fromEntries(own),
+      'without.cjs': withoutPackage('@opentelemetry/exporter-trace-otlp-http'),
+    })
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }
+    const { exitCode, stderr } = await runNode(['--require', path('without.cjs'), RUN, ...SERVE], { cwd: dir, env })
+    expect({ exitCode, stderr }).to.deep.equal({
+      exitCode: 2,
+      stderr: `Error: OTEL_EXPORTER_OTLP_ENDPOINT is set, and needs packages that are not installed: @opentelemetry/exporter-trace-otlp-http.
+  Install them in the project: npm install @opentelemetry/exporter-trace-otlp-http
   Or unset OTEL_EXPORTER_OTLP_ENDPOINT: no spans are then sent.
 `,
     })
@@ -105,6 +129,16 @@ describe('telemetry of a process', () => {
     expect(await server.stop()).to.equal(0)
     expect(performance.now() - begin).to.be.below(4000)
     expect(server.output().match(/Spans cannot/g)).to.have.length(1)
+  })
+
+  it('logs no scrapes', async () => {
+    const { dir } = await makeProject(ECHO)
+    const server = startCli([...SERVE, '--metrics'], { cwd: dir })
+    const [, url] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
+    expect((await fetch(`${url}/metrics`)).status).to.equal(200)
+    await fetch(`${url}/v1/models`)
+    await server.printed(/GET \/v1\/models 200/)
+    expect(server.output()).not.to.contain('GET /metrics')
   })
 
   it('delays the exit for at most 2 s if the collector hangs', async () => {

@@ -38,7 +38,8 @@ export async function addMetrics(
     for (const gauge of gaugesOfAdapters()) addGauge(prometheus, registry, gauge)
   })
   const stopListening = host.onRunEnd((end) => runs.add(end))
-  app.get('/metrics', describe(METRICS), async (_request, reply) => {
+  // Each scrape would have a line in the log.
+  app.get('/metrics', { ...describe(METRICS), logLevel: 'warn' }, async (_request, reply) => {
     runs.forgetRemovedAgents()
     return reply.type(registry.contentType).send(await registry.metrics())
   })
