@@ -6,7 +6,7 @@ import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
 import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
-import type { Backend } from './chat/backend.ts'
+import type { Backend, ChatAgent } from './chat/backend.ts'
 import { describeWaiting } from './describe-waiting.ts'
 import { formatCall } from './format-call.ts'
 import { askOne, canAsk } from './prompts.ts'
@@ -37,7 +37,7 @@ export default class Chat extends BaseCommand {
       helpGroup: 'server',
     }),
     'api-key': Flags.string({
-      description: "API key of the server's chat adapter",
+      description: 'API key of the server: of its responses adapter, which shows tool calls, or of its chat adapter',
       env: SERVER_OPTIONS.compatApiKey.variable,
       helpGroup: 'server',
     }),
@@ -101,6 +101,11 @@ async function readQuestion(once: string | undefined): Promise<string> {
 /** The agent that was named, the only one there is, or the one that the user picks. */
 async function chooseAgent(backend: Backend, named: string | undefined): Promise<string> {
   const agents = await backend.agents()
+  if (agents === undefined) {
+    if (named !== undefined) return named
+    const suggestions = ['agent-host chat <agent> --url <url>']
+    throw new HostError('OPTION_INVALID', 'Name the agent: this server lists none to this key.', { suggestions })
+  }
   const ids = agents.map(({ id }) => id)
   // A server may know more names than it lists.
   if (named !== undefined && (ids.includes(named) || named.includes('/'))) return named
@@ -117,7 +122,7 @@ async function chooseAgent(backend: Backend, named: string | undefined): Promise
   throw new HostError('OPTION_INVALID', 'Name the agent: there are several.', { suggestions: known })
 }
 
-async function pickAgent(agents: Awaited<ReturnType<Backend['agents']>>): Promise<string> {
+async function pickAgent(agents: readonly ChatAgent[]): Promise<string> {
   const width = Math.max(...agents.map(({ id }) => id.length))
   const choices = agents.map(({ id, description: about }) => ({
     name: `${id.padEnd(width)}  ${about}`,

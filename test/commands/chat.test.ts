@@ -115,6 +115,24 @@ describe('chat', () => {
     expect(calls).deep.equal([{ name: 'sum', arguments: { a: 2, b: 3 }, result: '5' }])
   })
 
+  it('talks to a named agent of a server that lists none: it has no chat adapter, or another key there', async () => {
+    const { dir } = await makeProject(FILES)
+    const both = ['--adapter', 'ChatCompatApiAdapter', '--compat-api-key', 'k-1']
+    for (const more of [[], both]) {
+      const args = ['--adapter', 'ResponsesCompatApiAdapter', '--responses-api-key', 'k-2', ...more]
+      const server = startCli(['serve', '--port', '0', ...args], { cwd: dir })
+      const url = (await server.printed(/listening at (http:\S+)"/))[1] as string
+      const chat = (...agent: string[]) =>
+        callCli(['chat', ...agent, '--url', url, '--api-key', 'k-2', '--json', '--once', 'Sum of 2 and 3?'], {
+          cwd: dir,
+        })
+      expect(JSON.parse((await chat('helper')).stdout).tool_calls).to.have.length(1)
+      expect((await chat()).stderr).equal(
+        'Error: Name the agent: this server lists none to this key.\n  agent-host chat <agent> --url <url>\n',
+      )
+    }
+  })
+
   it('explains an unreachable server, an unknown agent, and a missing name', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO, ...FILES })
     const fail = async (...args: string[]) => (await callCli(['chat', '--once', 'x', ...args], { cwd: dir })).stderr

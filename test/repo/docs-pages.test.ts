@@ -52,6 +52,16 @@ describe('the pages of the docs', () => {
     expect(listed.sort()).to.deep.equal(pages.filter((file) => file !== 'docs/index.md').sort())
   })
 
+  it('that explain a decision are in the index, by their headings, and say what would change it', () => {
+    const decisions = pages.filter((file) => file.startsWith('docs/decisions/') && !file.endsWith('/index.md'))
+    const lines = decisions.map((file) => `- [${read(file).split('\n')[0]?.slice(2)}](${file.split('/')[2]})`)
+    const listed = read('docs/decisions/index.md')
+      .split('\n')
+      .filter((line) => line.startsWith('- '))
+    expect(listed.sort()).to.deep.equal(lines.sort())
+    expect(decisions.filter((file) => !/\n\n\*\*What would change it:\*\* .+\n$/.test(read(file)))).to.deep.equal([])
+  })
+
   it('are all in llms.txt, those for users with a description', () => {
     const lines = llmsText()
       .split('\n')

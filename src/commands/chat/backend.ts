@@ -3,8 +3,8 @@ import type { ApprovalDecision } from '../../wire/approval.ts'
 
 /** Agents to talk to, in this process or behind an address. */
 export interface Backend {
-  /** Ids and descriptions; entry points are agents of their own. */
-  agents(): Promise<readonly ChatAgent[]>
+  /** Ids and descriptions; entry points are agents of their own. Undefined if a server does not list them. */
+  agents(): Promise<readonly ChatAgent[] | undefined>
   /** Begins a conversation with an agent. */
   open(agent: string): Conversation
   /** Says where to decide about a run that was left waiting. */

@@ -109,14 +109,16 @@ class TerminalConversation {
 
   async #showAgents(name: string | undefined): Promise<void> {
     const agents = await this.#backend.agents()
-    const ids = agents.map(({ id }) => id)
     if (name === undefined) {
+      if (agents === undefined) return print('This server lists no agents to this key. /agents <name> talks to one.')
       for (const { id, description } of agents)
         print(cleanText(`${id === this.#agent ? '*' : ' '} ${id}  ${description}`))
-    } else if (ids.includes(name)) {
-      this.#begin(name)
-      print(`Talking to ${name}, in a new conversation.`)
-    } else print([`There is no agent '${name}'.`, ...didYouMean(name, ids)].join(' '))
+      return
+    }
+    const ids = agents?.map(({ id }) => id)
+    if (ids && !ids.includes(name)) return print([`There is no agent '${name}'.`, ...didYouMean(name, ids)].join(' '))
+    this.#begin(name)
+    print(`Talking to ${name}, in a new conversation.`)
   }
 
   #showHistory(): void {

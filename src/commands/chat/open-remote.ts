@@ -12,7 +12,13 @@ export async function openRemote(url: string, apiKey: string | undefined): Promi
   const hasResponses = await servesResponses(client)
   return {
     async agents() {
-      const { data } = await client.json<{ data: { id: string }[] }>('/compat/models')
+      const models = await client.fetch('/compat/models')
+      // The chat adapter lists them: a server may be without it, or require another key there.
+      if (hasResponses && [401, 404].includes(models.status)) {
+        await models.body?.cancel()
+        return undefined
+      }
+      const { data } = (await (await client.requireOk(models)).json()) as { data: { id: string }[] }
       return data.map(({ id }) => ({ id, description: '' }))
     },
     open: (agent) => (hasResponses ? new ResponsesConversation(client, agent) : new ChatConversation(client, agent)),

@@ -16,7 +16,11 @@ export class ServerClient {
 
   /** @throws HostError for a server that cannot be reached, or refuses */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
-    const response = await this.fetch(path, init)
+    return this.requireOk(await this.fetch(path, init))
+  }
+
+  /** @throws HostError for an answer that refuses */
+  async requireOk(response: Response): Promise<Response> {
     if (response.ok) return response
     const text = await response.text()
     const detail = /"detail":\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
