@@ -6,7 +6,8 @@ const PAGE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
 const HEAD = `# Module configuration
 
 Every module of the library with its protocols and its \`config\`; [modules](modules.md) introduces them. A dependency marked \`*\` takes every
-provider, one marked \`?\` none or one. \`npm run reference\` generates this page from the modules.
+provider, one marked \`?\` none or one. The scope says whether each run gets an instance of its own (\`instance\`) or all runs share one (\`agent\`). \`a[].b\` is
+the field \`b\` of each entry of the list \`a\`. \`npm run reference\` generates this page from the modules.
 `
 
 const built = new URL('../dist/', import.meta.url)
@@ -37,13 +38,22 @@ function describeModule(reference, { description, provides, uses, scope, config 
   return `## ${reference}\n\n${description}\n\n${facts.join('; ')}.\n${describeConfig(config)}`
 }
 
-function describeConfig({ properties = {}, required = [] }) {
-  const rows = Object.entries(properties).map(([name, schema]) => {
-    const fallback = schema.default === undefined ? (required.includes(name) ? 'required' : '') : code(schema.default)
-    return `| \`${name}\` | ${typeOf(schema)} | ${fallback} | ${escape(schema.description ?? '')} |`
-  })
+function describeConfig(config) {
+  const rows = rowsOf(config, '')
   if (rows.length === 0) return ''
-  return `\n| config | type | default | |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`
+  return `\n| config | type | default | meaning |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`
+}
+
+/** One row for each field, then those of the objects in it. */
+function rowsOf({ properties = {}, required = [], anyOf = [], items }, path) {
+  if (items) return rowsOf(items, `${path}[]`)
+  const fields = Object.entries(properties).flatMap(([name, schema]) => {
+    const place = path === '' ? name : `${path}.${name}`
+    const fallback = schema.default === undefined ? (required.includes(name) ? 'required' : '') : code(schema.default)
+    const row = `| \`${place}\` | ${typeOf(schema)} | ${fallback} | ${escape(schema.description ?? '')} |`
+    return [row, ...rowsOf(schema, place)]
+  })
+  return [...fields, ...anyOf.flatMap((schema) => rowsOf(schema, path))]
 }
 
 function typeOf(schema) {

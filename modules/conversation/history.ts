@@ -2,8 +2,10 @@ import { ConversationHistory, defineModule, Type } from 'agent-host'
 import { keepLatest } from './lib/keep-latest.ts'
 
 const Example = Type.Object({
-  role: Type.Union([Type.Literal('system'), Type.Literal('user'), Type.Literal('assistant')]),
-  content: Type.String({ variant: true }),
+  role: Type.Union([Type.Literal('system'), Type.Literal('user'), Type.Literal('assistant')], {
+    description: 'Author of the message.',
+  }),
+  content: Type.String({ variant: true, description: 'Text of the message.' }),
 })
 
 export default defineModule({

@@ -21,7 +21,7 @@ export default defineModule({
     max_messages: Type.Integer({
       minimum: 1,
       default: 200,
-      description: 'Maximum number of saved messages to start with, the latest.',
+      description: 'Number of the latest saved messages that a conversation continues with.',
     }),
   }),
   create: ({ history, response, storage }, config, { log }) => {

@@ -20,7 +20,7 @@ export default defineModule({
   attachments: ['image/*', 'application/pdf', 'text/plain'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model: claude-haiku-4-5' }),
+    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model, such as claude-haiku-4-5.' }),
     api_key: Type.Optional(Type.String({ description: 'Default: ANTHROPIC_API_KEY of the environment.' })),
     base_url: Type.Optional(
       Type.String({

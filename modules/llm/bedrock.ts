@@ -27,7 +27,7 @@ export default defineModule({
     model: Type.String({
       variant: true,
       minLength: 1,
-      description: 'Model or inference profile: us.anthropic.claude-haiku-4-5-20251001-v1:0',
+      description: 'Model or inference profile, such as us.anthropic.claude-haiku-4-5-20251001-v1:0.',
     }),
     region: Type.Optional(
       Type.String({ description: 'Default: AWS_REGION or AWS_DEFAULT_REGION of the environment, then us-east-1.' }),

@@ -31,7 +31,7 @@ export default defineModule({
     file: Type.String({
       minLength: 1,
       description:
-        'File of the recordings, relative to the project: calls as tapes have them. The tape of a run is played, too.',
+        'File of the recordings, relative to the project, in the format of tapes. It may also be the tape of a run.',
     }),
     mode: Type.Union([Type.Literal('replay'), Type.Literal('record'), Type.Literal('auto')], {
       default: 'auto',

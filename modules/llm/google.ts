@@ -20,7 +20,7 @@ export default defineModule({
   attachments: ['image/*', 'audio/*', 'video/*', 'application/pdf', 'text/plain'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model: gemini-2.5-flash' }),
+    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model, such as gemini-2.5-flash.' }),
     api_key: Type.Optional(
       Type.String({ description: 'Default: GEMINI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY of the environment.' }),
     ),

@@ -34,13 +34,16 @@ const Reply = Type.Object({
   delay_ms: Type.Optional(Type.Number({ minimum: 0, description: 'Wait before each piece, in milliseconds.' })),
   error: Type.Optional(Type.String({ description: 'Fail with this message, after the text.' })),
   usage: Type.Optional(
-    Type.Object({
-      input_tokens: Type.Integer({ minimum: 0, default: 0 }),
-      output_tokens: Type.Integer({ minimum: 0, default: 0 }),
-      model: Type.Optional(Type.String({ description: 'Name of the model to report the tokens for.' })),
-      cached_input_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
-      reasoning_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
-    }),
+    Type.Object(
+      {
+        input_tokens: Type.Integer({ minimum: 0, default: 0, description: 'Tokens of the request.' }),
+        output_tokens: Type.Integer({ minimum: 0, default: 0, description: 'Tokens of the reply.' }),
+        model: Type.Optional(Type.String({ description: 'Name of the model to report the tokens for.' })),
+        cached_input_tokens: Type.Optional(Type.Integer({ minimum: 0, description: 'Those read from a cache.' })),
+        reasoning_tokens: Type.Optional(Type.Integer({ minimum: 0, description: 'Those of the reasoning.' })),
+      },
+      { description: 'Tokens to report.' },
+    ),
   ),
   finish: Type.Optional(
     Type.Enum(['stop', 'length', 'tool_calls', 'content_filter', 'other'], {

@@ -12,7 +12,7 @@ export default defineModule({
     model: Type.String({
       minLength: 1,
       variant: true,
-      description: 'Name of the model, as `ollama list` shows it: llama3.2',
+      description: 'Name of the model, as `ollama list` shows it, such as llama3.2.',
     }),
     base_url: Type.Optional(
       Type.String({

@@ -10,7 +10,7 @@ export default defineModule({
   attachments: ['image/*', 'application/pdf'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model: gpt-4.1-mini' }),
+    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model, such as gpt-4.1-mini.' }),
     api_key: Type.Optional(Type.String({ description: 'Default: OPENAI_API_KEY of the environment.' })),
     base_url: Type.Optional(
       Type.String({ description: 'Address of the API. Default: OPENAI_BASE_URL, then https://api.openai.com/v1' }),

@@ -25,7 +25,7 @@ export const Rules = Type.Object({
   judge: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'Rule in words that a model judges: the text breaks it unless the model clearly says no.',
+      description: 'Rule in plain words for a model to judge. The text breaks it unless the model clearly says no.',
     }),
   ),
   reply: Type.String({
