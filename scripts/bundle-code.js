@@ -21,6 +21,9 @@ const ENTRIES = [
 /** Packages that become part of the built code, with what they need: docs/decisions/bundled-code.md says why these. */
 export const BUNDLED = ['@fastify/swagger', '@oclif/core', 'fastify', 'graphql', 'graphql-http', 'typebox', 'yaml']
 
+/** Runs in its own file, which it insists on: a thread and an executable belong to it. */
+const COPIED = 'esbuild'
+
 /** Packages that oclif loads for plugins in TypeScript. */
 const NEVER = ['ts-node', 'tsx', 'typescript']
 
@@ -64,7 +67,8 @@ export async function bundleCode(dist, compiled) {
     metafile: true,
   })
   for (const output of Object.keys(metafile.outputs)) insertFolder(output, dist)
-  describePackages(dist, Object.keys(metafile.inputs))
+  copyEsbuild(join(dist, COPIED))
+  describePackages(dist, [...Object.keys(metafile.inputs), `node_modules/${COPIED}`])
 }
 
 function listOwnCode(dist) {
@@ -163,6 +167,14 @@ function insertFolder(output, dist) {
   writeFileSync(output, code.replaceAll(FOLDER, `new URL('./${up}', import.meta.url)`))
 }
 
+/** Copies esbuild's code without its install script, of which package managers warn. Its executable is in the package of each platform. */
+function copyEsbuild(folder) {
+  const source = join(root, 'node_modules', COPIED)
+  cpSync(join(source, 'lib/main.js'), join(folder, 'lib/main.js'))
+  const { name, version, license } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, version, license, type: 'commonjs' }))
+}
+
 /** Writes down which packages the built code comes from: names and versions, and the texts of their licenses. */
 function describePackages(dist, inputs) {
   const folders = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [])
@@ -173,6 +185,9 @@ function describePackages(dist, inputs) {
     return { name, version, path: folder, notice: `${name} ${version} (${license})\n\n${text}\n` }
   })
   writeFileSync(join(dist, 'LICENSES.txt'), packages.map(({ notice }) => notice).join('\n---\n\n'))
-  const versions = packages.map(({ notice: _, ...facts }) => ({ ...facts, isNeeded: !BUNDLED.includes(facts.name) }))
+  const versions = packages.map(({ notice: _, ...facts }) => ({
+    ...facts,
+    isNeeded: ![...BUNDLED, COPIED].includes(facts.name),
+  }))
   writeFileSync(join(dist, 'bundled-packages.json'), JSON.stringify(versions, null, 1))
 }

@@ -10,6 +10,8 @@ export const installation = Object.freeze({
   libraryExtension: isSource ? '.ts' : '.js',
   /** Entries of the library's modules, as the build wrote them; from source there are none. */
   catalog: isSource ? undefined : new URL('../library-catalog.json', import.meta.url),
+  /** esbuild's own code, which the build copies. */
+  esbuild: isSource ? import.meta.resolve('esbuild') : new URL('../esbuild/lib/main.js', import.meta.url).href,
   /** The library's modules as they were written, to be copied. */
   sources: new URL('../../modules/', import.meta.url),
 })

@@ -219,8 +219,6 @@ describe('init', () => {
     await callCli(['init', 'fourth', '--agent-host', '^1.2.0'], { cwd: dir })
     expect(await read('fourth/README.md')).not.to.contain('registry')
     expect(await filesBelow(path('other'))).not.to.include('.yarnrc.yml')
-    await callCli(['init', 'third', '--package-manager', 'pnpm'], { cwd: dir })
-    expect(await read('third/pnpm-workspace.yaml')).to.equal('allowBuilds:\n  esbuild: false\n')
   })
 
   it('prints the next steps for the package manager that called it', async () => {

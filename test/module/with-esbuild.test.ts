@@ -1,5 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect } from 'chai'
+import fsExtra from 'fs-extra'
+import { withEsbuild } from '../../src/module/with-esbuild.ts'
 import { eventually } from '../support/eventually.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -12,6 +16,19 @@ function childrenOf(pid = 0): string[] {
   )
   return ids.map((id) => readFileSync(`/proc/${id}/cmdline`, 'utf8'))
 }
+
+describe('withEsbuild', () => {
+  it('names the package that is missing where optional packages were left out', async () => {
+    const { dir } = await makeProject({ 'package.json': '{}' })
+    const copy = join(dir, 'lib/main.js')
+    await fsExtra.copy(fileURLToPath(import.meta.resolve('esbuild')), copy)
+    const building = withEsbuild(({ transform }) => transform('1'), pathToFileURL(copy).href)
+    const error = await building.catch((reason) => reason)
+    expect(error.message).to.equal(
+      `@esbuild/${process.platform}-${process.arch}, which reads TypeScript, is not installed. Run npm ci on this machine, without --omit=optional.`,
+    )
+  })
+})
 
 describe('a server with TypeScript of a project', () => {
   afterEach(killRunning)

@@ -83,6 +83,7 @@ describe('the built code', () => {
     expect(named.map(({ name }) => name)).deep.equal([
       '@fastify/swagger',
       '@oclif/core',
+      'esbuild',
       'fastify',
       'graphql',
       'graphql-http',
@@ -93,6 +94,12 @@ describe('the built code', () => {
     const { dependencies, devDependencies } = JSON.parse(read('package.json'))
     for (const { name } of named) expect(dependencies).not.have.property(name)
     for (const { name } of named) expect(devDependencies).have.property(name)
+  })
+
+  it('depends on what esbuild depends on, whose code it has', () => {
+    const read = (file: string) => JSON.parse(readFileSync(new URL(file, ROOT), 'utf8'))
+    const { optionalDependencies } = read('node_modules/esbuild/package.json')
+    expect(read('package.json').optionalDependencies).deep.equal(optionalDependencies)
   })
 
   it("serves within somebody's own Fastify, with its bundled plugins", async () => {

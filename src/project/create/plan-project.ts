@@ -18,7 +18,7 @@ export interface ProjectChoices {
   readonly template?: TemplateName
   /** Interpreter version for tools in Python, `3.12`. */
   readonly python?: string | undefined
-  /** pnpm and Yarn get the settings that they need. */
+  /** Yarn gets the settings that it needs. */
   readonly packageManager?: string | undefined
   /** Dependency of the project on agent-host: a version range, a tarball or a folder. Default: this copy of it. */
   readonly dependency?: string | undefined
@@ -63,20 +63,15 @@ function dotted(path: string): string {
 
 type NewFile = [path: string, text: string]
 
-/** Files that a package manager needs. */
-const SETTINGS: Readonly<Record<string, NewFile[]>> = {
-  // An install that leaves a script undecided fails; esbuild works without its own.
-  pnpm: [['pnpm-workspace.yaml', 'allowBuilds:\n  esbuild: false\n']],
-  // Plug'n'Play hides packages from everything but Yarn's own loader; an empty lock file makes the folder a project.
-  yarn: [
-    ['.yarnrc.yml', 'nodeLinker: node-modules\n'],
-    ['yarn.lock', ''],
-  ],
-}
+/** Plug'n'Play hides packages from everything but Yarn's own loader; an empty lock file makes the folder a project. */
+const YARN_FILES: NewFile[] = [
+  ['.yarnrc.yml', 'nodeLinker: node-modules\n'],
+  ['yarn.lock', ''],
+]
 
-function additions({ python, packageManager = 'npm' }: ProjectChoices): NewFile[] {
+function additions({ python, packageManager }: ProjectChoices): NewFile[] {
   const version: NewFile[] = python ? [['.python-version', `${python}\n`]] : []
-  return [...version, ...(SETTINGS[packageManager] ?? [])]
+  return [...version, ...(packageManager === 'yarn' ? YARN_FILES : [])]
 }
 
 /** Values of the placeholders in templates. */
