@@ -42,7 +42,7 @@ const CLIENTS = {
     call: { name: 'run_commands', arguments: { commands: [COMMAND] } },
   },
   codex: {
-    start: ['npx', '--yes', '@openai/codex@0.169.0'],
+    start: ['npx', '--yes', '@openai/codex@0.171.0'],
     args: ['exec', '--skip-git-repo-check', '--json', TASK],
     env: { CODEX_HOME: '{home}' },
     files: {
@@ -123,7 +123,8 @@ models:
     call: { name: 'bash', arguments: { command: COMMAND } },
   },
   'qwen-code': {
-    start: ['npx', '--yes', '@qwen-code/qwen-code@0.15.10'],
+    // It needs Node 22.
+    start: ['npx', '--yes', '--package=node@24', '--package=@qwen-code/qwen-code@0.24.4', 'qwen'],
     args: ['--approval-mode', 'yolo', '--auth-type', 'openai', '--model', 'coder', '-p', TASK],
     env: { OPENAI_BASE_URL: '{url}/v1', OPENAI_API_KEY: 'none' },
     call: { name: 'run_shell_command', arguments: { command: COMMAND, is_background: false } },

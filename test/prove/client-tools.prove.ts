@@ -17,14 +17,14 @@ const SCRIPTS = fileURLToPath(new URL('../support/clients/', import.meta.url))
 const MCP_SERVER = fileURLToPath(new URL('../support/mcp-tool-server.js', import.meta.url))
 const PACKAGES = [
   'node@24',
-  '@openai/codex@0.169.0',
+  '@openai/codex@0.171.0',
   'openai@7.57.0',
   'ai@7',
   '@ai-sdk/openai@4',
   '@openai/agents@0.20',
   'zod@4',
 ]
-const PYTHON_PACKAGE = 'openai==3.54.0'
+const PYTHON_PACKAGE = 'openai==3.57.0'
 
 const FILES = {
   // Its model calls the tool that the last message names, and tells the outputs.
@@ -135,7 +135,7 @@ describe('tools of clients', () => {
   const clients: readonly (readonly [name: string, prepare: () => Promise<readonly [string, string] | undefined>])[] = [
     ['openai 6.49 on this Node', async () => [process.execPath, join(SCRIPTS, 'openai.mjs')]],
     ['openai 7.57 on Node 24', async () => (hasPackages ? [node24(), 'openai.mjs'] : undefined)],
-    ['openai 3.54 for Python', preparePython],
+    ['openai 3.57 for Python', preparePython],
   ]
   for (const [name, prepare] of clients) {
     it(`${name}: every kind of tool, created and streamed; kill -9 between the rounds; eight signed rounds of its own`, async function () {
