@@ -177,7 +177,9 @@ describe('tools of clients', () => {
     }).timeout(120_000)
 
     it('runs a function of a namespace, from an MCP server', async function () {
-      const mcp = `[mcp_servers.notes]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(MCP_SERVER)}]`
+      // Without `required` it does not wait for the server, and asks the model without its tools.
+      const command = `command = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(MCP_SERVER)}]`
+      const mcp = `[mcp_servers.notes]\nrequired = true\nstartup_timeout_sec = 60\n${command}`
       const codex = hasPackages ? await makeCodex({ config: mcp }) : this.skip()
       const [last] = await codex.exec({ name: 'mcp__notes__add', arguments: { a: 1, b: 2 } })
       expect(last).to.match(/assistant: mcp__notes__add \| tool: .*3$/)
