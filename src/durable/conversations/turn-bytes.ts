@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { encodeBase64 } from '../../base64.ts'
-import { HostError } from '../../errors.ts'
 import { appendLog, readLogPage } from '../../store/record-log.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
+import { DamagedRow } from '../rows/parse-row.ts'
 
 /** Reference to bytes that have rows of their own. They belong to a turn, and are removed with it. */
 export interface StoredBytes {
@@ -76,7 +76,7 @@ export async function readBytes(store: RecordStore, { id, size }: StoredBytes): 
   let length = 0
   for (let after: string | undefined; length < size; ) {
     const rows = await readLogPage(store, BYTES + id, { after, limit: PAGE })
-    if (rows.length === 0) throw new HostError('RECORD_UNREADABLE', `The stored bytes '${id}' are incomplete.`)
+    if (rows.length === 0) throw new DamagedRow(`The stored bytes '${id}' are incomplete.`)
     for (const [, base64] of rows) length += data.write(base64.slice(1, -1), length, 'base64')
     after = rows.at(-1)?.[0]
   }

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { indexIdOf, parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
+import { DamagedRow } from '../rows/parse-row.ts'
 import { tenantPart } from '../rows/tenant-part.ts'
 import {
   changeTopic,
@@ -141,7 +142,7 @@ export class RunQueue {
   /**
    * Reads the job of a run.
    *
-   * @throws HostError `RECORD_UNREADABLE` for a job that a newer version has to carry out
+   * @throws DamagedRow; HostError `RECORD_UNREADABLE` for a job that a newer version has to carry out
    */
   async readJob({ tenant, id }: TenantItem): Promise<Job | undefined> {
     const [text] = await tenantPart(this.#records, tenant).get([jobKey(id)])
@@ -183,10 +184,11 @@ export class RunQueue {
    * Puts back a run whose owner is gone.
    *
    * @param mark of that owner
-   * @returns false if the run must not restart, is not queued, or has another owner
+   * @returns false if the run must not restart, has no job that can be read, or has another owner
+   * @throws HostError `RECORD_UNREADABLE` for a job that a newer version has to carry out
    */
   async retry(run: TenantItem, mark: string): Promise<boolean> {
-    const job = await this.readJob(run)
+    const job = await this.readJob(run).catch(undefinedIfDamaged)
     const { attempt } = parseOwner(mark)
     return job !== undefined && attempt <= MAX_RETRIES && this.#putBack(run, mark, job, attempt)
   }
@@ -203,6 +205,10 @@ export class RunQueue {
     if (isBack) this.onWaiting(indexIdOf({ tenant, id }))
     return isBack
   }
+}
+
+function undefinedIfDamaged(error: unknown): undefined {
+  if (!(error instanceof DamagedRow)) throw error
 }
 
 function describeWaiting({ agent }: Job, attempts: number): string {

@@ -4,6 +4,7 @@ import type { Reservation } from '../../host/reservation.ts'
 import type { Message } from '../../protocols/message.ts'
 import { type Continuation, toTurn } from '../decisions/next-run.ts'
 import type { DurableRuns } from '../durable-runs.ts'
+import { DamagedRow, damagedRow } from '../rows/parse-row.ts'
 import { DurableRun } from '../runs/durable-run.ts'
 import type { PersistedRun } from '../runs/run-row.ts'
 import { REASONING } from '../runs/sealed-reasoning.ts'
@@ -84,7 +85,7 @@ export class RunWorker<Facts, Item> implements Taker {
     if (failedMs !== undefined && performance.now() - failedMs < RETRY_UNREADABLE_MS) return false
     const { host, served } = this.#options
     // One that no server can carry out fails here.
-    return host.has(agent) || served.isAbandoned(id)
+    return agent === undefined || host.has(agent) || served.isAbandoned(id)
   }
 
   async takeUp(waiting: QueuedRun): Promise<DurableRun<Facts, Item> | undefined> {
@@ -102,8 +103,9 @@ export class RunWorker<Facts, Item> implements Taker {
       return claimed && (await this.#begin(claimed, stored, refusal ?? place))
     } catch (error) {
       if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
-      this.#unreadable.set(id, performance.now())
       this.#options.onFailure(error, id)
+      if (!(error instanceof DamagedRow && (await this.#endDamaged(waiting, error))))
+        this.#unreadable.set(id, performance.now())
       return undefined
     } finally {
       if (!(place instanceof HostError)) place.release()
@@ -114,9 +116,10 @@ export class RunWorker<Facts, Item> implements Taker {
   /**
    * Keeps a slot and the agent's version, so that nothing refuses the start of a run that was claimed.
    *
-   * @returns the error for an agent that does not exist; undefined when there is no place
+   * @returns the error for an agent that does not exist, or a damaged mark; undefined when there is no place
    */
-  #reserve({ agent }: QueuedRun): Reservation | HostError | undefined {
+  #reserve({ id, agent }: QueuedRun): Reservation | HostError | undefined {
+    if (agent === undefined) return damagedRow(id)
     try {
       return this.#options.host.reserve(agent, true)
     } catch (error) {
@@ -171,6 +174,22 @@ export class RunWorker<Facts, Item> implements Taker {
       describeFailure,
       seal: isSealed ? (await runs.clientSeal(REASONING, host.resolve(job.agent).agent.id)).seal : undefined,
     })
+  }
+
+  /**
+   * Ends a run of which a record is damaged: no server can ever carry it out.
+   *
+   * @returns false when its own row is damaged, too
+   */
+  async #endDamaged({ tenant, id }: QueuedRun, error: DamagedRow): Promise<boolean> {
+    const { runs, describeFailure } = this.#options
+    try {
+      await runs.of(tenant).store.end(id, endFailed(describeFailure(error)))
+      return true
+    } catch (second) {
+      if (second instanceof DamagedRow) return false
+      throw second
+    }
   }
 
   /** Ends a run that no agent takes. */

@@ -46,7 +46,9 @@ export class ServedAgents {
 
   /** Stamps the agents of waiting runs that this server has, and notes the stamps of the others. */
   async look(): Promise<void> {
-    const waiting = await this.#queue.waiting(MAX_RUNS)
+    const waiting = (await this.#queue.waiting(MAX_RUNS)).flatMap(({ id, agent }) =>
+      agent === undefined ? [] : { id, agent },
+    )
     const own = [...new Set(waiting.map(({ agent }) => agent).filter((agent) => this.#has(agent)))]
     const gone = this.#stamped.filter((agent) => !own.includes(agent))
     if (own.length + gone.length > 0) await this.#queue.stampAgents(own, gone)

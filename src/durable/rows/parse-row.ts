@@ -54,6 +54,13 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-export function damagedRow(id: string): HostError {
-  return new HostError('RECORD_UNREADABLE', `The stored response '${id}' is damaged.`)
+/** Error of a row that no version can read, unlike one of a newer version. */
+export class DamagedRow extends HostError {
+  constructor(message: string) {
+    super('RECORD_UNREADABLE', message)
+  }
+}
+
+export function damagedRow(id: string): DamagedRow {
+  return new DamagedRow(`The stored response '${id}' is damaged.`)
 }

@@ -15,8 +15,8 @@ export interface OwnerMark {
 
 /** Mark of a run that waits for a worker. */
 export interface QueuedMark {
-  /** Name of the agent in the request: a worker takes only runs of its agents. */
-  readonly agent: string
+  /** Name of the agent in the request: a worker takes only runs of its agents. Undefined in a mark that cannot be read. */
+  readonly agent: string | undefined
   /** Number of times that it was begun before. */
   readonly attempts: number
   /** Time since when it waits, in Unix milliseconds. */
@@ -36,10 +36,12 @@ export function parseOwner(mark: string | undefined): OwnerMark {
   }
 }
 
-export function parseQueued(mark: string): QueuedMark {
+export function parseQueued(text: string): QueuedMark {
   try {
-    return { agent: '', attempts: 0, sinceMs: 0, ...(JSON.parse(mark) as Partial<QueuedMark>) }
+    const { agent, attempts, sinceMs } = JSON.parse(text) as QueuedMark
+    if (typeof agent === 'string') return { agent, attempts, sinceMs }
   } catch {
-    return { agent: '', attempts: 0, sinceMs: 0 }
+    // As one without an agent.
   }
+  return { agent: undefined, attempts: 0, sinceMs: Date.now() }
 }

@@ -1,6 +1,7 @@
 import { HostError } from '../../errors.ts'
 import { readLog, readLogs } from '../../store/record-log.ts'
 import type { RecordStore } from '../../store/record-store.ts'
+import { DamagedRow } from '../rows/parse-row.ts'
 import { stepsLog } from './run-keys.ts'
 import type { Step } from './steps.ts'
 
@@ -54,5 +55,5 @@ function parseBatch(id: string, entry: string): Step[] {
   } catch {
     // As one that is no list.
   }
-  throw new HostError('RECORD_UNREADABLE', `The steps of the stored response '${id}' are damaged.`)
+  throw new DamagedRow(`The steps of the stored response '${id}' are damaged.`)
 }

@@ -297,6 +297,31 @@ describe('a worker of the queue', () => {
     expect(await busy.records.list({ prefix: 'served-agent:', limit: 9 })).to.deep.equal([])
   })
 
+  it('fails runs of which a record is damaged, and goes on with the others', async () => {
+    const server = await openServer(new Map())
+    const ids = new Map<string, string>()
+    for (const prefix of ['queued:', 'job:']) ids.set(prefix, await enqueue(server, prefix))
+    await enqueue(server, 'whole')
+    await server.records.commit([...ids].map(([prefix, id]) => [prefix + id, '{"half'] as const))
+    server.worker.start()
+    await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['whole']))
+    for (const [prefix, id] of ids) {
+      await eventually(async () => expect((await stepsOf(server, id))?.at(-1), prefix).to.include({ end: 'failed' }))
+    }
+    for (const [prefix, id] of ids) expect(await server.records.get([prefix + id])).to.deep.equal([undefined])
+    expect(server.lines).to.have.members(
+      [...ids.values()].map((id) => `HostError: The stored response '${id}' is damaged.`),
+    )
+  })
+
+  it('fails a run whose server died when its job is damaged', async () => {
+    const { map, first, id } = await beginOne()
+    await first.records.commit([[`job:${id}`, '{"half']])
+    const second = await openServer(map)
+    await eventually(async () => expect((await stepsOf(second, id))?.at(-1)).to.include({ end: 'failed' }))
+    expect(second.begun).to.deep.equal([])
+  })
+
   it('skips runs of a newer version, and reports them once', async () => {
     const server = await openServer(new Map())
     const id = await enqueue(server, 'newer')
@@ -348,7 +373,7 @@ describe('a worker of the queue', () => {
     server.worker.start()
     await ended.promise
     await wait(100)
-    expect(server.lines).to.deep.equal([])
+    expect(server.lines).to.have.members([])
   })
 
   it('rejects runs above the limit', async () => {
