@@ -1,5 +1,6 @@
-// A server answers 20,000 requests of any shape, 2,000 broken connections, 4,000 messages over WebSockets, and agents with hostile models and MCP servers, without a fault of its own.
+// A server answers 20,000 requests of any shape, 2,000 broken connections, 4,000 messages over WebSockets, and agents with hostile models and MCP servers, without a fault of its own; a damaged row of its store hurts itself alone.
 import { expect } from 'chai'
+import { findDamageFaults } from '../support/fuzz/damaged-rows.ts'
 import { fuzz, KEPT_SEEDS } from '../support/fuzz/fuzz.ts'
 import { closeServers } from '../support/server.ts'
 
@@ -23,4 +24,8 @@ describe('fuzz', () => {
       expect(await fuzz(seed, counts)).to.deep.equal([])
     }).timeout(300_000)
   }
+
+  it('serves everything else while one row of the store is damaged, each row in turn', async () => {
+    expect(await findDamageFaults()).to.deep.equal([])
+  }).timeout(900_000)
 })

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { indexIdOf, parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
-import { DamagedRow } from '../rows/parse-row.ts'
+import { undefinedIfDamaged } from '../rows/parse-row.ts'
 import { tenantPart } from '../rows/tenant-part.ts'
 import {
   changeTopic,
@@ -205,10 +205,6 @@ export class RunQueue {
     if (isBack) this.onWaiting(indexIdOf({ tenant, id }))
     return isBack
   }
-}
-
-function undefinedIfDamaged(error: unknown): undefined {
-  if (!(error instanceof DamagedRow)) throw error
 }
 
 function describeWaiting({ agent }: Job, attempts: number): string {

@@ -64,3 +64,7 @@ export class DamagedRow extends HostError {
 export function damagedRow(id: string): DamagedRow {
   return new DamagedRow(`The stored response '${id}' is damaged.`)
 }
+
+export function undefinedIfDamaged(error: unknown): undefined {
+  if (!(error instanceof DamagedRow)) throw error
+}

@@ -56,6 +56,11 @@ export interface PersistedRun<Facts, Item> {
   readonly turn: StoredTurn
 }
 
+/** Run to be ended. A turn that is damaged is left out, and stays as it is. */
+export interface EndingRun<Facts, Item> extends Pick<PersistedRun<Facts, Item>, 'row'> {
+  readonly turn: StoredTurn | undefined
+}
+
 /** End of a run, with all that is stored of it. */
 export interface Ending {
   /** All of them, the end last. */
@@ -124,13 +129,11 @@ export function endTurn(turn: StoredTurn, { steps, outcome }: Ending): StoredTur
 }
 
 /** Changes that store a run which has ended, with the turn that {@link endTurn} returns. */
-export function endChanges<Facts, Item>(
-  { row, turn }: PersistedRun<Facts, Item>,
-  { steps, outcome }: Ending,
-): Change[] {
+export function endChanges<Facts, Item>({ row, turn }: EndingRun<Facts, Item>, { steps, outcome }: Ending): Change[] {
   const { text, steps: packed } = packSteps(steps)
   // Spread last: in Node 20, adding properties after a spread takes microseconds.
-  return [...(outcome?.waiting ?? []), turnChange(turn), rowChange({ text, steps: packed, ...row })]
+  const around = turn ? [...(outcome?.waiting ?? []), turnChange(turn)] : (outcome?.waiting ?? [])
+  return [...around, rowChange({ text, steps: packed, ...row })]
 }
 
 export function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {

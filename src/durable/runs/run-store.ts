@@ -26,6 +26,7 @@ import { giveBack, hasFailedUnacted, type Resumes } from '../decisions/resumptio
 import type { Taken } from '../decisions/taken-row.ts'
 import { requestChanges, requestKey } from '../idempotency/idempotent-requests.ts'
 import { type Job, readJob } from '../queue/job.ts'
+import { undefinedIfDamaged } from '../rows/parse-row.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
 import { listKeysOfRun } from './keys-of-run.ts'
 import { RUN_PREFIX } from './run-ids.ts'
@@ -47,6 +48,7 @@ import {
   beginChanges,
   type Draft,
   type Ending,
+  type EndingRun,
   endChanges,
   endOf,
   endTurn,
@@ -232,14 +234,14 @@ export class RunStore<Facts, Item> {
   }
 
   async #finish(
-    run: PersistedRun<Facts, Item>,
+    run: EndingRun<Facts, Item>,
     { batches = 0, ...ending }: Ending,
     guards: Guards,
     notify: readonly string[],
   ): Promise<boolean> {
     const { id, hasJob } = run.row
-    const turn = endTurn(run.turn, ending)
-    await writeBytes(this.#records, newBytesOf(turn))
+    const turn = run.turn && endTurn(run.turn, ending)
+    if (turn) await writeBytes(this.#records, newBytesOf(turn))
     const log = stepsLog(id)
     // A run that waits keeps its job: a decision continues it.
     const isWaiting = ending.outcome !== undefined && ending.outcome.waiting.length > 0
@@ -247,7 +249,7 @@ export class RunStore<Facts, Item> {
     const marks = [runningKey(id), ...queued]
     const removals = [...marks.map((key): Change => [key, undefined]), ...removeLog(log, batches)]
     const absent = [appendLog(log, batches, '')[0]]
-    const changes = [...endChanges({ ...run, turn }, ending), ...removals]
+    const changes = [...endChanges({ row: run.row, turn }, ending), ...removals]
     const back = await this.#giveBack(run, ending)
     if (back) {
       const equal = [...(guards.equal ?? []), ...back.equal]
@@ -265,13 +267,13 @@ export class RunStore<Facts, Item> {
 
   /** Gives back the decisions of a run that fails before a call of it may have begun. */
   async #giveBack(
-    { row: { id, resumes }, turn }: PersistedRun<Facts, Item>,
+    { row: { id, resumes }, turn }: EndingRun<Facts, Item>,
     { steps }: Ending,
   ): Promise<Claim | undefined> {
     if (!resumes || !hasFailedUnacted(steps)) return undefined
     const approvals = await this.#approvals.ofRun(resumes.runId)
     const taken = approvals.length > 0 ? giveBack(approvals, resumes, id) : giveBackContinued(resumes, id)
-    const named = turn.conversation === undefined ? undefined : await this.#conversations.giveBack(id)
+    const named = turn?.conversation === undefined ? undefined : await this.#conversations.giveBack(id)
     return joinClaims(taken, named)
   }
 
@@ -282,9 +284,13 @@ export class RunStore<Facts, Item> {
    */
   async load(id: string): Promise<(PersistedRun<Facts, Item> & { readonly hasEnded: boolean }) | undefined> {
     const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id)])
-    if (!row || !turn) return undefined
-    const { steps: _steps, text: _text, ...persisted } = row
-    return { row: persisted, turn, hasEnded: endOf(row) !== undefined }
+    return row && turn && { row: withoutSteps(row), turn, hasEnded: endOf(row) !== undefined }
+  }
+
+  /** As `load`, also for a run whose turn is damaged: it ends without it. */
+  async #loadToEnd(id: string): Promise<(EndingRun<Facts, Item> & { readonly hasEnded: boolean }) | undefined> {
+    const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id).catch(undefinedIfDamaged)])
+    return row && { row: withoutSteps(row), turn, hasEnded: endOf(row) !== undefined }
   }
 
   /**
@@ -365,7 +371,7 @@ export class RunStore<Facts, Item> {
   async end(id: string, end: EndStep, mark?: string): Promise<StoredRun<Facts, Item> | undefined> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const [run, [running, queued]] = await Promise.all([
-        this.load(id),
+        this.#loadToEnd(id),
         this.#records.get([runningKey(id), queuedKey(id)]),
       ])
       if (!run) return undefined
@@ -488,6 +494,10 @@ export class RunStore<Facts, Item> {
     const [text] = await this.#records.get([rowKey(id)])
     return text === undefined ? undefined : parseRunRow<Facts, Item>(id, text)
   }
+}
+
+function withoutSteps<Facts, Item>({ steps: _steps, text: _text, ...row }: RunRow<Facts, Item>) {
+  return row
 }
 
 /** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */

@@ -300,7 +300,7 @@ describe('a worker of the queue', () => {
   it('fails runs of which a record is damaged, and goes on with the others', async () => {
     const server = await openServer(new Map())
     const ids = new Map<string, string>()
-    for (const prefix of ['queued:', 'job:']) ids.set(prefix, await enqueue(server, prefix))
+    for (const prefix of ['queued:', 'job:', 'turn:']) ids.set(prefix, await enqueue(server, prefix))
     await enqueue(server, 'whole')
     await server.records.commit([...ids].map(([prefix, id]) => [prefix + id, '{"half'] as const))
     server.worker.start()
@@ -308,7 +308,8 @@ describe('a worker of the queue', () => {
     for (const [prefix, id] of ids) {
       await eventually(async () => expect((await stepsOf(server, id))?.at(-1), prefix).to.include({ end: 'failed' }))
     }
-    for (const [prefix, id] of ids) expect(await server.records.get([prefix + id])).to.deep.equal([undefined])
+    for (const id of ids.values())
+      expect(await server.records.get([`queued:${id}`, `job:${id}`])).to.deep.equal([undefined, undefined])
     expect(server.lines).to.have.members(
       [...ids.values()].map((id) => `HostError: The stored response '${id}' is damaged.`),
     )
