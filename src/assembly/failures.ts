@@ -1,5 +1,5 @@
 import { HostError, messageOf } from '../errors.ts'
-import { describeException } from '../run/calls/agent-events.ts'
+import { describeException, withoutPlainName } from '../run/calls/agent-events.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
 import type { Redact } from '../trace/redact.ts'
 
@@ -36,12 +36,9 @@ export function describeFault(error: unknown, { level }: { readonly level?: stri
   if (error.code !== 'AGENT_FAILED') return describeRefusal(error)
   const exception = describeException(error.cause ?? error)
   const isDetailed = level === 'debug' || level === 'trace'
-  const shown = isDetailed ? exception : foldStack(exception, { projectDir: process.cwd() }).replace(SAYS_NOTHING, '')
+  const shown = isDetailed ? exception : withoutPlainName(foldStack(exception, { projectDir: process.cwd() }))
   return `${error.agentId === undefined ? 'The agent' : `Agent '${error.agentId}'`} failed: ${shown}`
 }
-
-/** Names of errors whose message says it all. */
-const SAYS_NOTHING = /^(Error|ModelLimited): /
 
 export function describeRefusal(error: Error): string {
   return [error.message, ...(error instanceof HostError ? error.suggestions : [])].join(' ')

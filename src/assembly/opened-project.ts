@@ -147,9 +147,17 @@ export class AssembledProject implements OpenedProject {
   }
 }
 
+/** Logs a line for each kind of change: code that many agents use reloads them all. */
 function logChanges(changes: readonly FileChange[], log: Log): void {
+  const alike = new Map<FileChange['kind'], { readonly file: string; readonly id: string }[]>()
   for (const { file, kind, id } of changes) {
     // The problems of a rejected file were logged already.
-    if (kind !== 'rejected') log.info(id === undefined ? `${file}: ${kind}` : `${file}: ${kind} '${id}'`)
+    if (kind === 'rejected') continue
+    if (id === undefined) log.info(`${file}: ${kind}`)
+    else alike.set(kind, [...(alike.get(kind) ?? []), { file, id }])
+  }
+  for (const [kind, agents] of alike) {
+    const files = new Set(agents.map(({ file }) => file))
+    log.info(`${[...files].join(', ')}: ${kind} ${agents.map(({ id }) => `'${id}'`).join(', ')}`)
   }
 }

@@ -1,17 +1,18 @@
 import type { AgentHost } from '../host/host.ts'
 import { fieldsOf } from '../json.ts'
 import type { Log } from '../protocols/log.ts'
-import type { AgentEvent } from '../run/calls/agent-events.ts'
+import { type AgentEvent, withoutPlainName } from '../run/calls/agent-events.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
 import type { PendingCall } from '../run/waiting/pending-call.ts'
 import { isWaitingResult } from '../run/waiting/waits-for.ts'
+import { isFailedResult } from '../trace/calls/describe-event.ts'
 import { writePayload } from '../trace/files/payload.ts'
 
 const MAX_CHARS = 200
 
 /**
- * In debug mode each call of a tool is a line of the log, with its answer; one that throws is a warning with its place in the project. A call
- * that waits is a line at the end of its run.
+ * In debug mode each call of a tool is a line of the log, with its answer; one that fails is a warning, with its place in the project where it
+ * threw. A call that waits is a line at the end of its run.
  */
 export function logSteps(host: AgentHost, log: Log): void {
   const calls = new Map<string, AgentEvent>()
@@ -22,8 +23,12 @@ export function logSteps(host: AgentHost, log: Log): void {
       const call = calls.get(event.call_id)
       calls.delete(event.call_id)
       if (!call || isWaitingResult(event.result)) return
-      if (event.exception === null) log.info(describeStep(call, shorten(outcomeOf(event))))
-      else log.warn(describeStep(call, `failed: ${foldStack(event.exception, { projectDir: host.projectDir })}`))
+      const { exception, result } = event
+      if (exception === null && !isFailedResult(result)) log.info(describeStep(call, shorten(textOf(result))))
+      else
+        log.warn(
+          describeStep(call, `failed: ${exception === null ? shorten(textOf(result)) : foldError(exception, host)}`),
+        )
     }
   })
   host.onRunEnd(({ agentId, parentRunId, pending }) => {
@@ -40,12 +45,16 @@ function describePending({ kind, name, arguments: args }: PendingCall): string {
   return `${call} waits for ${what} with: agent-host approvals`
 }
 
-function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, outcome: string): string {
+function describeStep({ agent_id, arguments: given }: AgentEvent, outcome: string): string {
   const [tool, args] = given?.args ?? []
-  return `${agent_id}  ${module_id}.executeTool ${tool}(${shorten(args === undefined ? '' : writePayload(args, asItIs))}) → ${outcome}`
+  return `${agent_id}  ${tool}(${shorten(args === undefined ? '' : writePayload(args, asItIs))}) → ${outcome}`
 }
 
-function outcomeOf({ result }: AgentEvent): string {
+function foldError(exception: string, { projectDir }: AgentHost): string {
+  return withoutPlainName(foldStack(exception, { projectDir }))
+}
+
+function textOf(result: unknown): string {
   const { text } = fieldsOf(result)
   return typeof text === 'string' ? text.replace(/\s+/g, ' ').trim() : ''
 }

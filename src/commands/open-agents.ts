@@ -1,6 +1,7 @@
 import type { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
+import type { RunEnd } from '../run/turn.ts'
 import { loadTranslation } from '../server/adapters/load-translation.ts'
 import { resolveServerOptions } from '../server/options/options.ts'
 import type { Traces } from '../trace/traces.ts'
@@ -17,6 +18,9 @@ export interface OpenAgents {
 
 /** Commands wait for their own runs: others that are still running were abandoned. */
 const DRAIN_SECONDS = 1
+
+/** Runs of a command are stored nowhere. */
+const GIVEN_UP = 'The command that asked has ended: the call can no longer be decided.'
 
 /** Warnings and errors on standard error; nothing else. */
 export const stderrLog: Log = Object.freeze({
@@ -36,14 +40,18 @@ export async function openAgents(agentDir: string, { log = silentLog }: { log?: 
   const options = resolveServerOptions({ agentDir, drainTimeout: DRAIN_SECONDS, ...storeOfEnvironment() })
   const project = await openProject(options, { log, loadTranslation })
   let traces: Traces | undefined
+  const waiting = new Map<string, RunEnd>()
   return {
     host: project.host,
     folder: project.agents,
     trace: async () => {
       traces = await openTraces(options, project.host, project)
+      project.host.onRunEnd((end) => end.pending.length > 0 && waiting.set(end.runId, end))
+      project.host.onEvent(({ continues }) => continues !== null && waiting.delete(continues))
     },
     close: async () => {
       await project.close()
+      for (const run of waiting.values()) traces?.recordGivenUp(run, GIVEN_UP)
       await traces?.close()
     },
   }

@@ -113,6 +113,11 @@ export class Traces {
     if (!this.#thread.failure) this.#write(toEndEvent(end))
   }
 
+  /** Records that a run which waits was given up: it can no longer be continued. */
+  recordGivenUp(waiting: RunEnd, reason: string): void {
+    if (!this.#thread.failure) this.#write(toEndEvent({ ...waiting, status: 'cancelled', pending: [] }, reason))
+  }
+
   counts(): TraceCounts {
     return { written: this.#written, dropped: this.#dropped, problem: this.#problem }
   }

@@ -55,6 +55,19 @@ describe('openProject', () => {
     await project.close()
   })
 
+  it('logs one line for code that several agents use', async () => {
+    const own = (answer: string) => `import { defineModule, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Own', provides: [TextMessageHandler], create: () => ({ handleText: async () => '${answer}' }) })`
+    const uses = (id: string) => `id: ${id}\nmodules: [{ id: main, module: own }]`
+    const agents = { 'agents/a.yml': uses('a'), 'agents/b.yml': uses('b') }
+    const files = await makeProject({ ...agents, 'modules/own.ts': own('1') })
+    const project = await open({ projectDir: files.dir })
+    await project.watch()
+    await files.write('modules/own.ts', own('2'))
+    await eventually(() => expect(lines).to.deep.equal(["agents/a.yml, agents/b.yml: reloaded 'a', 'b'"]))
+    await project.close()
+  })
+
   it('logs changes of the files, even of one that never loaded', async () => {
     const files = await makeProject({ 'agents/echo.yml': ECHO, 'agents/x.yml': 'id: [' })
     const project = await open({ projectDir: files.dir })

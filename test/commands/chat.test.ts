@@ -79,6 +79,8 @@ describe('chat', () => {
     expect(stderr).equal(
       'helper wants to call sum({"a":2,"b":3})\n  To decide, ask without --once: agent-host chat helper\n',
     )
+    const { stdout } = await callCli(['runs'], { cwd: dir })
+    expect(stdout).match(/ cancelled .* The command that asked has ended: the call can no longer be decided\.\n$/)
   })
 
   it('--once says on which server to answer a question, and the log has one line for it', async () => {
@@ -213,6 +215,13 @@ describe('chat on a terminal', () => {
       terminal.type(`7${KEYS.enter}`)
       await terminal.shows(/→ pay\([\s\S]*Results: [\s\S]*pay 4, size 7\n\nshop> /)
       expect(await read('paid.txt')).equal('pay 4\nsize 7\n')
+      terminal.type(`/exit${KEYS.enter}`)
+      expect(await terminal.ended).equal(0)
+      if (url.length > 0) return
+      const { stdout } = await callCli(['runs'], { cwd: dir })
+      expect(stdout)
+        .match(/ completed [\s\S]* continued /)
+        .not.contain(' cancelled ')
     }).timeout(60_000)
   }
 

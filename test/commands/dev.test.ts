@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
+import { openSocket } from '../support/response-socket.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
@@ -183,21 +185,37 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     await post('/v1/responses', { model: 'faulty', stream: true, input: 'hello' })
     const call = { name: 'faulty', arguments: { message: 'hello' } }
     await post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call })
+    await post('/mcp', { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { ...call, name: 'nobody' } })
+    await post('/mcp', { jsonrpc: '2.0', id: 3, method: 'server/discover' })
     await post('/nowhere', {})
+    await (await fetch(`${url}/v1/responses`, { method: 'POST', body: 'model=echo' })).text()
     await fetch(`${url}/compat/approvals`)
+    const { ask: say, send, socket } = await openSocket(url)
+    for (const model of ['echo', 'nobody', 'faulty']) await say({ model, input: 'hello' })
+    send({ type: 'response.create', model: 'slow', input: 'hello' })
+    await once(socket, 'message')
+    socket.terminate()
+    await server.printed(/WS .*The client has left/)
     const leaving = new AbortController()
     const asked = { method: 'POST', headers: { 'content-type': 'application/json' }, signal: leaving.signal }
     const body = JSON.stringify({ model: 'slow', stream: true, messages })
     await fetch(`${url}/compat/chat/completions`, { ...asked, body })
     leaving.abort()
-    await server.printed(/The client has left/)
+    await server.printed(/POST .*The client has left/)
     const plain = { model: 'slow', messages }
     await fetch(`${url}/compat/chat/completions`, {
       ...asked,
       body: JSON.stringify(plain),
       signal: AbortSignal.timeout(300),
     }).catch(() => {})
-    await server.printed(/The client has left[\s\S]*The client has left/)
+    await server.printed(/(POST .*The client has left[\s\S]*){2}/)
+    const streamed = await fetch(`${url}/v1/responses`, {
+      ...asked,
+      body: JSON.stringify({ model: 'slow', stream: true, tools: [], input: 'hello' }),
+      signal: AbortSignal.timeout(300),
+    }).catch(() => undefined)
+    await streamed?.text().catch(() => {})
+    await server.printed(/(POST .*The client has left[\s\S]*){3}/)
     expect(await ask(url)).to.equal('hello')
     await server.printed(/"level":30.*completions 200/)
     const lines = server
@@ -205,15 +223,25 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
       .split('\n')
       .filter((line) => line.startsWith('{'))
     const shown = lines.map((line) => JSON.parse(line) as { level: number; msg: string })
-    expect(shown.map(({ level, msg }) => `${level} ${msg.split('\n')[0]?.replace(/\d+ ms/, 'N ms')}`)).to.deep.equal([
+    expect(
+      shown.map(({ level, msg }) => `${level} ${msg.split('\n')[0]?.replace(/[\d.]+ m?s/, 'N ms')}`),
+    ).to.deep.equal([
       "40 POST /compat/chat/completions 400 N ms: There is no agent 'ecko'. Did you mean 'echo'?",
       "50 POST /compat/chat/completions 500 N ms: Agent 'faulty' failed: broken",
       "50 POST /compat/chat/completions 200 N ms: Agent 'faulty' failed: broken",
       "50 POST /v1/responses 200 N ms: Agent 'faulty' failed: broken",
       "50 POST /mcp 200 N ms: Agent 'faulty' failed: broken",
+      "40 POST /mcp 200 N ms: Invalid params: There is no agent 'nobody'.",
+      '30 POST /mcp 200 N ms',
       '40 POST /nowhere 404 N ms: Not Found',
-      "40 The run of agent 'slow' was aborted. The client has left.",
-      "40 The run of agent 'slow' was aborted. The client has left.",
+      '40 POST /v1/responses 415 N ms: The body must be uncompressed JSON in UTF-8, with the header Content-Type: application/json',
+      '30 WS /v1/responses 200 N ms',
+      "40 WS /v1/responses 404 N ms: There is no agent 'nobody'.",
+      "50 WS /v1/responses 200 N ms: Agent 'faulty' failed: broken",
+      '40 WS /v1/responses N ms: The client has left before the answer was complete.',
+      '40 POST /compat/chat/completions N ms: The client has left before the answer was complete.',
+      '40 POST /compat/chat/completions N ms: The client has left before the answer was complete.',
+      '40 POST /v1/responses N ms: The client has left before the answer was complete.',
       '30 POST /compat/chat/completions 200 N ms',
     ])
   })

@@ -42,7 +42,7 @@ describe('runs', () => {
       exitCode: 0,
       stderr: '',
       stdout: `RUN     STARTED                 AGENT  STATUS       TIME  CALLS  INPUT                            ERROR
-cccc-3  Nov 14, 2023, 22:16:40  other  failed     1.50 s      1  third question                   Error: no luck
+cccc-3  Nov 14, 2023, 22:16:40  other  failed     1.50 s      1  third question                   no luck
 aabb-2  Nov 14, 2023, 22:15:00  other  completed  500 ms      1  second \\u001b[31m\\u2066question
 aaaa-1  Nov 14, 2023, 22:13:20  echo   completed  500 ms      1  first question
 `,
@@ -65,6 +65,18 @@ aaaa-1  Nov 14, 2023, 22:13:20  echo   completed  500 ms      1  first question
     expect((await callCli(['runs', '--text', 'nothing'], { cwd: dir })).stdout).equal('No matching runs.\n')
     const { stdout: latest } = await callCli(['runs', '--limit', '1'], { cwd: dir })
     expect(latest).match(/\ncccc-3 /)
+  })
+
+  it('shows what a tool reports as an error without throwing it', async () => {
+    const project = await makeProject(NO_AGENTS)
+    const traces = await openTraces(project)
+    const call = { run_id: 'dddd-4', call_id: 'dddd-4.1', method_name: 'executeTool' }
+    recordRun(traces, [
+      eventOf({ ...call, event_type: 'call', arguments: { args: ['open', {}] } }),
+      eventOf({ ...call, event_type: 'result', result: { text: 'ENOENT: a.txt', isError: true }, duration_ms: 1 }),
+    ])
+    await traces.close()
+    expect((await callCli(['runs'], { cwd: project.dir })).stdout).match(/completed .* ENOENT: a\.txt\n$/)
   })
 
   it('shortens ids no further than they stay unique', async () => {
@@ -101,12 +113,12 @@ input   first question
 output  first question
 
 main.handleText("first question")  500 ms
-└─ __response__.respondText("first question")  0.5 ms
+└─ __response__.respondText("first question")  0.50 ms
 `,
     })
     const { stdout } = await callCli(['runs', 'show', 'cccc-3'], { cwd: dir })
     expect(stdout)
-      .contain('error   Error: no luck\n')
+      .contain('error   no luck\n')
       .contain('✗ main.handleText("third question") → Error: no luck  1.50 s\n')
       .contain('1 call, 1 error\n')
   })
@@ -203,9 +215,9 @@ main.handleText("first question")  500 ms
     expect(await list('--agent', 'billing')).match(/billing .* {2}\(called by aaaaaaaa\) go$/m)
     expect((await list('show', parent)).split('\n').slice(-5)).deep.equal([
       'main.handleText("hello")  500 ms',
-      '├─ __response__.respondText("hello")  0.5 ms',
+      '├─ __response__.respondText("hello")  0.50 ms',
       '└─ billing/main.handleText("go")  500 ms',
-      '   └─ billing/__response__.respondText("go")  0.5 ms',
+      '   └─ billing/__response__.respondText("go")  0.50 ms',
       '',
     ])
     const { below, events } = JSON.parse(await list('show', parent, '--json'))

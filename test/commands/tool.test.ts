@@ -110,6 +110,8 @@ export default defineModule({ name: 'Limits', provides: [ApprovalPolicy], create
     expect(stderr).equal(
       "Error: The tool 'sum' waits for an approval or an answer, which this command cannot give. Ask its agent: agent-host chat one\n",
     )
+    expect((await callCli(['runs', '--status', 'waiting'], { cwd: dir })).stdout).equal('No matching runs.\n')
+    expect((await callCli(['runs'], { cwd: dir })).stdout).contain(' cancelled ')
   })
 
   it('checks arguments as for a model', async () => {

@@ -2,9 +2,9 @@ import { type ColumnComparison, describeConfidence, toSigned } from '../../evals
 import { describeRun } from '../../evals/junit.ts'
 import { type CaseOutcome, outcomesOf, summarize } from '../../evals/outcomes.ts'
 import type { EvalResult } from '../../wire/eval-result.ts'
+import { formatDuration } from '../../wire/format-duration.ts'
 import { oneLine, shorten } from '../one-line.ts'
 import { plural } from '../plural.ts'
-import { formatMs } from '../runs/format-run.ts'
 
 /** Failed cases that are shown with their reasons. */
 const SHOWN_CASES = 20
@@ -29,7 +29,7 @@ function formatColumn(result: EvalResult, index: number): string[] {
     `score ${formatScore(score)}`,
     ...(unscored > 0 ? [`${unscored} not judged`] : []),
     ...(notRun > 0 ? [`${plural(notRun, 'run')} did not begin`] : []),
-    ...(runs > notRun ? [`${formatMs(durationMs / (runs - notRun))} a run`] : []),
+    ...(runs > notRun ? [`${formatDuration(durationMs / (runs - notRun))} a run`] : []),
     ...(cost === null || cost > 0 ? [formatCost(cost)] : []),
   ]
   const means = scorers.map((scorer) => `${scorer.name} ${formatScore(scorer.score)}`)

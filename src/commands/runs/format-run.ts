@@ -1,6 +1,7 @@
 import type { Call, CallTree } from '../../trace/calls/call-tree.ts'
 import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
+import { formatDuration } from '../../wire/format-duration.ts'
 import { formatTime } from '../format-time.ts'
 import { oneLine, shorten } from '../one-line.ts'
 
@@ -82,7 +83,7 @@ function toRow(run: RunSummary, { shortId, hasServer }: Omit<TableOptions, 'widt
     started: formatTime(started_at),
     agent: depth > 0 ? `${'  '.repeat(depth - 1)}└ ${nameTarget(run)}` : nameTarget(run),
     status: nameStatus(status),
-    time: formatMs(duration_ms),
+    time: formatDuration(duration_ms),
     calls: String(calls),
     server: hasServer ? server : '',
     input: shorten(describeLink(run, depth > 0, shortId) + oneLine(run.input), MAX_INPUT),
@@ -163,7 +164,7 @@ function formatCalls(calls: readonly Call[], lead: string, below: string, texts:
     const isLast = index === groups.length - 1
     return formatCalls(group, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`, texts)
   })
-  return [`${lead}${mark}${said}  ${isRunning ? 'running' : formatMs(ms)}`, ...children]
+  return [`${lead}${mark}${said}  ${isRunning ? 'running' : formatDuration(ms)}`, ...children]
 }
 
 /** Pieces of an answer come in hundreds of calls that differ in nothing but their text. */
@@ -186,10 +187,4 @@ function groupAlike(calls: readonly Call[]): Call[][] {
 
 function isPiece({ kind, children, status }: Call): boolean {
   return kind === 'response' && children.length === 0 && status !== 'failed'
-}
-
-export function formatMs(ms: number | null): string {
-  if (ms === null) return '–'
-  if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
-  return `${(ms / 1000).toFixed(2)} s`
 }

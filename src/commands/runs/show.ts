@@ -7,11 +7,12 @@ import { readTraceLine } from '../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../trace/files/traced-event.ts'
 import type { ListedRun } from '../../trace/run-index/run-row.ts'
 import type { RunSummary } from '../../trace/run-index/run-summary.ts'
+import { formatDuration } from '../../wire/format-duration.ts'
 import { BaseCommand } from '../base-command.ts'
 import { oneLine, shorten } from '../one-line.ts'
 import { plural } from '../plural.ts'
 import { readLocation, storeFlags } from '../store/store-location.ts'
-import { type CallTexts, formatMs, formatTree, nameStatus, nameTarget } from './format-run.ts'
+import { type CallTexts, formatTree, nameStatus, nameTarget } from './format-run.ts'
 import { findRun } from './open-reader.ts'
 import { type OpenRuns, openRuns } from './open-runs.ts'
 
@@ -91,11 +92,11 @@ async function describeRun(
   const tree = await treeOf(events)
   const tokens =
     run.input_tokens + run.output_tokens > 0 ? `, ${run.input_tokens} tokens in, ${run.output_tokens} out` : ''
-  const firstText = run.first_text_ms === null ? '' : `, first text after ${formatMs(run.first_text_ms)}`
+  const firstText = run.first_text_ms === null ? '' : `, first text after ${formatDuration(run.first_text_ms)}`
   const counts = `${plural(run.calls, 'call')}, ${plural(run.errors, 'error')}${tokens}`
   return [
     `${nameTarget(run)}  ${run.run_id}${run.server === '' ? '' : `  on ${run.server}`}`,
-    `${nameStatus(run.status)}  ${formatMs(run.duration_ms)}${firstText}  ${counts}`,
+    `${nameStatus(run.status)}  ${formatDuration(run.duration_ms)}${firstText}  ${counts}`,
     ...(run.variant === null ? [] : [`variant       ${oneLine(run.variant)}`]),
     ...(run.incomplete === null ? [] : [`incomplete    ${oneLine(run.incomplete)}`]),
     ...(run.continues === null ? [] : [`continues     ${run.continues}`]),

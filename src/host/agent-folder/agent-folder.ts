@@ -55,6 +55,9 @@ interface Update {
 
 const READS_AT_ONCE = 32
 
+/** Time after which a load that the others no longer wait for is worth a warning. */
+const WARN_AFTER_MS = 3000
+
 /**
  * The agent files of a folder, kept in step with a host. Of several files that claim an id, the one in service keeps it;
  * when it goes, the first of the others by path takes over. A version that is refused leaves the last good one in service.
@@ -246,8 +249,11 @@ export class AgentFolder {
       release()
       return finished
     }
-    this.#log.warn(`${file.name} is still loading. Other changes go ahead.`)
+    const warning = setTimeout(() => {
+      if (file.load === load) this.#log.warn(`${file.name} is still loading. Other changes go ahead.`)
+    }, WARN_AFTER_MS).unref()
     void finished.then((changes) => {
+      clearTimeout(warning)
       release()
       this.#onLate.tell(changes)
     })

@@ -129,3 +129,8 @@ export function describeException(thrown: unknown): string {
   const { cause } = thrown
   return cause === undefined ? own : `${own}\nCaused by: ${describeException(cause)}`
 }
+
+/** An error without its name, where the message says it all. */
+export function withoutPlainName(exception: string): string {
+  return exception.replace(/^(Error|ModelLimited): /, '')
+}

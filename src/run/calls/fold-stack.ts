@@ -1,5 +1,6 @@
 import { posix, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fieldsOf } from '../../json.ts'
 import { installation } from '../../module/installation.ts'
 
 /** `    at name (path:line:column)`, or without a name. */
@@ -37,7 +38,7 @@ export function foldStack(exception: string, options: FoldOptions = {}): string 
     const own = frames.flatMap((frame) => readOwnFrame(frame, options) ?? [])
     internal += frames.length - own.length
     const message = lines.filter((line) => !isFrame(line)).join('\n')
-    const core = message.replace(NAME, '').replace(SHORTENED, '').replace(SENTENCE_END, '')
+    const core = reasonOf(message).replace(NAME, '').replace(SHORTENED, '').replace(SENTENCE_END, '')
     const isNew = !said.some((before) => before.includes(core)) && !(said.length > 0 && ABORT.test(message))
     said.push(core)
     return isNew ? [[message, ...own].join('\n')] : own
@@ -47,6 +48,17 @@ export function foldStack(exception: string, options: FoldOptions = {}): string 
   const count = `+${internal} internal frame${internal === 1 ? '' : 's'}`
   const last = shown.slice(shown.lastIndexOf('\n') + 1)
   return isFrame(last) ? `${shown}\n    ${count}` : `${shown} (${count})`
+}
+
+/** Reason within a message. Vendors send the error within a stream as an object with a message, which is thrown as it is. */
+function reasonOf(message: string): string {
+  if (!message.startsWith('{')) return message
+  try {
+    const { message: reason } = fieldsOf(JSON.parse(message))
+    return typeof reason === 'string' ? reason : message
+  } catch {
+    return message
+  }
 }
 
 function isFrame(line: string): boolean {

@@ -1,10 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ServerLog } from '../../assembly/project-log.ts'
+import { formatDuration } from '../../wire/format-duration.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
 import { isProbe } from './probes.ts'
 
-interface Failure {
+export interface Failure {
   readonly description: string
   /** Of the line, where it is above that of the status. */
   readonly level: 'warn' | 'error'
@@ -14,6 +15,7 @@ interface Failure {
 const REPLY = Symbol('reply')
 const REFUSAL = Symbol('refusal')
 const FAILURE = Symbol('failure')
+const HAS_LEFT = Symbol('has left')
 
 /** Request as the log sees it. */
 export interface LoggedRequest extends Pick<FastifyRequest, 'id' | 'log'> {
@@ -23,7 +25,12 @@ export interface LoggedRequest extends Pick<FastifyRequest, 'id' | 'log'> {
   [REFUSAL]?: string
   /** Failure within an answer of status 200. */
   [FAILURE]?: Failure
+  /** Set once a line tells that its client has left. */
+  [HAS_LEFT]?: true
 }
+
+/** Reason why a run ends whose client has left. */
+export const CLIENT_HAS_LEFT = 'The client has left.'
 
 /** Keeps the description of the error that a request is answered with for the line of that request. */
 export function noteFailure(request: LoggedRequest, description: string): void {
@@ -40,6 +47,38 @@ export function noteFailureInside(request: LoggedRequest, failure: Failure): boo
   if (!reply || request[FAILURE] || !willEnd(reply)) return false
   request[FAILURE] = failure
   return true
+}
+
+/** Logs the line of a request whose client has left before it had its answer. Fastify calls no hook for it. */
+export function logLeaving({ request, elapsedTime }: FastifyReply): void {
+  const logged: LoggedRequest = request
+  // The debug UI and other readers leave a stream when they have seen enough.
+  if (!logged[REPLY] || logged[HAS_LEFT] || request.method === 'GET') return
+  logged[HAS_LEFT] = true
+  request.log.warn({ reqId: request.id }, `${describeStart(request, elapsedTime)}: ${LEFT}`)
+}
+
+const LEFT = 'The client has left before the answer was complete.'
+
+/** Outcome of one message of a WebSocket. */
+interface MessageOutcome {
+  /** Status that the answer to a request would have; undefined where the client has left. */
+  readonly statusCode: number | undefined
+  readonly elapsedMs: number
+  readonly failure?: Failure | undefined
+}
+
+/** Logs the line of a message of a WebSocket, as that of a request. */
+export function logMessage(
+  request: LoggedRequest & Pick<FastifyRequest, 'url'>,
+  { statusCode, elapsedMs, failure }: MessageOutcome,
+): void {
+  if (!request[REPLY]) return
+  const { id: reqId, log, url } = request
+  const start = describeStart({ method: 'WS', url }, elapsedMs, statusCode)
+  if (statusCode === undefined) log.warn({ reqId }, `${start}: ${LEFT}`)
+  else if (failure) log[failure.level]({ reqId }, `${start}: ${failure.description}`)
+  else log.info({ reqId }, start)
 }
 
 /** The answer to an upgrade never ends, nor one whose client has left. */
@@ -75,13 +114,19 @@ function levelOf(statusCode: number): 'info' | 'warn' | 'error' {
   return statusCode >= 400 ? 'warn' : 'info'
 }
 
-/** The query is left out: clients put secrets there. */
-function describeRequest(
-  { method, url, [REFUSAL]: refusal, [FAILURE]: failure }: FastifyRequest & LoggedRequest,
-  { statusCode, elapsedTime }: FastifyReply,
-): string {
-  const path = url.split('?', 1)[0]
-  const line = `${method} ${path} ${statusCode} ${Math.round(elapsedTime)} ms`
+function describeRequest(request: FastifyRequest & LoggedRequest, { statusCode, elapsedTime }: FastifyReply): string {
+  const { [REFUSAL]: refusal, [FAILURE]: failure } = request
+  const line = describeStart(request, elapsedTime, statusCode)
   if (failure) return `${line}: ${failure.description}`
   return statusCode >= 400 ? `${line}: ${refusal ?? STATUS_CODES[statusCode] ?? 'refused'}` : line
+}
+
+/** The query is left out: clients put secrets there. */
+function describeStart(
+  { method, url }: Pick<FastifyRequest, 'method' | 'url'>,
+  elapsedMs: number,
+  statusCode?: number,
+): string {
+  const path = url.split('?', 1)[0]
+  return `${method} ${path} ${statusCode === undefined ? '' : `${statusCode} `}${formatDuration(elapsedMs)}`
 }

@@ -10,7 +10,13 @@ import {
 import { type ErrorCode, HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { STORE_REMOVED } from '../../store/record-store.ts'
-import { type LoggedRequest, noteFailure, noteFailureInside } from '../monitoring/request-log.ts'
+import {
+  CLIENT_HAS_LEFT,
+  type Failure,
+  type LoggedRequest,
+  noteFailure,
+  noteFailureInside,
+} from '../monitoring/request-log.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
 
 /** Answer to a request that ends with an error. */
@@ -55,7 +61,7 @@ function isRemoved(cause: unknown): boolean {
 export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Pick<Dialect, 'toErrorReply'> = COMPAT) {
   return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
     const { headers = {}, ...refusal } = replyFor(error, describeFailure)
-    noteFailure(request, refusal.statusCode >= 500 ? describeFault(error, request.log) : describeRefusal(error))
+    noteFailure(request, refusal.statusCode >= 500 ? describeFault(error, request.log) : toReason(error, refusal))
     // Node then reads the rest of the body and drops it: a client that is cut off while it sends never learns why.
     if (refusal.statusCode === 413 && request.headers['content-length']) reply.removeHeader('connection')
     // Fastify calls no hook for a client that has left: the line of the request never comes.
@@ -63,6 +69,11 @@ export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Pick
     const { statusCode, body, headers: own = headers } = dialect.toErrorReply(refusal, error)
     reply.code(statusCode).headers(own).send(body)
   }
+}
+
+/** Errors of our own say more to the log than to clients; those of Fastify less. */
+function toReason(error: FastifyError | HostError, { detail }: ErrorReply): string {
+  return error instanceof HostError ? describeRefusal(error) : detail
 }
 
 export function replyFor(error: unknown, describeFailure: DescribeFailure): ErrorReply {
@@ -93,6 +104,8 @@ export const DETAILS: Readonly<Record<number, string>> = {
 
 /** Logs a failure of what has no line of its own in the log: a stream that has begun, a run in the background. */
 export function logFailure(error: unknown, { id: reqId, log }: Pick<FastifyRequest, 'id' | 'log'>): void {
+  // That the client has left is a line already.
+  if (error instanceof HostError && error.cause instanceof Error && error.cause.message === CLIENT_HAS_LEFT) return
   log[levelOfFailure(error)]({ reqId }, describeFault(error, log))
 }
 
@@ -106,6 +119,10 @@ export function rawErrorReply(error: NodeJS.ErrnoException): string {
 
 /** Has the line of a request tell a failure within its answer: a stream that has begun, a call of MCP. Logs it where no line will. */
 export function logFailureInside(error: unknown, request: LoggedRequest): void {
-  const failure = { level: levelOfFailure(error), description: describeFault(error, request.log) }
-  if (!noteFailureInside(request, failure)) logFailure(error, request)
+  if (!noteFailureInside(request, toFailure(error, request))) logFailure(error, request)
+}
+
+/** A failure as the line of its request tells it. */
+export function toFailure(error: unknown, { log }: Pick<LoggedRequest, 'log'>): Failure {
+  return { level: levelOfFailure(error), description: describeFault(error, log) }
 }

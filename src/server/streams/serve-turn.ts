@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { AgentHost } from '../../host/host.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
-import type { LoggedRequest } from '../monitoring/request-log.ts'
+import { CLIENT_HAS_LEFT, type LoggedRequest, logLeaving } from '../monitoring/request-log.ts'
 import { logFailureInside } from '../replies/error-replies.ts'
 import type { EventStream, EventStreamOptions, EventStreams } from './event-streams.ts'
 
@@ -30,9 +30,12 @@ export function startTurn(reply: FastifyReply, host: AgentHost, name: string, tu
  * `request.signal` will not do: it aborts for every POST once the body is read. A client that left is a connection that
  * closed before the answer was written.
  */
-export function whenClientLeaves({ raw }: FastifyReply, onLeave: (reason: Error) => void): void {
+export function whenClientLeaves(reply: FastifyReply, onLeave: (reason: Error) => void): void {
+  const { raw } = reply
   const check = () => {
-    if (!raw.writableFinished) onLeave(new Error('The client has left.'))
+    if (raw.writableFinished) return
+    logLeaving(reply)
+    onLeave(new Error(CLIENT_HAS_LEFT))
   }
   if (raw.destroyed) check()
   else raw.once('close', check)

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../json.ts'
 import { cleanText } from '../../wire/clean-text.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
 
@@ -47,6 +48,11 @@ export function labelOf({ method_name, arguments: given }: TracedEvent): string 
 /** Tells a call that was broken off, since its run was stopped, from one that failed. */
 export function isAborted(exception: string | null): boolean {
   return /^(Caused by: )?HostError: The run of agent '.*' was aborted\./m.test(exception ?? '')
+}
+
+/** Tells the result of a tool that reports an error instead of throwing it, as those of MCP servers do. */
+export function isFailedResult(result: unknown): boolean {
+  return fieldsOf(result).isError === true
 }
 
 /** Messages of an exception and of its causes, one a line, without their stacks; null without an exception. */

@@ -20,8 +20,12 @@ export interface RunOutcome extends WaitingResult {
 /** Attachments that the event names. */
 const MAX_ATTACHMENTS = 100
 
-/** The end of a run as the last event of its trace. */
-export function toEndEvent(end: RunEnd): TracedEvent {
+/**
+ * The end of a run as the last event of its trace.
+ *
+ * @param reason why a run that waited ends after all
+ */
+export function toEndEvent(end: RunEnd, reason: string | null = null): TracedEvent {
   const { runId, agentId, tenant, entryPoint, startedAt, durationMs } = end
   return {
     agent_id: agentId,
@@ -36,7 +40,7 @@ export function toEndEvent(end: RunEnd): TracedEvent {
     caller_id: `agent:${agentId}`,
     arguments: null,
     result: toOutcome(end),
-    exception: null,
+    exception: reason,
     run_id: runId,
     tenant,
     user: null,

@@ -1,5 +1,7 @@
 import { formatPath } from '../../definition/problem.ts'
-import { addModelUsage, isAborted, type ModelUsage, usageOf } from '../calls/describe-event.ts'
+import { fieldsOf } from '../../json.ts'
+import { withoutPlainName } from '../../run/calls/agent-events.ts'
+import { addModelUsage, isAborted, isFailedResult, type ModelUsage, usageOf } from '../calls/describe-event.ts'
 import { outcomeOf, type RunOutcome } from '../files/end-event.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
 import { EventLocations } from './event-locations.ts'
@@ -66,7 +68,7 @@ export interface RunSummary {
   input: string
   /** Beginning of the text that was sent; empty while it runs. */
   output: string
-  /** Error of the run: one line. */
+  /** Error of the run, or the last of a tool: one line. */
   error: string | null
   input_tokens: number
   output_tokens: number
@@ -186,7 +188,7 @@ export class RunBuilder {
     // A run with new events was not interrupted.
     if (summary.status === 'interrupted') summary.status = 'running'
     const outcome = outcomeOf(event)
-    if (outcome) this.#end(outcome, event.duration_ms)
+    if (outcome) this.#end(outcome, event)
     else if (event.event_type === 'call') this.#begin(event)
     else this.#finish(event)
   }
@@ -224,10 +226,11 @@ export class RunBuilder {
     if (isQuestion && typeof input === 'string') summary.input = shorten(input)
   }
 
-  #end(outcome: RunOutcome, durationMs: number | null): void {
+  #end(outcome: RunOutcome, { duration_ms, exception }: TracedEvent): void {
     const { summary } = this
     const { status, incomplete, text, first_text_ms, input_tokens, output_tokens } = outcome
-    Object.assign(summary, { status, incomplete, first_text_ms, duration_ms: durationMs, output: shorten(text) })
+    Object.assign(summary, { status, incomplete, first_text_ms, duration_ms, output: shorten(text) })
+    if (exception !== null) summary.error = exception
     // Counted once, where the calls of models within models would be counted for each.
     if (input_tokens + output_tokens > 0) Object.assign(summary, { input_tokens, output_tokens })
   }
@@ -235,6 +238,8 @@ export class RunBuilder {
   #finish(event: TracedEvent): void {
     if (event.event_type === 'result') this.summary.results++
     if (event.exception !== null && !isAborted(event.exception)) this.#fail(event, event.exception)
+    // Not an error of its module: the tool was called, and says what is wrong.
+    else if (isToolFailure(event)) this.summary.error = shorten(String(fieldsOf(event.result).text ?? ''))
     if (!isOfRun(event)) this.#module(event.module_id).durations.add(event.duration_ms ?? 0)
     this.#tools.finish(event, this.#count(event))
   }
@@ -250,7 +255,7 @@ export class RunBuilder {
       if (siblings) siblings.push(message)
       else this.#failures.set(around, [message])
     }
-    this.summary.error = shorten(message)
+    this.summary.error = shorten(withoutPlainName(message))
     if (!isOfRun(event)) this.#module(event.module_id).stats.errors++
   }
 
@@ -294,6 +299,10 @@ function isEntry({ caller_id, parent_call_id }: TracedEvent): boolean {
 /** Returns true for a call to a provider of the run itself: its answer, or its conversation. */
 function isOfRun({ module_id }: TracedEvent): boolean {
   return module_id.startsWith('__')
+}
+
+function isToolFailure({ method_name, result }: TracedEvent): boolean {
+  return method_name === 'executeTool' && isFailedResult(result)
 }
 
 /** `llm.temperature, planner.system_prompt`. */

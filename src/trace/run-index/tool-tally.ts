@@ -1,6 +1,5 @@
-import { fieldsOf } from '../../json.ts'
 import { isWaitingResult } from '../../run/waiting/waits-for.ts'
-import { addModelUsage, isAborted, type ModelUsage } from '../calls/describe-event.ts'
+import { addModelUsage, isAborted, isFailedResult, type ModelUsage } from '../calls/describe-event.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
 import { Histogram } from './histogram.ts'
 
@@ -80,5 +79,5 @@ function toolOf({ method_name, arguments: given }: TracedEvent): string | undefi
 /** A tool fails by throwing, or by saying so in its result. */
 function isFailed(exception: string | null, result: unknown): boolean {
   if (exception !== null) return !isAborted(exception)
-  return fieldsOf(result).isError === true
+  return isFailedResult(result)
 }

@@ -47,6 +47,15 @@ Caused by: TypeError: socket closed
     expect(foldStack(aborted)).equal('AbortError: This operation was aborted (+1 internal frame)')
   })
 
+  it('leaves out an error of a vendor, as it came within a stream, whose reason the error above tells', () => {
+    const sent = (message: string) => `Caused by: {"type":"overloaded_error","message":"${message}"}`
+    expect(foldStack(`Error: The stream broke off: Overloaded\n${sent('Overloaded')}`)).equal(
+      'Error: The stream broke off: Overloaded',
+    )
+    expect(foldStack(`Error: The stream broke off\n${sent('Overloaded')}`)).contain(sent('Overloaded'))
+    expect(foldStack('Error: x\nCaused by: {"message":')).equal('Error: x\nCaused by: {"message":')
+  })
+
   it('takes no time for a message that a model has filled', () => {
     const frame = '\n    at node:internal/process/task_queues:105:5'
     const startedMs = performance.now()

@@ -103,7 +103,7 @@ describe('the events of a run that waits', () => {
 
   it('leave the answer of a tool that did not wait in one line of the log', async () => {
     await call('list', 'refund')
-    expect(lines[0]).equal('info desk  tools.executeTool list({"order":"A1"}) → one two')
+    expect(lines[0]).equal('info desk  list({"order":"A1"}) → one two')
   })
 
   it('are one line of the log for a call of another agent: that of the run which a person decides about', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { excerpt, formatDuration, formatTick } from '../../../ui/src/format.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
+import { excerpt, formatTick } from '../../../ui/src/format.ts'
 
 const at = (hours: number, minutes = 0, seconds = 0) => new Date(2026, 10, 22, hours, minutes, seconds).getTime() / 1000
 

@@ -1,5 +1,6 @@
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { JsonTree } from '../components/json-tree.tsx'
-import { formatDuration, plural } from '../format.ts'
+import { plural } from '../format.ts'
 import { href } from '../router.ts'
 import type { Numbers } from '../types.ts'
 import type { Tool } from './agent-query.ts'

@@ -1,5 +1,6 @@
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { hasCourse, SparkLine } from '../components/spark-line.tsx'
-import { formatAgo, formatCost, formatCount, formatDuration, formatPercent } from '../format.ts'
+import { formatAgo, formatCost, formatCount, formatPercent } from '../format.ts'
 import { href } from '../router.ts'
 import { AgentMarks } from './agent-marks.tsx'
 import type { AgentList, AgentSummary } from './agents-query.ts'

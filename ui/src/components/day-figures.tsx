@@ -1,4 +1,5 @@
-import { formatCost, formatCount, formatDuration, formatPercent } from '../format.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
+import { formatCost, formatCount, formatPercent } from '../format.ts'
 import type { Numbers } from '../types.ts'
 import { Figure } from './figure.tsx'
 import { SparkLine } from './spark-line.tsx'

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import type { Call } from '../../../src/trace/calls/call-tree.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { IconButton } from '../components/icon-button.tsx'
-import { formatDuration } from '../format.ts'
 import { type Player, SPEEDS, type Speed } from './player.ts'
 import { timeBars } from './time-bars.ts'
 

@@ -1,5 +1,6 @@
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { type IconName, pathOf } from '../components/icon.tsx'
-import { formatCount, formatDuration } from '../format.ts'
+import { formatCount } from '../format.ts'
 import type { NodeFlow } from './flow.ts'
 import { FIGURES_ROOM, type GraphNode, ICON_ROOM } from './graph-layout.ts'
 

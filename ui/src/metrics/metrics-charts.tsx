@@ -1,5 +1,6 @@
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { Chart, type Series } from '../components/chart.tsx'
-import { formatCost, formatCount, formatDuration } from '../format.ts'
+import { formatCost, formatCount } from '../format.ts'
 import { go, href } from '../router.ts'
 import type { Numbers } from '../types.ts'
 import type { Metrics, MetricsSelection } from './metrics-query.ts'

@@ -1,5 +1,6 @@
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { TableHead } from '../components/table-head.tsx'
-import { formatCost, formatCount, formatDuration } from '../format.ts'
+import { formatCost, formatCount } from '../format.ts'
 import type { Numbers } from '../types.ts'
 
 export interface NumbersRow {

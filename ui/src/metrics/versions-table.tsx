@@ -1,4 +1,5 @@
-import { formatCost, formatCount, formatDuration, formatPercent, formatTime, shortVersion } from '../format.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
+import { formatCost, formatCount, formatPercent, formatTime, shortVersion } from '../format.ts'
 import { href } from '../router.ts'
 import type { Numbers } from '../types.ts'
 import type { VersionNumbers } from './metrics-query.ts'

@@ -1,6 +1,6 @@
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
-import { formatDuration } from '../format.ts'
 import { describeWaiting, type RunStatus } from '../types.ts'
 import type { ToolEvent } from './run-info.ts'
 

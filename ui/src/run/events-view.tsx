@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
-import { formatDuration, participantName } from '../format.ts'
+import { participantName } from '../format.ts'
 import type { EventType } from '../types.ts'
 
 const ROW_HEIGHT = 28

@@ -1,6 +1,7 @@
 import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { STATUS_TEXTS } from '../components/status.tsx'
-import { formatDuration, formatTokens } from '../format.ts'
+import { formatTokens } from '../format.ts'
 import type { RunSummary } from '../types.ts'
 import { findFailure, nameCall } from './trace-rows.ts'
 

@@ -1,5 +1,6 @@
 import { type Call, type CallTree, nameMethod } from '../../../src/trace/calls/call-tree.ts'
-import { formatCount, formatDuration, participantName } from '../format.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
+import { formatCount, participantName } from '../format.ts'
 import { type Fold, findFolds } from './folds.ts'
 
 export const LANE = 10

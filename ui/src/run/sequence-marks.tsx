@@ -1,5 +1,6 @@
 import { type Call, nameMethod } from '../../../src/trace/calls/call-tree.ts'
-import { formatDuration, participantName } from '../format.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
+import { participantName } from '../format.ts'
 import {
   barEdge,
   foldLeft,

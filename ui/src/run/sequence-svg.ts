@@ -1,5 +1,6 @@
 import { nameMethod } from '../../../src/trace/calls/call-tree.ts'
-import { formatDuration, participantName } from '../format.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
+import { participantName } from '../format.ts'
 import { barEdge, HEAD_HEIGHT, LANE, type SequenceLayout, type SequenceRow } from './sequence-layout.ts'
 
 const INK = { text: '#171a21', muted: '#59616f', line: '#c9ced7', accent: '#3a4fd0', soft: '#eceefc', bad: '#b42318' }

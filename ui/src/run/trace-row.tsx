@@ -1,6 +1,7 @@
 import type { Call } from '../../../src/trace/calls/call-tree.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
-import { formatCount, formatDuration, formatTokens } from '../format.ts'
+import { formatCount, formatTokens } from '../format.ts'
 import { nameCall, type Span, type TraceRow } from './trace-rows.ts'
 
 /** Deeper calls are indented no further. */

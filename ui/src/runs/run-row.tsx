@@ -1,17 +1,9 @@
 import { Fragment } from 'preact'
 import { cleanText } from '../../../src/wire/clean-text.ts'
+import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { Icon } from '../components/icon.tsx'
 import { Status } from '../components/status.tsx'
-import {
-  excerpt,
-  formatClock,
-  formatCost,
-  formatCount,
-  formatDay,
-  formatDuration,
-  formatTime,
-  plural,
-} from '../format.ts'
+import { excerpt, formatClock, formatCost, formatCount, formatDay, formatTime, plural } from '../format.ts'
 import { go, href } from '../router.ts'
 import type { RunSummary, RunTool } from '../types.ts'
 import type { ChosenRuns } from './choose-runs.tsx'

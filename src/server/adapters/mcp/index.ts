@@ -27,6 +27,7 @@ import {
 import { mcpOperations } from './operations.ts'
 import type { SdkProtocol } from './sdk-protocol.ts'
 import { AgentTools } from './tools/agent-tools.ts'
+import { noteRefusal } from './tools/to-rpc-error.ts'
 import { isForSdk, readVersion } from './versions.ts'
 
 /** Agents as tools for any client of the Model Context Protocol. */
@@ -70,7 +71,10 @@ export class McpApiAdapter implements Adapter {
 
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {
     const { body, headers } = request
-    if (body instanceof JsonRpcError) return sendJson(reply, failure(null, body.code, body.message))
+    if (body instanceof JsonRpcError) {
+      noteRefusal(body, request)
+      return sendJson(reply, failure(null, body.code, body.message))
+    }
     if (Array.isArray(body) ? body.some(isAnswer) : isAnswer(body)) requireMayDecide(request)
     if (isForSdk(headers, body)) return this.#answerBySdk(request, reply)
     const peer = toPeer(request, this.#options.variantOf)

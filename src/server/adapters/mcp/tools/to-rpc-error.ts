@@ -1,21 +1,31 @@
 import { HostError } from '../../../../errors.ts'
-import type { LoggedRequest } from '../../../monitoring/request-log.ts'
+import { type LoggedRequest, noteFailureInside } from '../../../monitoring/request-log.ts'
 import { logFailureInside } from '../../../replies/error-replies.ts'
-import { INTERNAL_ERROR, invalidParams, JsonRpcError } from '../json-rpc.ts'
+import { INTERNAL_ERROR, invalidParams, JsonRpcError, METHOD_NOT_FOUND } from '../json-rpc.ts'
 
 /** Makes the error that a request is answered with. A failure that is not the client's stands in the log, too. */
 export type ToRpcError = (error: unknown, source: LoggedRequest) => JsonRpcError
 
 export function makeToRpcError(describeFailure: (error: unknown) => string): ToRpcError {
   return (error, source) => {
-    if (error instanceof JsonRpcError) return error
-    if (error instanceof HostError) {
-      if (INVALID.has(error.code)) return invalidParams(error.message)
-      if (REFUSED.has(error.code)) return new JsonRpcError(INTERNAL_ERROR, error.message)
-    }
-    logFailureInside(error, source)
-    return new JsonRpcError(INTERNAL_ERROR, describeFailure(error))
+    const refusal = toRefusal(error)
+    if (refusal) noteRefusal(refusal, source)
+    else logFailureInside(error, source)
+    return refusal ?? new JsonRpcError(INTERNAL_ERROR, describeFailure(error))
   }
+}
+
+/** The error for a fault of the request, or of the moment; undefined for any other. */
+function toRefusal(error: unknown): JsonRpcError | undefined {
+  if (error instanceof JsonRpcError) return error
+  if (!(error instanceof HostError)) return undefined
+  if (INVALID.has(error.code)) return invalidParams(error.message)
+  return REFUSED.has(error.code) ? new JsonRpcError(INTERNAL_ERROR, error.message) : undefined
+}
+
+/** Has the line of the request tell why it was refused. Clients try methods to learn what a server has: that is no refusal. */
+export function noteRefusal({ code, message }: JsonRpcError, source: LoggedRequest): void {
+  if (code !== METHOD_NOT_FOUND) noteFailureInside(source, { level: 'warn', description: message })
 }
 
 const INVALID: ReadonlySet<string> = new Set(['AGENT_NOT_FOUND', 'REQUEST_INVALID'])

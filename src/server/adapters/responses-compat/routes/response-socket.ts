@@ -8,8 +8,9 @@ import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { makeValidator } from '../../../bodies/validator.ts'
 import { deciderOf } from '../../../guards/decisions.ts'
 import { limitMessageTime } from '../../../guards/limit-message-time.ts'
+import { logMessage } from '../../../monitoring/request-log.ts'
 import { V1 } from '../../../replies/dialect.ts'
-import { logFailure, replyFor } from '../../../replies/error-replies.ts'
+import { replyFor, toFailure } from '../../../replies/error-replies.ts'
 import type { EventStream } from '../../../streams/event-streams.ts'
 import { webSocketTransport } from '../../../streams/web-socket-transport.ts'
 import type { AdapterOptions } from '../../adapter.ts'
@@ -106,7 +107,19 @@ export class ResponseSocket {
     if (!this.#isBusy) this.#stream.end('')
   }
 
+  /** Answers a message, and logs its line. */
   async #answer(text: string): Promise<void> {
+    const startedMs = performance.now()
+    const { statusCode = 200, error } = await this.#serve(text)
+    logMessage(this.#request, {
+      statusCode: this.#stream.isOpen ? statusCode : undefined,
+      elapsedMs: performance.now() - startedMs,
+      failure: error === undefined ? undefined : toFailure(error, this.#request),
+    })
+  }
+
+  /** @returns the error of the message or of its run, and the status of one that was refused */
+  async #serve(text: string): Promise<{ readonly statusCode?: number; readonly error?: unknown }> {
     let previous: string | undefined
     try {
       const body = resumeByApproval(readMessage(text))
@@ -122,16 +135,19 @@ export class ResponseSocket {
         unstored: this.#unstored,
         untilClientLeaves: () => this.#signal(),
       }
-      if (isTriggered(body, true)) return await this.#show(await starter.compact(body, circumstances))
+      if (isTriggered(body, true)) {
+        await this.#show(await starter.compact(body, circumstances))
+        return {}
+      }
       const run = await starter.start(body, circumstances)
       await this.#send(run)
-      if (run.failure === undefined) return
-      logFailure(run.failure, this.#request)
+      if (run.failure === undefined) return {}
+      if (previous !== undefined) this.#unstored.forget(previous)
+      return { error: run.failure }
     } catch (error) {
-      logFailure(error, this.#request)
-      this.#fail(error instanceof Error ? error : new Error(messageOf(error)))
+      if (previous !== undefined) this.#unstored.forget(previous)
+      return { error, statusCode: this.#fail(error instanceof Error ? error : new Error(messageOf(error))) }
     }
-    if (previous !== undefined) this.#unstored.forget(previous)
   }
 
   /** Shows a response that has ended. */
@@ -171,8 +187,12 @@ export class ResponseSocket {
     }
   }
 
-  /** Disconnects a client that keeps sending invalid messages and reads nothing. */
-  #fail(error: Error): void {
+  /**
+   * Disconnects a client that keeps sending invalid messages and reads nothing.
+   *
+   * @returns the status that the client is told
+   */
+  #fail(error: Error): number {
     const { statusCode, body } = V1.toErrorReply(replyFor(error, this.#options.describeFailure), error)
     const { error: shown } = fieldsOf(body)
     try {
@@ -180,6 +200,7 @@ export class ResponseSocket {
     } catch {
       this.#stream.cut()
     }
+    return statusCode
   }
 }
 
