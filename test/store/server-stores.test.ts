@@ -197,6 +197,18 @@ describe('the Redis store, its server', function () {
     await server.remove()
   })
 
+  it('says why it cannot be reached', async () => {
+    const server = await startRedis()
+    const store = await openStore({ store: server.directUrl, dir: '/', projectDir: process.cwd() })
+    await server.kill()
+    await eventually(async () => {
+      for (const call of [store.commit([['a', '1']]), store.get(['a']), store.list({ prefix: 'a', limit: 1 })])
+        expect(String(await failureOf(call))).to.contain('ECONNREFUSED')
+    })
+    await store.close()
+    await server.remove()
+  })
+
   it('is not opened on a node of a cluster, whichever slots it has', async () => {
     const server = await startRedis(['--cluster-enabled', 'yes', '--cluster-port', `${await freePort()}`])
     const admin = new Redis(server.url)

@@ -74,21 +74,23 @@ export class RedisStore implements RecordStore {
 
   async get(keys: readonly string[]): Promise<(string | undefined)[]> {
     if (keys.length === 0) return []
-    const values = await this.#redis.hmget(this.#keys.records[0], ...keys)
+    const values = await this.#answer(this.#redis.hmget(this.#keys.records[0], ...keys))
     return values.map((value) => value ?? undefined)
   }
 
   async list(range: KeyRange): Promise<string[]> {
     const { from, to, order, limit } = boundsOf(range)
     const [low, high] = [`[${from}`, `(${to}`]
-    return order === 'asc'
-      ? this.#redis.zrangebylex(this.#keys.records[1], low, high, 'LIMIT', 0, limit)
-      : this.#redis.zrevrangebylex(this.#keys.records[1], high, low, 'LIMIT', 0, limit)
+    return this.#answer(
+      order === 'asc'
+        ? this.#redis.zrangebylex(this.#keys.records[1], low, high, 'LIMIT', 0, limit)
+        : this.#redis.zrevrangebylex(this.#keys.records[1], high, low, 'LIMIT', 0, limit),
+    )
   }
 
   async entries(range: KeyRange): Promise<Entry[]> {
     const { from, to, order, limit } = boundsOf(range)
-    const [flat = []] = await this.#redis.readEntries(...this.#keys.records, from, to, order, limit)
+    const [flat = []] = await this.#readEntries([from, to, order, limit])
     return inPairs(flat)
   }
 
@@ -97,7 +99,7 @@ export class RedisStore implements RecordStore {
       const { from, to, order, limit } = boundsOf(range)
       return [from, to, order, limit]
     })
-    return (await this.#redis.readEntries(...this.#keys.records, ...args)).map(inPairs)
+    return (await this.#readEntries(args)).map(inPairs)
   }
 
   async commit(changes: readonly Change[], guards: Guards = {}, notify: readonly string[] = []): Promise<boolean> {
@@ -111,7 +113,7 @@ export class RedisStore implements RecordStore {
   }
 
   async isServerAlive(serverId: string): Promise<boolean> {
-    const seen = await this.#redis.hget(this.#keys.servers, serverId)
+    const seen = await this.#answer(this.#redis.hget(this.#keys.servers, serverId))
     return this.#heartbeat.isAlive(seen === null ? undefined : toSighting([serverId, seen]))
   }
 
@@ -139,10 +141,22 @@ export class RedisStore implements RecordStore {
     })
   }
 
+  #readEntries(args: readonly (string | number)[]): Promise<string[][]> {
+    return this.#answer(this.#redis.readEntries(...this.#keys.records, ...args))
+  }
+
+  /** Without a connection, calls only fail because they cannot be sent: callers get the reason that there is none. */
+  #answer<T>(call: Promise<T>): Promise<T> {
+    return call.catch((error) => {
+      throw this.#redis.status === 'ready' ? error : (this.#connectionError ?? error)
+    })
+  }
+
   async #commitGroup(commits: readonly PendingCommit[]): Promise<boolean[]> {
     const args: (string | number)[] = []
     for (const commit of commits) addArguments(args, commit)
-    const done = await this.#redis.commitRecords(...this.#keys.records, this.#keys.channel, this.serverId, ...args)
+    const { records, channel } = this.#keys
+    const done = await this.#answer(this.#redis.commitRecords(...records, channel, this.serverId, ...args))
     return done.map((one) => one === 1)
   }
 
