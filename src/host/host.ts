@@ -166,7 +166,7 @@ export class AgentHost {
     this.#onWaiting = new Listeners('waiting runs', log)
     this.#versions = new AgentVersions(this.#project, () => this.#surroundings)
     this.#running = new RunningRuns({
-      limits: { runs: maxConcurrentRuns, 'background runs': maxBackgroundRuns },
+      limits: { runs: maxConcurrentRuns, 'background runs': maxBackgroundRuns, looks: maxConcurrentRuns },
       timeoutMs: runTimeoutMs,
       onSettled: (describe) => {
         if (!this.#onRunEnd.isEmpty) this.#onRunEnd.tell(describe())
@@ -391,14 +391,14 @@ export class AgentHost {
   }
 
   /**
-   * Calls one module of an agent, as a run of its own that is traced and counted like any other.
+   * Calls one module of an agent, as a run of its own that is traced and counted like any other unless it is a look.
    *
    * @returns the result of `act`; undefined if the call waits for an approval
    * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID` when the module does not provide the protocol, `AGENT_FAILED`
    */
   async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
     const agent = this.#agents.require(id)
-    const { moduleId, protocol, user, tenant, metadata, onQuestion } = call
+    const { moduleId, protocol, user, tenant, metadata, onQuestion, isLook } = call
     if (!agent.hasProvider(moduleId, protocol)) {
       throw new HostError(
         'REQUEST_INVALID',
@@ -409,8 +409,8 @@ export class AgentHost {
     const act = async (provider: T, run: Run) => {
       value = await call.act(provider, run)
     }
-    await this.#begin('runs', (observer) =>
-      agent.startCall({ moduleId, protocol, act, user, tenant, metadata, onQuestion }, observer),
+    await this.#begin(isLook ? 'looks' : 'runs', (observer) =>
+      agent.startCall({ moduleId, protocol, act, user, tenant, metadata, onQuestion, isLook }, observer),
     ).result
     return value
   }

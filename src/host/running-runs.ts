@@ -3,15 +3,18 @@ import { HostError } from '../errors.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { RunEnd, RunHandle } from '../run/turn.ts'
 
-/** Runs whose caller waits, and background runs: each has a limit of its own, so that neither locks the other out. */
-export type RunKind = 'runs' | 'background runs'
+/**
+ * Runs whose caller waits, background runs, and looks at a module, which count as no runs: each has a limit of its own, so that none locks
+ * another out.
+ */
+export type RunKind = 'runs' | 'background runs' | 'looks'
 
 export interface RunningRunsOptions {
   /** Maximum number of concurrent runs of each kind. */
   readonly limits: Readonly<Record<RunKind, number>>
   /** Time after which a run is aborted, in milliseconds. */
   readonly timeoutMs: number
-  /** Called for every run that has its outcome. */
+  /** Called for every run that has its outcome, looks excepted. */
   readonly onSettled: (describe: () => RunEnd) => void
 }
 
@@ -33,7 +36,7 @@ export class RunningRuns {
   readonly #observers: Readonly<Record<RunKind, RunObserver>>
   readonly #childObserver: RunObserver
   /** Runs whose code has not ended: also those that ignore their abort. */
-  readonly #occupied: Record<RunKind, number> = { runs: 0, 'background runs': 0 }
+  readonly #occupied: Record<RunKind, number> = { runs: 0, 'background runs': 0, looks: 0 }
   /** Runs without an outcome yet, with the time of their start by `performance.now()`, in that order. */
   readonly #open = new Map<RunHandle, number>()
   /** Slots whose run has not begun: each is fulfilled when it begins, or is given up. */
@@ -48,13 +51,13 @@ export class RunningRuns {
     const observe = (kind: RunKind): RunObserver => ({
       onSettled: (handle, describe) => {
         this.#open.delete(handle)
-        onSettled(describe)
+        if (kind !== 'looks') onSettled(describe)
       },
       onFinished: () => {
         this.#occupied[kind]--
       },
     })
-    this.#observers = { runs: observe('runs'), 'background runs': observe('background runs') }
+    this.#observers = { runs: observe('runs'), 'background runs': observe('background runs'), looks: observe('looks') }
     this.#childObserver = { onSettled: this.#observers.runs.onSettled, onFinished: () => {} }
   }
 

@@ -24,6 +24,8 @@ export interface RunOwner {
   readonly replays?: ReplayOrigin | undefined
   /** Left out where no other agents can be called. */
   readonly callChild?: CallChild | undefined
+  /** See `ModuleCall.isLook`. */
+  readonly isLook?: boolean | undefined
 }
 
 /** Calls another agent for the code of a tool of a run. */
@@ -53,6 +55,7 @@ type RunSpec = Pick<
   | 'parent'
   | 'replays'
   | 'callChild'
+  | 'isLook'
 > &
   Partial<Pick<AgentRun, 'toolCallId' | 'isInTool' | 'callId' | 'own'>>
 
@@ -92,10 +95,15 @@ export class AgentRun implements Run {
   readonly parent: ParentRun | undefined
   readonly replays: ReplayOrigin | undefined
   readonly callChild: CallChild | undefined
+  /** True for a look: no listener learns of it. */
+  readonly isLook: boolean
   /** Signal and methods of this view, in the place of those of the run. */
   readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
 
-  static begin({ agentId, agentVersion, entryPoint, parent, replays, callChild }: RunOwner, turn: Turn): AgentRun {
+  static begin(
+    { agentId, agentVersion, entryPoint, parent, replays, callChild, isLook = false }: RunOwner,
+    turn: Turn,
+  ): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
     const { instructions, user, input, variant, clientTools = NONE, traceparent, background = false } = turn
     const abort = new RunAbort()
@@ -126,6 +134,7 @@ export class AgentRun implements Run {
         parent,
         replays,
         callChild,
+        isLook,
       },
       NOTHING,
     )
@@ -157,6 +166,7 @@ export class AgentRun implements Run {
     this.parent = run.parent
     this.replays = run.replays
     this.callChild = run.callChild
+    this.isLook = run.isLook
     this.own = mergeOwn(run.own ?? NOTHING, changes)
   }
 

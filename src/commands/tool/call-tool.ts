@@ -34,6 +34,7 @@ async function listToolsOf({ host }: OpenAgents, agent: string, module: string):
   const tools = await host.callModule(agent, {
     moduleId: module,
     protocol: ToolProvider,
+    isLook: true,
     act: (provider, run) => provider.listTools(run),
   })
   return (tools ?? []).map((tool) => ({ ...tool, agent, module }))

@@ -177,10 +177,10 @@ export class Agent {
    * Calls a single module as a run of its own: its dependencies are created as for any run. Never throws: an error
    * is in the handle's `result`.
    */
-  startCall<T>({ moduleId, protocol, act, ...caller }: ModuleCall<T>, observer: RunObserver): RunHandle {
+  startCall<T>({ moduleId, protocol, act, isLook, ...caller }: ModuleCall<T>, observer: RunObserver): RunHandle {
     const { id: agentId, version: agentVersion } = this.info
     const turn: Turn = { messages: [], ...caller }
-    const owner = { agentId, agentVersion, entryPoint: moduleId, callChild: this.#callChild }
+    const owner = { agentId, agentVersion, entryPoint: moduleId, callChild: this.#callChild, isLook }
     const run = AgentRun.begin(owner, turn)
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, async (exchange) => {
@@ -222,7 +222,7 @@ export class Agent {
     const { abort, answer, clientTools } = run
     const response = new RunResponse(run)
     const conversation = new RunConversation(turn.messages)
-    const isBounded = this.#boundaries?.begin(run, turn, handle.result, this.#bounded())
+    const isBounded = !run.isLook && this.#boundaries?.begin(run, turn, handle.result, this.#bounded())
     const exchange = new Exchange({
       callees: this.#callees,
       shared: this.#shared,
@@ -232,7 +232,7 @@ export class Agent {
       overrides: turn.overrides,
       policies: this.#hostModules.ApprovalPolicy,
       tenantRun: run.tenant === '' ? undefined : run,
-      recorder: this.#events.isEmpty ? undefined : makeRecorder(run.agentId, run, this.#events),
+      recorder: this.#events.isEmpty || run.isLook ? undefined : makeRecorder(run.agentId, run, this.#events),
       boundaries: isBounded ? this.#boundaries : undefined,
       run,
     })
@@ -364,6 +364,8 @@ export interface ModuleCall<T, R = unknown> extends Pick<Turn, 'user' | 'tenant'
   /** That the module provides. */
   readonly protocol: Protocol<T>
   readonly act: (provider: T, run: Run) => R | Promise<R>
+  /** True for a call that only looks at what a module has: it is no run in traces, lists and metrics. Default: false. */
+  readonly isLook?: boolean | undefined
 }
 
 type Work = (exchange: Exchange, conversation: RunConversation) => Promise<void>

@@ -36,7 +36,7 @@ const OTHERS = [
 
 describe('mutations of the debug UI', () => {
   afterEach(closeServers)
-  const serve = () => makeServer({ debug: true, development: true, logLevel: 'silent' }, FILES)
+  const serve = () => makeServer({ debug: true, metrics: true, development: true, logLevel: 'silent' }, FILES)
 
   it('calls a single tool as a traced run', async () => {
     const server = await serve()
@@ -101,6 +101,16 @@ describe('mutations of the debug UI', () => {
     }
     expect(await read()).deep.equal(['The cable is long', 'The lamp is red'])
     expect(await read(', search: "which lamp", limit: 1')).deep.equal(['The lamp is red'])
+    // What was only looked at is no run.
+    const counted = '{ runs { total } metrics { total { count } } debug_log(agent_id: "shop") { events { run_id } } }'
+    const { runs, metrics, debug_log } = await ask<{
+      runs: object
+      metrics: object
+      debug_log: { events: { run_id: string }[] }
+    }>(server, counted)
+    expect([runs, metrics]).deep.equal([{ total: 2 }, { total: { count: 2 } }])
+    expect(new Set(debug_log.events.map(({ run_id }) => run_id)).size).equal(2)
+    expect((await server.app.inject('/metrics')).body).match(/agent_host_runs_total\{[^}]*"completed"[^}]*\} 2\n/)
     const { errors } = await askRaw(
       server,
       { query: 'mutation { read_memory(agent_id: "shop", module_id: "orders") }' },

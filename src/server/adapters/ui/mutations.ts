@@ -72,6 +72,7 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
           moduleId,
           protocol: Memory,
           tenant: viewer.tenant,
+          isLook: true,
           act: async (memory, run) => {
             const entries = search ? await memory.search(search, limit, run) : await memory.list(run)
             return show(search ? entries : entries.slice(-limit).reverse())
@@ -85,7 +86,7 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
       const act = async (history: ConversationHistory, run: Run) => show(await history.getHistory(run))
       const user = owner.user ?? undefined
       const metadata = owner.metadata ?? undefined
-      const caller = { user, metadata, tenant: viewer.tenant }
+      const caller = { user, metadata, tenant: viewer.tenant, isLook: true }
       return attempt(() => host.callModule(agent_id, { moduleId, protocol: ConversationHistory, act, ...caller }))
     },
 
