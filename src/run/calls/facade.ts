@@ -59,7 +59,7 @@ export function makeFacade(
   return facade
 }
 
-/** What all runs share is called for looks, too. */
+/** Tells whether a call is part of a look: facades that all runs share are called for looks, too. */
 function isLook(run: unknown): boolean {
   return run instanceof AgentRun && run.isLook
 }

@@ -34,6 +34,19 @@ describe('regressions of the debug UI', function () {
     expect(await card.getByText('healthy').count()).equal(0)
   })
 
+  it('shows what is wrong with the file of an agent that was never served', async () => {
+    await ui.project.write('agents/late.yml', 'id: late\nmodules:\n  - { id: main, module: ecko }\n')
+    const page = await ui.open('#/agents/late')
+    await page.getByText('Its file is not served:').waitFor()
+    await see(page, /agents\/late\.yml:3:\d+/)
+    await see(page, /'ecko' was not found/)
+    await page.goto(`${ui.url}/#/agents/nobody`)
+    await page.getByText('or the agent of a file that is not served:').waitFor()
+    await ui.project.write('agents/late.yml', 'id: late\nmodules:\n  - { id: main, module: echo }\n')
+    await page.goto(`${ui.url}/#/agents/late`)
+    await page.getByRole('tab', { name: 'Wiring' }).waitFor()
+  })
+
   it('does not show a stopped run in red', async () => {
     const page = await ui.open('#/play/finder')
     await page.getByLabel('Message to finder').fill('slow keys')

@@ -1,10 +1,10 @@
 import { useQuery } from '../api.ts'
-import { Empty } from '../components/notice.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useLive } from '../live.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
 import type { ServerInfo } from '../types.ts'
+import { AbsentAgent } from './absent-agent.tsx'
 import { AgentHead } from './agent-head.tsx'
 import { AGENT_QUERY, type AgentDetails } from './agent-query.ts'
 import { Definition } from './definition.tsx'
@@ -30,12 +30,7 @@ export function AgentScreen({ route, server }: ScreenProps) {
   const agent = data?.agent_config
   if (agent && !(error && agent.id !== id))
     return <Agent key={agent.id} agent={agent} query={route.query} server={server} />
-  if (!error) return null
-  return (
-    <Empty isPage title={error}>
-      It may have been renamed or removed. <a href={href(['agents'])}>All agents</a>
-    </Empty>
-  )
+  return error ? <AbsentAgent id={id} error={error} /> : null
 }
 
 interface AgentProps {
