@@ -18,7 +18,7 @@ export const destFlag = Flags.string({
 
 /** Argument of the commands that look at ejected modules. */
 export const ejectedNames = Args.string({
-  description: 'Modules or packages; all that are ejected when left out',
+  description: 'Modules or packages [default: all that are ejected]',
   multiple: true,
   ignoreStdin: true,
 })

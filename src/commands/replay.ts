@@ -47,8 +47,7 @@ export default class Replay extends BaseCommand {
       dependsOn: ['live'],
     }),
     update: Flags.boolean({
-      description:
-        'Record again what is called for real, and put the new tape and its test in the place of the old ones',
+      description: 'Record what --live calls, and replace the tape and its test',
       helpGroup: 'live',
       dependsOn: ['live'],
     }),

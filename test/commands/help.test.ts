@@ -73,7 +73,7 @@ describe('help and version', () => {
       ['chat', 'SERVER PROJECT'],
       ['serve', 'ACCESS STORE LIMIT'],
       ['worker', 'ACCESS STORE LIMIT'],
-      ['mcp', 'PROJECT LIMIT'],
+      ['mcp', 'STORE PROJECT LIMIT'],
       ['mcp:login', 'STORE PROJECT'],
       ['approvals', 'SERVER STORE PROJECT'],
       ['approvals:approve', 'SERVER STORE PROJECT'],

@@ -21,7 +21,7 @@ interface ExportedRun {
 
 export default class RunsExport extends BaseCommand {
   static override description =
-    'Writes a run to a file: its tape, or its trace if it was not recorded. Secrets are left out. With --store, also the run of another server.'
+    'Writes a run to a file: its tape, or its trace if it was not recorded. Secrets are left out. With --store, it also fetches runs of other servers.'
   static override examples = [
     '<%= config.bin %> runs export 4f1c',
     '<%= config.bin %> runs export 4f1c --output run.jsonl.gz',

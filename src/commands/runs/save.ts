@@ -11,7 +11,7 @@ import { findTape } from '../replay/find-tape.ts'
 
 export default class RunsSave extends BaseCommand {
   static override description =
-    'Saves a recorded run as a test: tests/<name>.test.ts and its tape. It pins the calls of tools, the answer and the end. With --case it becomes a case of an eval.'
+    'Saves a recorded run as a test: tests/<name>.test.ts and its tape. The test checks the calls of tools, the answer and how the run ended. With --case it becomes a case of an eval.'
   static override examples = [
     '<%= config.bin %> runs save 4f1c',
     '<%= config.bin %> runs save 4f1c --name refund',

@@ -173,7 +173,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
     flag: 'secret-key',
     variable: 'AGENT_HOST_SECRET_KEY',
     description:
-      'Secret that encrypts what clients or the store keep, such as sign-ins; without it the store generates and keeps one',
+      'Secret of at least 32 characters that encrypts what clients or the store keep, such as sign-ins; without it the store generates and keeps one',
     kind: 'text',
     default: undefined,
     read: readSecret,

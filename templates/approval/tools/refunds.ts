@@ -11,7 +11,7 @@ export const refund = defineTool({
   }),
   needsApproval: ({ euros }) => euros > LIMIT_EUROS,
   execute({ euros, number }) {
-    // Replace it by a request to your own system.
+    // Replace this with a request to your own system.
     return `Refunded ${euros} euros for order ${number}.`
   },
 })
