@@ -44,7 +44,7 @@ const MODULES = {
     if (text === 'fail') throw new Error('failed')
     await response.respondText('answered')
   }, dispose: () => new Promise(() => {}) }) })`,
-  'modules/broken.ts': `${HEAD}export default defineModule({ name: 'Broken', provides: [TextMessageHandler], create: () => ({}) })`,
+  'modules/broken.ts': `${HEAD}export default defineModule({ name: 'Broken', provides: [ToolProvider, TextMessageHandler], create: () => ({}) })`,
 }
 
 const TOOL = `import { defineTool, Type } from 'agent-host'
@@ -236,7 +236,7 @@ describe('AgentHost', () => {
     ])
     await host.register(agent('b', 'broken'))
     expect((await failure(host.run('b', 'hi'))).message).to.equal(
-      "Module 'main' (broken) provides 'TextMessageHandler', and what its create returned has no method 'handleText'.",
+      "Module 'main' (broken) provides 'ToolProvider', and what its create returned has no method 'listTools', 'executeTool'.",
     )
   })
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { AgentHost } from '../../src/index.ts'
+import * as agentHost from '../../src/index.ts'
 import { SERVER_OPTIONS } from '../../src/server/options/options.ts'
 import { itWith } from '../support/it-with.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -26,6 +26,26 @@ async function answerOf(files: Record<string, string>, agent: string, question: 
     await host.close()
   }
 }
+
+const { AgentHost } = agentHost
+
+describe('the page about writing modules', () => {
+  it('lists every protocol with its methods', () => {
+    const protocols = Object.values(agentHost as Record<string, unknown>).filter(
+      (value): value is agentHost.Protocol =>
+        agentHost.isObject(value) && typeof value.name === 'string' && Array.isArray(value.methods),
+    )
+    const rows = protocols.map(
+      ({ name, methods }) => `| \`${name}\` | ${methods.map((each) => `\`${each}\``).join(', ')} |`,
+    )
+    const [, section = ''] = read('docs/writing-modules.md').split('## The protocols of agent-host\n')
+    const listed = section
+      .slice(0, section.indexOf('\n## '))
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+    expect(listed.sort()).to.deep.equal(rows.sort())
+  })
+})
 
 describe('the code of the README and the first pages', () => {
   for (const [file, start] of [

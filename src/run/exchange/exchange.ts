@@ -290,13 +290,13 @@ function withModel(callee: NamedCallee, { modelInfo }: LLM): Callee {
 
 function checkInstance({ id, reference, module }: WiredModule, instance: unknown): asserts instance is object {
   for (const { name, methods } of module.provides) {
-    for (const method of methods) {
-      if (typeof Reflect.get(Object(instance), method) === 'function') continue
-      const message = `Module '${id}' (${reference}) provides '${name}', and what its create returned has no method '${method}'.`
-      throw new HostError('MODULE_INVALID', message, {
-        suggestions: [`Add ${method} to the object that create returns.`],
-      })
-    }
+    const missing = methods.filter((method) => typeof Reflect.get(Object(instance), method) !== 'function')
+    if (missing.length === 0) continue
+    const quoted = missing.map((method) => `'${method}'`).join(', ')
+    const message = `Module '${id}' (${reference}) provides '${name}', and what its create returned has no method ${quoted}.`
+    throw new HostError('MODULE_INVALID', message, {
+      suggestions: [`Add ${missing.join(', ')} to the object that create returns.`],
+    })
   }
 }
 
