@@ -145,10 +145,12 @@ export function describeSchemaError(
     const { requiredProperties } = params as { requiredProperties: readonly string[] }
     return requiredProperties.map((key) => problemAt([...path, key], 'is missing'))
   }
-  if (keyword === 'additionalProperties') {
-    const { additionalProperties = [] } = params as { additionalProperties?: readonly string[] }
-    const known = schemasAt(schema, inner).flatMap((node) => Object.keys(node.properties ?? {}))
-    return additionalProperties.map((key) => unknownKey([...path, key], key, known))
+  // Each of the properties has a misfit of its own.
+  if (keyword === 'additionalProperties') return []
+  // The schema `false`: a key that may not be there.
+  if (keyword === 'boolean' && inner.length > 0) {
+    const known = schemasAt(schema, inner.slice(0, -1)).flatMap((node) => Object.keys(node.properties ?? {}))
+    return [unknownKey(path, String(inner.at(-1)), known)]
   }
   if (NOT_EMPTY.has(keyword) && fieldsOf(params).limit === 1) return [problemAt(path, 'must not be empty', subject)]
   const nodes = DESCRIBED.has(keyword) ? schemasAt(schema, inner) : []

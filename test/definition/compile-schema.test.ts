@@ -19,6 +19,16 @@ describe('compileSchema', () => {
     expect(problems({ n: 1, size: 's' }, 'the answer')).deep.equal(['place is missing.'])
   })
 
+  it('names keys that are not allowed, and what those must be that may have any name', () => {
+    const closed = compileSchema(Type.Object({ target: Type.String() }, { additionalProperties: false }))
+    expect(closed.problems({ target: 'a', ref: 'b' }, 'the answer')).deep.equal(["The key 'ref' is not known."])
+    const open = compileSchema(Type.Object({}, { additionalProperties: Type.Number() }))
+    expect(open.problems({ any: 'b' }, 'the answer')).deep.equal(['any must be number.'])
+    expect(compileSchema({ properties: { no: false } }).problems({ no: 1 }, 'it')).deep.equal([
+      "The key 'no' is not known.",
+    ])
+  })
+
   it('names the value as a whole as the caller does', () => {
     expect(problems('hi', 'the answer')).deep.equal(['the answer must be an object.'])
   })
