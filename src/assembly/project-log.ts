@@ -2,6 +2,7 @@ import { isatty } from 'node:tty'
 import { type LogFn, type Logger, pino } from 'pino'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
+import { cleanJson } from '../wire/clean-text.ts'
 
 /** Least severe level of the lines that the log writes. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -26,7 +27,7 @@ export async function openLog(
   const settings = { level: logLevel, base: null, hooks: { streamWrite: redact, logMethod } }
   if (!isatty(fd)) return pino(settings, pino.destination({ fd, sync: false }))
   const { default: pretty } = await import('pino-pretty')
-  const shown = { ...settings, hooks: { logMethod, streamWrite: (line: string) => withoutControls(redact(line)) } }
+  const shown = { ...settings, hooks: { logMethod, streamWrite: (line: string) => cleanJson(redact(line)) } }
   const look = { colorize: true, ignore: 'reqId', translateTime: 'SYS:HH:MM:ss', sync: true }
   return pino(shown, pretty({ ...look, destination: fd }))
 }
@@ -34,11 +35,3 @@ export async function openLog(
 function logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
   if (args[0] !== NO_LINE) method.apply(this, args)
 }
-
-/** Replaces characters that a terminal would act on; JSON has escaped most of them. Line ends and tabs stay. */
-function withoutControls(line: string): string {
-  return line.replace(ESCAPED_CONTROL, '$1\ufffd').replace(/[\u007f-\u009f]/g, '\ufffd')
-}
-
-/** A backslash that is itself escaped begins nothing. */
-const ESCAPED_CONTROL = /((?<!\\)(?:\\\\)*)\\(?:u00[01][\da-f]|[bfr])/gi
