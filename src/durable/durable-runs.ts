@@ -87,7 +87,7 @@ export class DurableRuns<Facts, Item> {
       makeNextRun: (...waiting) => makeNextRun({ tenant, store, conversations, ids, host, continuation }, ...waiting),
       log,
     })
-    this.#feed = new StepFeed(this.store)
+    this.#feed = new StepFeed(records)
     this.unreadable = new UnreadableRows(log)
     this.#shared = shared ?? this.#share(options)
   }

@@ -60,7 +60,7 @@ import {
   toRows,
 } from './run-row.ts'
 import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } from './steps.ts'
-import { type KnownBatches, readSteps, readStepsOfEach, type StoredSteps } from './stored-steps.ts'
+import { readSteps, type StoredSteps } from './stored-steps.ts'
 
 /** Run as it was read. */
 export interface StoredRun<Facts, Item> {
@@ -75,9 +75,6 @@ export interface StoredRun<Facts, Item> {
   /** True while it waits for a worker. */
   readonly isQueued: boolean
 }
-
-/** All steps of a run that has ended, or how it is otherwise. */
-export type EndLook = readonly Step[] | 'running' | 'gone' | HostError
 
 /** Run of this server. */
 export interface OwnedRun<Facts, Item> extends PersistedRun<Facts, Item> {
@@ -326,38 +323,11 @@ export class RunStore<Facts, Item> {
     return readSteps(this.#records, id)
   }
 
-  /** Reads what is new of runs in progress, together: {@link readStepsOfEach}. */
-  readStepsOfEach(runs: readonly KnownBatches[]): Promise<(Step[][] | HostError)[]> {
-    return readStepsOfEach(this.#records, runs)
-  }
-
-  /** Looks, in one request, which of the runs have ended. A row that cannot be read is an error of its run alone. */
-  async lookForEnds(ids: readonly string[]): Promise<EndLook[]> {
-    const texts = await this.#records.get(ids.map(rowKey))
-    return ids.map((id, index) => this.#lookForEnd(id, texts[index]))
-  }
-
-  #lookForEnd(id: string, text: string | undefined): EndLook {
-    try {
-      if (text === undefined) return 'gone'
-      const row = parseRunRow<Facts, Item>(id, text)
-      return endOf(row) ? unpackSteps(row) : 'running'
-    } catch (error) {
-      if (error instanceof HostError) return error
-      throw error
-    }
-  }
-
   /**
-   * Calls back when steps of a run are stored, or it ends.
+   * Calls back when another request may have ended or deleted a run.
    *
    * @returns a function that ends it
    */
-  watchSteps(id: string, onNotice: () => void): () => void {
-    return this.#records.watch([changeTopic(id)], onNotice)
-  }
-
-  /** Calls back when another request may have ended or deleted a run. */
   watchOutcome(id: string, onNotice: () => void): () => void {
     return this.#records.watch([outcomeTopic(id)], onNotice)
   }

@@ -1,8 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Deferred, deferred } from '../../async.ts'
+import type { RecordStore } from '../../store/record-store.ts'
 import type { StepLog } from './read-run.ts'
-import type { RunStore, StoredRun } from './run-store.ts'
+import { changeTopic } from './run-keys.ts'
+import type { StoredRun } from './run-store.ts'
 import type { Step } from './steps.ts'
+import { lookForEnds, readStepsOfEach } from './stored-steps.ts'
 
 /** Polling interval of the store: a notice may be lost. */
 const POLL_MS = 2000
@@ -14,7 +17,7 @@ const PATIENCE_MS = 5000
  * store reads what is new of all runs.
  */
 export class StepFeed<Facts, Item> {
-  readonly #store: RunStore<Facts, Item>
+  readonly #records: RecordStore
   readonly #runs = new Map<string, FollowedRun>()
   /** Runs with news. */
   readonly #due = new Set<FollowedRun>()
@@ -24,8 +27,8 @@ export class StepFeed<Facts, Item> {
   #isReading = false
   #poll: NodeJS.Timeout | undefined
 
-  constructor(store: RunStore<Facts, Item>, patienceMs = PATIENCE_MS) {
-    this.#store = store
+  constructor(records: RecordStore, patienceMs = PATIENCE_MS) {
+    this.#records = records
     this.#patienceMs = patienceMs
   }
 
@@ -47,7 +50,7 @@ export class StepFeed<Facts, Item> {
   #add(stored: StoredRun<Facts, Item>): FollowedRun {
     const run = new FollowedRun(stored)
     this.#runs.set(run.id, run)
-    run.unwatch = this.#store.watchSteps(run.id, () => this.#note(run))
+    run.unwatch = this.#records.watch([changeTopic(run.id)], () => this.#note(run))
     this.#poll ??= setInterval(() => this.#noteAll(), POLL_MS).unref()
     // Reads the steps that were stored before the watch began.
     this.#note(run)
@@ -109,7 +112,7 @@ export class StepFeed<Facts, Item> {
   }
 
   async #readOn(runs: readonly FollowedRun[]): Promise<void> {
-    const news = await this.#store.readStepsOfEach(runs)
+    const news = await readStepsOfEach(this.#records, runs)
     const silent: FollowedRun[] = []
     for (const [index, run] of runs.entries()) {
       const batches = news[index] ?? []
@@ -122,7 +125,10 @@ export class StepFeed<Facts, Item> {
   }
 
   async #lookForEnds(runs: readonly FollowedRun[]): Promise<void> {
-    const looks = await this.#store.lookForEnds(runs.map(({ id }) => id))
+    const looks = await lookForEnds(
+      this.#records,
+      runs.map(({ id }) => id),
+    )
     for (const [index, run] of runs.entries()) {
       const look = looks[index]
       if (look === undefined || look === 'gone') run.end(run.steps)

@@ -2,8 +2,9 @@ import { HostError } from '../../errors.ts'
 import { readLog, readLogs } from '../../store/record-log.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import { DamagedRow } from '../rows/parse-row.ts'
-import { stepsLog } from './run-keys.ts'
-import type { Step } from './steps.ts'
+import { rowKey, stepsLog } from './run-keys.ts'
+import { endOf, parseRunRow } from './run-row.ts'
+import { type Step, unpackSteps } from './steps.ts'
 
 /** Steps of a run in progress. */
 export interface StoredSteps {
@@ -35,12 +36,28 @@ export async function readStepsOfEach(
 ): Promise<(Step[][] | HostError)[]> {
   const logs = runs.map(({ id, batches }) => ({ log: stepsLog(id), from: batches }))
   const found = await readLogs(records, logs)
-  return runs.map(({ id }, index) => tryParseBatches(id, found[index] ?? []))
+  return runs.map(({ id }, index) => orUnreadable(() => (found[index] ?? []).map((entry) => parseBatch(id, entry))))
 }
 
-function tryParseBatches(id: string, entries: readonly string[]): Step[][] | HostError {
+/** All steps of a run that has ended, or how it is otherwise. */
+export type EndLook = readonly Step[] | 'running' | 'gone' | HostError
+
+/** Looks, in one request, which of the runs have ended. A row that cannot be read is an error of its run alone. */
+export async function lookForEnds(records: RecordStore, ids: readonly string[]): Promise<EndLook[]> {
+  const texts = await records.get(ids.map(rowKey))
+  return ids.map((id, index) => orUnreadable(() => toEndLook(id, texts[index])))
+}
+
+function toEndLook(id: string, text: string | undefined): EndLook {
+  if (text === undefined) return 'gone'
+  const row = parseRunRow(id, text)
+  return endOf(row) ? unpackSteps(row) : 'running'
+}
+
+/** Returns what can be read, or the error of what cannot. */
+function orUnreadable<T>(read: () => T): T | HostError {
   try {
-    return entries.map((entry) => parseBatch(id, entry))
+    return read()
   } catch (error) {
     if (error instanceof HostError) return error
     throw error

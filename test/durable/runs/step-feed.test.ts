@@ -32,7 +32,7 @@ describe('StepFeed', () => {
       return read(ranges)
     }
     store = new RunStore(records)
-    feed = new StepFeed(store)
+    feed = new StepFeed(records)
     leaving = new AbortController()
     setMaxListeners(0, leaving.signal)
   })
@@ -158,7 +158,7 @@ describe('StepFeed', () => {
   })
 
   it('fails while the store does, and reads on when asked again', async () => {
-    feed = new StepFeed(store, 0)
+    feed = new StepFeed(records, 0)
     const [run, read] = [await begin(), records.entriesOfEach.bind(records)]
     records.entriesOfEach = async () => {
       throw new HostError('STORE_UNAVAILABLE', 'It is down.')
