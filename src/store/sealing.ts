@@ -22,7 +22,7 @@ export function recordSealing(open: () => Promise<RecordStore>, secretKey?: stri
 }
 
 /** Sealing with a key that was read: for what cannot wait. */
-export class OpenSealing {
+class OpenSealing {
   readonly #key: Buffer
 
   constructor(key: Buffer) {

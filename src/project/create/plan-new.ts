@@ -16,7 +16,7 @@ interface Kind {
 }
 
 /** Kinds of files that `agent-host new` creates. */
-export const KINDS: Readonly<Record<string, Kind>> = {
+const KINDS: Readonly<Record<string, Kind>> = {
   module: {
     template: 'module.ts',
     path: (name) => `modules/${name}.ts`,

@@ -38,7 +38,7 @@ export function requireMayDecide(request: FastifyRequest): void {
  *
  * @throws HostError `ORIGIN_FORBIDDEN`
  */
-export function requireMaySupersede(request: FastifyRequest): void {
+function requireMaySupersede(request: FastifyRequest): void {
   const problem = findForeign(request)
   if (problem) throw problem
 }

@@ -79,7 +79,7 @@ export function digestOf(secret: string): string {
 }
 
 /** Reads bearer credentials (RFC 6750, section 2.1). Another scheme counts as none. */
-export function readBearer(authorization = ''): string | HostError {
+function readBearer(authorization = ''): string | HostError {
   const credentials = /^bearer +(\S.*)$/i.exec(authorization)?.[1]?.trimEnd()
   return credentials ?? new HostError('UNAUTHORIZED', 'Missing Authorization header')
 }

@@ -239,7 +239,7 @@ function decodeFields(json: { readonly [name: string]: JsonValue }, find: FindBy
   return copy
 }
 
-export function isList(json: JsonValue): json is readonly JsonValue[] {
+function isList(json: JsonValue): json is readonly JsonValue[] {
   return Array.isArray(json)
 }
 

@@ -80,7 +80,7 @@ export function describeDivergence({ kind, asked, recorded, differences: found }
 }
 
 /** `tools: refund({"order":7})`, `llm.generate({...})`. */
-export function describeCall({ module, method, arguments: args }: ShownCall): string {
+function describeCall({ module, method, arguments: args }: ShownCall): string {
   const { name, arguments: given } = fieldsOf(args)
   const isTool = typeof name === 'string' && (method === 'executeTool' || method === 'needsApproval')
   const text = isTool ? `${module}: ${name}(${toText(given)})` : `${module}.${method}(${toText(args)})`

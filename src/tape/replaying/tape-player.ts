@@ -1,5 +1,4 @@
 import { deferred, raceAbort } from '../../async.ts'
-import type { LLM } from '../../protocols/llm.ts'
 import { AgentRun } from '../../run/agent-run.ts'
 import type { Boundaries, Place } from '../../run/calls/boundaries.ts'
 import { digestOf, type PendingCall } from '../../run/waiting/pending-call.ts'
@@ -237,12 +236,6 @@ export class TapePlayer implements Boundaries {
     else if (effect === 'incomplete') run.markIncomplete(String(decoded))
     else run.reportProgress(String(decoded))
   }
-}
-
-/** The model that a tape names for a module. */
-export function modelOnTape({ calls }: TapedRun, moduleId: string): LLM['modelInfo'] {
-  const call = calls.find(({ line }) => line.module === moduleId && line.model !== undefined)
-  return call?.line.model as LLM['modelInfo']
 }
 
 function first<T>(values: Iterable<T>): T | undefined {

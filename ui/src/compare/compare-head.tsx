@@ -96,7 +96,7 @@ function Figures({ left, right }: { left: LoadedRun; right: LoadedRun }) {
 }
 
 /** `+12 (+8 %)`; empty where nothing has changed, or one is not known. */
-export function describeChange(one: number | null, other: number | null, format: (value: number) => string): string {
+function describeChange(one: number | null, other: number | null, format: (value: number) => string): string {
   if (one === null || other === null || one === other) return ''
   const sign = other > one ? '+' : '−'
   const percent = one === 0 ? 0 : Math.round((Math.abs(other - one) / one) * 100)

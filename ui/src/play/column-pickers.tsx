@@ -5,7 +5,7 @@ import { type Column, isVaried } from '../responses/column.ts'
 import type { AgentName } from './play-query.ts'
 
 /** More columns are too narrow to read. */
-export const MAX_COLUMNS = 4
+const MAX_COLUMNS = 4
 
 interface ColumnPickersProps {
   readonly agents: readonly AgentName[]

@@ -1,7 +1,7 @@
 import { quoteShell } from './quote-shell.ts'
 
 /** Returns the address of the server for clients: the folder of this page. */
-export function baseUrl(): string {
+function baseUrl(): string {
   return new URL('.', location.href).href.replace(/\/$/, '')
 }
 

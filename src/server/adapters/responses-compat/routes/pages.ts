@@ -46,7 +46,7 @@ export function toPage<T extends { readonly id: string | null }>(data: readonly 
  * With `after` a page begins behind it; with `before` alone it ends just ahead of it. `hasMore` speaks of the side to which
  * the page goes on.
  */
-export function cutPage(
+function cutPage(
   count: number,
   { limit, order }: Pick<PageQuery, 'limit' | 'order'>,
   after: number | undefined,

@@ -165,7 +165,7 @@ export const Reasoning = Type.Object({
 export type Reasoning = Static<typeof Reasoning>
 
 /** Image that the agent answers with. */
-export const ImageCall = Type.Object({
+const ImageCall = Type.Object({
   type: Type.Literal('image_generation_call'),
   id: Type.String(),
   status: Type.Union([Type.Literal('in_progress'), Type.Literal('completed')]),
@@ -204,7 +204,7 @@ export const OutputItem = Type.Union([
 ])
 export type OutputItem = Static<typeof OutputItem>
 
-export const Status = Type.Union([
+const Status = Type.Union([
   Type.Literal('in_progress'),
   Type.Literal('completed'),
   Type.Literal('failed'),
@@ -296,7 +296,7 @@ export const UpdateConversation = Type.Object({ metadata: nullable(Metadata) })
 export const AddItems = Type.Object({ items: Type.Array(RawInputItem, { minItems: 1, maxItems: MAX_ADDED_ITEMS }) })
 
 /** A message of the user, or the item that stands for everything. */
-export const CompactedItem = Type.Union([
+const CompactedItem = Type.Union([
   Type.Object({
     type: Type.Literal('message'),
     id: Type.String(),

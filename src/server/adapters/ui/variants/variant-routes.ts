@@ -48,7 +48,7 @@ export function addVariantRoutes(
 }
 
 /** Tells whether a request may make variants: one of the page under `dev`, otherwise one with a key that may look behind the scenes. */
-export function mayVary(
+function mayVary(
   request: FastifyRequest,
   { development, allowVariants }: Pick<ServerOptions, 'development' | 'allowVariants'>,
 ): boolean {
