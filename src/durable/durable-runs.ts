@@ -15,6 +15,7 @@ import { RunNotes } from './idempotency/run-notes.ts'
 import type { Job } from './queue/job.ts'
 import { RunQueue } from './queue/run-queue.ts'
 import { ResponseMaintenance } from './retention/maintenance.ts'
+import type { OutageLog } from './retention/outage-log.ts'
 import { tenantPart } from './rows/tenant-part.ts'
 import { UnreadableRows } from './rows/unreadable-rows.ts'
 import { DurableRun, type DurableRunOptions } from './runs/durable-run.ts'
@@ -231,6 +232,11 @@ export class DurableRuns<Facts, Item> {
   read(stored: StoredRun<Facts, Item>, signal: AbortSignal): StepLog<Facts> {
     const here = () => this.#runs.get(stored.id)
     return readEnded(stored) ?? followRun(stored, here, () => this.#feed.follow(stored, signal))
+  }
+
+  /** Log of the times in which the store cannot be used. */
+  get outages(): OutageLog {
+    return this.#shared.maintenance.outages
   }
 
   /** Cancels a run on any server; an ended one keeps its steps. Undefined if it does not exist. */

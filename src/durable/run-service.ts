@@ -161,7 +161,11 @@ export class RunService {
   }
 
   async #openDelivery(runs: DurableRuns<object, unknown>): Promise<Opened['delivery']> {
-    const { host, limits, describeFailure, onFailure } = this.#options
+    const { host, limits, describeFailure } = this.#options
+    const { outages } = runs
+    const onFailure: RunServiceOptions['onFailure'] = (error, id) => {
+      if (id !== undefined || !outages.note(error)) this.#options.onFailure(error, id)
+    }
     const { readMessages } = this
     const served = new ServedAgents(runs.queue, (agent) => host.has(agent))
     const worker = new RunWorker({ runs, host, served, readMessages, describeFailure, onFailure })

@@ -16,6 +16,7 @@ import type { RunIds } from '../runs/run-ids.ts'
 import { parseOwner } from '../runs/run-marks.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import { type EndStep, endCutOff, endUnstored } from '../runs/steps.ts'
+import { OutageLog } from './outage-log.ts'
 import { sweepBytes } from './sweep-bytes.ts'
 
 /** Runs of one tenant. */
@@ -64,6 +65,7 @@ interface Orphan {
  * be stored, and removes old ones.
  */
 export class ResponseMaintenance<Facts, Item> {
+  readonly outages: OutageLog
   readonly #options: ResponseMaintenanceOptions<Facts, Item>
   readonly #approvals: ApprovalExpiry
   readonly #unended = new Map<string, Orphan>()
@@ -78,6 +80,7 @@ export class ResponseMaintenance<Facts, Item> {
 
   constructor(options: ResponseMaintenanceOptions<Facts, Item>) {
     this.#options = options
+    this.outages = new OutageLog(options.log)
     this.#approvals = new ApprovalExpiry(options.records, (tenant) => options.of(tenant).deciding)
   }
 
@@ -121,8 +124,10 @@ export class ResponseMaintenance<Facts, Item> {
       const orphan = orphans.get(id)
       if (orphan && (await this.#release(id, orphan))) retried++
     })
-    if (ended > retried) log.warn(`${ended - retried} responses were cut off: they have failed now.`)
-    if (retried > 0) log.warn(`${retried} background responses were cut off: they begin again.`)
+    this.outages.end()
+    const failed = ended - retried
+    if (failed > 0) log.warn(`Responses that were cut off and have failed now: ${failed}`)
+    if (retried > 0) log.warn(`Background responses that were cut off and begin again: ${retried}`)
   }
 
   #makeIsAlive(): (server: string) => Promise<boolean> {
@@ -257,6 +262,7 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   #report(error: unknown): void {
+    if (this.outages.note(error)) return
     this.#options.log.error(`Maintenance of the stored responses failed: ${messageOf(error)}`)
   }
 }
