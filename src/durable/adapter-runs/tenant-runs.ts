@@ -11,7 +11,7 @@ import { type LoadedConversation, makeTurn, type StoredTurn } from '../conversat
 import { HistoryBudget } from '../conversations/history-budget.ts'
 import { toSuperseded } from '../conversations/superseded.ts'
 import { lengthOf } from '../conversations/truncate.ts'
-import { type Continuing, type Joined, joinDecisions } from '../decisions/join-decisions.ts'
+import { type Continuing, type Decided, type Joined, joinDecisions, readDecided } from '../decisions/join-decisions.ts'
 import { toTurn } from '../decisions/next-run.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { RequestRepeated, untilClaimed } from '../idempotency/idempotent-requests.ts'
@@ -78,7 +78,8 @@ class StoredTenantRuns implements TenantRuns {
     for (const message of messages) budget.addItems(1, lengthOf(message))
     const earlier = previousId === undefined ? undefined : await readEarlier(runs, previousId, budget)
     const [id, createdAt] = [service.ids.next(), nowSeconds()]
-    const superseded = toSuperseded(earlier?.last.pending ?? [])
+    const decided = await readDecided(runs.approvals, earlier?.last)
+    const superseded = toSuperseded(earlier?.last.pending ?? [], decided.carriedOut)
     const turn = makeTurn(id, createdAt, [...superseded, ...messages], earlier?.last)
     const job: Job = {
       ...{ agent, options: { ...options, background: true }, shows: ADAPTER_EVENTS },
@@ -88,7 +89,7 @@ class StoredTenantRuns implements TenantRuns {
     host.check(agent, toTurn(tenant, turn, job, all))
     const facts = { adapter, agent, createdAt, previousId: previousId ?? null, options: job.options, data }
     const by = { id, agent, answers: undefined, by: adapter }
-    const joined = earlier && (await joinWaiting(runs, earlier.last, by))
+    const joined = earlier && (await joinWaiting(runs, earlier.last, decided, by))
     return this.#enqueue(runs, { id, facts, turn, earlier: earlier?.messages ?? [], ...joined }, job)
   }
 
@@ -206,7 +207,8 @@ class StoredTenantRuns implements TenantRuns {
     const read = readAnswers(waiting.turn, given)
     if ((await this.find(waitingId))?.status !== 'waiting') throw alreadyAnswered()
     const [id, createdAt] = [service.ids.next(), nowSeconds()]
-    const joined = await joinWaiting(runs, waiting.turn, { id, agent, answers: read, by })
+    const decided = await readDecided(runs.approvals, waiting.turn)
+    const joined = await joinWaiting(runs, waiting.turn, decided, { id, agent, answers: read, by })
     const { approvalTtl, isRestartSafe = false } = host.resolve(agent).agent
     const job: Job = {
       ...{ agent, options: { ...facts.options, background: true }, shows: ADAPTER_EVENTS },
@@ -287,8 +289,13 @@ function waitsForClient({ open }: StoredRunInfo): boolean {
  *
  * @throws HostError `APPROVAL_DECIDED` for answers when another run continues it
  */
-async function joinWaiting(runs: Runs, turn: StoredTurn, continuing: Continuing): Promise<Joined | undefined> {
-  const joined = await joinDecisions(runs.approvals, turn, continuing)
+async function joinWaiting(
+  runs: Runs,
+  turn: StoredTurn,
+  { approvals }: Decided,
+  continuing: Continuing,
+): Promise<Joined | undefined> {
+  const joined = joinDecisions(approvals, turn, continuing)
   const { id, answers } = continuing
   if (answers && joined?.isBranch) throw alreadyAnswered()
   const { response_id: runId, pending = [] } = turn

@@ -1,14 +1,29 @@
 import type { Message } from '../../protocols/message.ts'
 import { type PendingCall, toolCallOf } from '../../run/waiting/pending-call.ts'
 
-/** Results of calls that a new message has rejected: one for each tool call of the conversation. */
-export function toSuperseded(pending: readonly PendingCall[]): Message[] {
-  const names = new Map<string, Set<string>>()
-  for (const call of pending) {
-    names.set(toolCallOf(call), (names.get(toolCallOf(call)) ?? new Set<string>()).add(`'${call.name}'`))
-  }
-  return [...names].map(([toolCallId, rejected]) => {
-    const content = `The call of ${[...rejected].join(', ')} was not executed: it was superseded by a message of the user.`
-    return { role: 'tool', toolCallId, content, isError: true }
+/**
+ * Results of calls that a new message has rejected: one for each tool call of the conversation.
+ *
+ * @param elsewhere those of the calls that a decision has carried out in another branch: the model must not take them for undone
+ */
+export function toSuperseded(pending: readonly PendingCall[], elsewhere: ReadonlySet<PendingCall>): Message[] {
+  const byToolCall = new Map<string, PendingCall[]>()
+  for (const call of pending) byToolCall.set(toolCallOf(call), [...(byToolCall.get(toolCallOf(call)) ?? []), call])
+  return [...byToolCall].map(([toolCallId, calls]) => {
+    const rejected = nameAll(calls.filter((call) => !elsewhere.has(call)))
+    const allowed = nameAll(calls.filter((call) => elsewhere.has(call)))
+    const sentences = [
+      ...(rejected ? [`The call of ${rejected} was not executed: it was superseded by a message of the user.`] : []),
+      ...(allowed
+        ? [
+            `The call of ${allowed} was decided by a person and goes on in another branch: its result is not known here.`,
+          ]
+        : []),
+    ]
+    return { role: 'tool', toolCallId, content: sentences.join(' '), isError: true }
   })
+}
+
+function nameAll(calls: readonly PendingCall[]): string {
+  return [...new Set(calls.map(({ name }) => `'${name}'`))].join(', ')
 }

@@ -12,7 +12,7 @@ import {
 } from '../../../src/durable/approvals/approvals.ts'
 import { makeTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import { Deciding } from '../../../src/durable/decisions/deciding.ts'
-import { joinDecisions } from '../../../src/durable/decisions/join-decisions.ts'
+import { joinDecisions, readDecided } from '../../../src/durable/decisions/join-decisions.ts'
 import {
   answersOf,
   type Decisions,
@@ -208,8 +208,10 @@ describe('approvals', () => {
   it('are not decided once they were deleted with their run, while a request was read', async () => {
     const runId = await open([PAY])
     const turn = makeTurn(runId, now(), [], undefined, [PAY])
-    const join = (answers: readonly PendingAnswer[] | undefined) =>
-      joinDecisions(approvals, turn, { id: ids.next(), agent: 'shop', answers, by: 'me' })
+    const join = async (answers: readonly PendingAnswer[] | undefined) => {
+      const { approvals: read } = await readDecided(approvals, turn)
+      return joinDecisions(read, turn, { id: ids.next(), agent: 'shop', answers, by: 'me' })
+    }
     const answers = [{ callId: 'c1', ...APPROVE }]
     expect((await join(answers))?.claim.equal).to.have.lengthOf(1)
     await records.commit((await approvals.keysOfRun(runId)).map((key): Change => [key, undefined]))

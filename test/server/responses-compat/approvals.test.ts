@@ -176,6 +176,31 @@ describe('approvals', () => {
     expect(await paid()).to.equal('pay 40\n')
   })
 
+  it('that a decision has carried out are not told to the model as undone, in a branch of the conversation', async () => {
+    const { request, create, inbox, paid } = await makeShop()
+    const say = async (previous: { id: string }) =>
+      JSON.stringify((await create('shop', { input: 'and now?', previous_response_id: previous.id })).output)
+    const [approved, rejected, superseded] = [await create('shop'), await create('shop'), await create('shop')]
+    const [first, second] = await inbox()
+    await request('POST', `/approvals/${first.id}`, { decision: 'approve' })
+    await request('POST', `/approvals/${second.id}`, { decision: 'reject' })
+    await eventually(async () => expect(await paid()).to.equal('pay 40\n'))
+    const elsewhere =
+      "The call of 'pay' was decided by a person and goes on in another branch: its result is not known here."
+    const undone = "The call of 'pay' was not executed: it was superseded by a message of the user."
+    expect(await say(approved))
+      .to.contain(elsewhere)
+      .and.not.contain(undone)
+    expect(await say(rejected))
+      .to.contain(undone)
+      .and.not.contain(elsewhere)
+    for (let time = 0; time < 2; time++)
+      expect(await say(superseded))
+        .to.contain(undone)
+        .and.not.contain(elsewhere)
+    expect(await paid()).to.equal('pay 40\n')
+  })
+
   it('are gone with the response that waits for them', async () => {
     const { request, create, inbox, paid } = await makeShop()
     const { id } = await create('shop')

@@ -22,11 +22,13 @@ export interface Continuation {
 /**
  * Joins the input of a request with the conversation that it continues.
  *
+ * @param carriedOut calls that the response before waited for, and that a decision has carried out
  * @throws HostError `REQUEST_INVALID` for an output of no waiting call, calls without an output, and an input that says nothing
  */
 export function continueConversation(
   { messages, outputs, approvals, added }: ReadInput,
   conversation: LoadedConversation | undefined,
+  carriedOut: ReadonlySet<PendingCall>,
 ): Continuation {
   const pending = conversation?.last.pending ?? []
   refuseUnanswered(messages)
@@ -41,7 +43,7 @@ export function continueConversation(
   if (!messages.some(({ role }) => role === 'user' || role === 'tool')) {
     throw invalidField('input', 'must contain a user message')
   }
-  const settled = pending.length > 0 ? settle(pending, outputs, answers) : []
+  const settled = pending.length > 0 ? settle(pending, outputs, answers, carriedOut) : []
   return { messages: [...settled, ...messages], answers: undefined, pending: [] }
 }
 
@@ -126,12 +128,13 @@ function settle(
   pending: readonly PendingCall[],
   outputs: readonly CallOutput[],
   answers: readonly PendingAnswer[],
+  carriedOut: ReadonlySet<PendingCall>,
 ): Message[] {
   const answered = new Set(answers.map(({ callId }) => callId))
   refuseOpen(pending.flatMap(({ callId, kind }) => (kind === 'client_tool' && !answered.has(callId) ? [callId] : [])))
   const others = pending.filter(({ kind, within }) => kind !== 'client_tool' || within !== undefined)
   const own = outputs.filter(({ callId }) => !others.some((call) => call.callId === callId))
-  return [...own.map(toToolMessage), ...toSuperseded(others)]
+  return [...own.map(toToolMessage), ...toSuperseded(others, carriedOut)]
 }
 
 function invalid(message: string): HostError {

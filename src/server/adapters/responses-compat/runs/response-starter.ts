@@ -2,7 +2,7 @@ import { makeTurn, storedMessages } from '../../../../durable/conversations/conv
 import { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import { truncate } from '../../../../durable/conversations/truncate.ts'
 import { joinClaims } from '../../../../durable/decisions/claim.ts'
-import { joinDecisions } from '../../../../durable/decisions/join-decisions.ts'
+import { joinDecisions, readDecided } from '../../../../durable/decisions/join-decisions.ts'
 import {
   type IdempotentRequest,
   RequestRepeated,
@@ -180,7 +180,9 @@ export class ResponseStarter {
     const { runs, ids, host } = this.#options
     const { record, items, input, conversation, named, isUnstored } = await this.#read(body, options)
     const { id, created_at: createdAt } = record
-    const { messages, answers: given, pending } = continueConversation(input, conversation)
+    const decided = conversation && !isUnstored ? conversation.last : undefined
+    const { approvals, carriedOut } = await readDecided(runs.approvals, decided)
+    const { messages, answers: given, pending } = continueConversation(input, conversation, carriedOut)
     const earlier = conversation?.messages ?? []
     const seen = this.#truncate([...earlier, ...messages], body, pending)
     const added = mergeTools(conversation?.last.tools ?? NO_TOOLS, input.added?.tools ?? NO_TOOLS)
@@ -196,10 +198,8 @@ export class ResponseStarter {
     })
     requireMayAnswer(given, conversation?.last.pending ?? [], decider)
     if (isUnstored && conversation && given) unstored?.decide(conversation.last.response_id, given)
-    const decided = conversation && !isUnstored ? conversation.last : undefined
-    const joined =
-      decided &&
-      (await joinDecisions(runs.approvals, decided, { answers: given, agent: body.model, id, by: decider.by }))
+    const joining = { answers: given, agent: body.model, id, by: decider.by }
+    const joined = decided && joinDecisions(approvals, decided, joining)
     const { answers = given, claim, resumes } = joined ?? {}
     const made = makeTurn(id, createdAt, messages, conversation?.last, pending)
     const stored = added.length > 0 ? { ...made, tools: added } : made
