@@ -44,7 +44,8 @@ function listen(child) {
       const address = /ready at (http:\S+)/.exec(line)?.[1]
       if (address) resolve(address)
       const message = line.startsWith('{') ? JSON.parse(line).msg : ''
-      if (message.includes('.executeTool ')) console.log(`Tool call: ${message.split('.executeTool ')[1]}`)
+      const call = /^example {2}(\w+\(.*)/.exec(message)?.[1]
+      if (call) console.log(`Tool call: ${call}`)
     })
   })
 }

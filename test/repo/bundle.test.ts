@@ -62,7 +62,7 @@ describe('the built code', () => {
     const answer = '500 {"detail":"Internal Server Error"}'
     expect([stderr, lines.filter((line) => line.startsWith('500'))]).deep.equal(['', [answer, answer]])
     const messages = lines.filter((line) => !line.startsWith('500')).map((line) => JSON.parse(line).msg)
-    const logged = messages.map((message) => message.replace(/^GET \/odd 500 \d+ ms: /, ''))
+    const logged = messages.map((message) => message.replace(/^GET \/odd 500 [\d.]+ ms: /, ''))
     const route = 'The response schema of GET /odd for status 200 is invalid'
     expect(logged).deep.equal([
       `${route}: Cannot find reference "#/nowhere". Correct schema.response in the adapter that adds the route.`,
