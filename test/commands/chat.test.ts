@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { execa } from 'execa'
 import { MarkdownStream } from '../../src/commands/chat/markdown-stream.ts'
 import { callCli } from '../support/call-cli.ts'
+import { eventually } from '../support/eventually.ts'
 import { killRunning, RUN, runCli, startCli } from '../support/run-cli.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -89,13 +90,16 @@ describe('chat', () => {
     const { url, output } = await serveLogged(dir)
     const { stderr } = await callCli(['chat', 'helper', '--url', url, '--once', 'Sum of 2 and 3?'], { cwd: dir })
     expect(stderr).equal(`helper asks: Which?\n  Decide with: agent-host approvals --url ${url}\n`)
-    const lines = output()
-      .split('\n')
-      .filter((line) => / \/compat\//.test(line))
-    expect(lines.map((line) => / (\/compat\/\w+) (\d+) /.exec(line)?.slice(1))).deep.equal([
-      ['/compat/models', '200'],
-      ['/compat/responses', '200'],
-    ])
+    // A request is logged once its client has the answer.
+    await eventually(() => {
+      const lines = output()
+        .split('\n')
+        .filter((line) => / \/compat\//.test(line))
+      expect(lines.map((line) => / (\/compat\/\w+) (\d+) /.exec(line)?.slice(1))).deep.equal([
+        ['/compat/models', '200'],
+        ['/compat/responses', '200'],
+      ])
+    })
   })
 
   it('talks to a running server', async () => {
