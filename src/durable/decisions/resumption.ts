@@ -49,6 +49,7 @@ function isLate({ status, expiresAt }: StoredApproval): boolean {
 
 function decide(approval: StoredApproval, answer: GivenAnswer, by: string, time: CheckTime): StoredApproval {
   const { pending, status } = approval
+  if (status === 'expired') throw new HostError('APPROVAL_DECIDED', 'The approval has expired')
   if (status !== 'pending') throw new HostError('APPROVAL_DECIDED', `The approval is already ${status}`)
   const whole: PendingAnswer = { ...answer, callId: pending.callId }
   const problem = findAnswerProblem(pending, whole, time)

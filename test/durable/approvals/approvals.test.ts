@@ -177,10 +177,7 @@ describe('approvals', () => {
     const late = await open([PAY], { createdAt: now() - 10, ttl: 5 })
     const open1 = await open([PAY], { ttl: 60 })
     const id = approvalId(late, 0)
-    expect(await failure(decide(id, APPROVE, 'me'))).to.deep.equal([
-      'APPROVAL_DECIDED',
-      'The approval is already expired',
-    ])
+    expect(await failure(decide(id, APPROVE, 'me'))).to.deep.equal(['APPROVAL_DECIDED', 'The approval has expired'])
     await new ApprovalExpiry(records, () => decidingIn(records)).sweep()
     expect([await status(late), await status(open1)]).to.deep.equal(['expired', 'pending'])
     const before = await approvals.ofRun(open1)
