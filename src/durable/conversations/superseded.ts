@@ -2,9 +2,9 @@ import type { Message } from '../../protocols/message.ts'
 import { type PendingCall, toolCallOf } from '../../run/waiting/pending-call.ts'
 
 /**
- * Results of calls that a new message has rejected: one for each tool call of the conversation.
+ * Results of calls that are still open when a new message comes: one for each tool call of the conversation.
  *
- * @param elsewhere those of the calls that a decision has carried out in another branch: the model must not take them for undone
+ * @param elsewhere calls that a person allowed, and that run in another branch: the model must not think that they were not executed
  */
 export function toSuperseded(pending: readonly PendingCall[], elsewhere: ReadonlySet<PendingCall>): Message[] {
   const byToolCall = new Map<string, PendingCall[]>()
@@ -16,7 +16,7 @@ export function toSuperseded(pending: readonly PendingCall[], elsewhere: Readonl
       ...(rejected ? [`The call of ${rejected} was not executed: it was superseded by a message of the user.`] : []),
       ...(allowed
         ? [
-            `The call of ${allowed} was decided by a person and goes on in another branch: its result is not known here.`,
+            `The call of ${allowed} was allowed by a person and runs in another branch of the conversation: its result is not known here.`,
           ]
         : []),
     ]

@@ -186,7 +186,7 @@ describe('approvals', () => {
     await request('POST', `/approvals/${second.id}`, { decision: 'reject' })
     await eventually(async () => expect(await paid()).to.equal('pay 40\n'))
     const elsewhere =
-      "The call of 'pay' was decided by a person and goes on in another branch: its result is not known here."
+      "The call of 'pay' was allowed by a person and runs in another branch of the conversation: its result is not known here."
     const undone = "The call of 'pay' was not executed: it was superseded by a message of the user."
     expect(await say(approved))
       .to.contain(elsewhere)
@@ -198,6 +198,15 @@ describe('approvals', () => {
       expect(await say(superseded))
         .to.contain(undone)
         .and.not.contain(elsewhere)
+    expect(await paid()).to.equal('pay 40\n')
+    // A message supersedes what is open, and what was approved beside it is not executed.
+    const half = await create('both')
+    const [open] = await inbox()
+    await request('POST', `/approvals/${open.id}`, { decision: 'approve' })
+    for (let time = 0; time < 2; time++) {
+      const { output } = await create('both', { input: 'and now?', previous_response_id: half.id })
+      expect(JSON.stringify(output)).to.contain("'pay' was not executed").and.contain("'refund' was not executed")
+    }
     expect(await paid()).to.equal('pay 40\n')
   })
 

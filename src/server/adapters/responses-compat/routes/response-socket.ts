@@ -190,7 +190,7 @@ export class ResponseSocket {
   /**
    * Disconnects a client that keeps sending invalid messages and reads nothing.
    *
-   * @returns the status that the client is told
+   * @returns the HTTP status in the error event
    */
   #fail(error: Error): number {
     const { statusCode, body } = V1.toErrorReply(replyFor(error, this.#options.describeFailure), error)
