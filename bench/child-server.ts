@@ -38,17 +38,22 @@ export class ChildServer {
   ): Promise<ChildServer> {
     const startedMs = performance.now()
     const file = fileURLToPath(new URL(`servers/${name}.js`, import.meta.url))
-    const root = checkout === undefined ? new URL('..', import.meta.url) : pathToFileURL(`${checkout}/`)
-    const env = { ...process.env, BENCH_DIST: new URL('dist/index.js', root).href }
+    // Coverage of this process is not that of the server.
+    const env = { ...process.env, NODE_V8_COVERAGE: '', BENCH_DIST: new URL('index.js', distOf(checkout)).href }
     const child = fork(file, args, { env, execArgv: nodeOptions, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     const [{ url }] = (await once(child, 'message')) as [{ url: string }]
     return new ChildServer(checkout === undefined ? name : 'before', url, performance.now() - startedMs, child)
   }
 
-  async used(): Promise<Used> {
-    this.#process.send('used')
-    const [used] = (await once(this.#process, 'message')) as [Used]
-    return used
+  used(): Promise<Used> {
+    return this.ask('used')
+  }
+
+  /** @param question which a part of the server answers */
+  async ask<Answer>(question: string): Promise<Answer> {
+    this.#process.send(question)
+    const [answer] = (await once(this.#process, 'message')) as [Answer]
+    return answer
   }
 
   async stop(): Promise<void> {
@@ -56,4 +61,9 @@ export class ChildServer {
     this.#process.kill('SIGKILL')
     await gone
   }
+}
+
+/** Returns the folder of a build: of this checkout, unless another is named. */
+export function distOf(checkout?: string): URL {
+  return new URL('dist/', checkout === undefined ? new URL('..', import.meta.url) : pathToFileURL(`${checkout}/`))
 }

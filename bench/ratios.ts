@@ -19,6 +19,7 @@ export function noteRatio(title: string, cpu: number): void {
 
 /** Lists lines that are more than 5 % worse than at the last release. */
 export function reportWorse(): void {
+  if (measured.size === 0) return
   const { release, cpu } = readKept()
   const worse = [...measured].filter(([title, ratio]) => ratio > (cpu[title] ?? Number.POSITIVE_INFINITY) * TOLERANCE)
   console.log(
@@ -31,6 +32,7 @@ export function reportWorse(): void {
 
 /** Saves the measured ratios as those of this release; other lines stay. */
 export function keepRatios(): void {
+  if (measured.size === 0) return
   const { version: release } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string
   }

@@ -1,16 +1,18 @@
 // Runs the benchmarks that docs/benchmarks.md explains: all of them, or the parts that are named. `curves` and each of its parts run
 // only when they are named: they write the plots of docs/growth.md. `--keep` keeps the ratios as those
-// of a release; `BENCH_BEFORE=<checkout>` compares with the build of another checkout.
+// of a release, and the counts as pins of a test; `BENCH_BEFORE=<checkout>` compares with the build of another checkout.
 import { parseArgs } from 'node:util'
 import { benchAgents } from './agents.ts'
 import { benchApprovals } from './approvals.ts'
 import { benchChat } from './chat.ts'
 import { benchChildRuns } from './child-runs.ts'
+import { benchCounts } from './counts.ts'
 import { CURVES } from './curves.ts'
 import { benchDebug } from './debug.ts'
 import { benchLibrary } from './library.ts'
 import { benchMcp } from './mcp.ts'
 import { benchPictures } from './pictures.ts'
+import { keepPins } from './pins.ts'
 import { benchProcesses } from './processes.ts'
 import { keepRatios, reportWorse } from './ratios.ts'
 import { benchRecording } from './recording.ts'
@@ -22,6 +24,7 @@ import { benchStores } from './stores.ts'
 import { benchStreams } from './streams.ts'
 
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  counts: benchCounts,
   chat: benchChat,
   approvals: benchApprovals,
   responses: benchResponses,
@@ -68,4 +71,7 @@ function stop(text: string, exitCode: number): never {
 const { names, isKept } = readArguments()
 for (const name of names) await (PARTS[name] ?? CURVES[name])?.()
 reportWorse()
-if (isKept) keepRatios()
+if (isKept) {
+  keepRatios()
+  keepPins()
+}

@@ -4,7 +4,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 export function report(url) {
   const loop = monitorEventLoopDelay({ resolution: 5 })
   loop.enable()
-  process.on('message', () => {
+  process.on('message', (question) => {
+    if (question !== 'used') return
     const { user, system } = process.cpuUsage()
     const { rss } = process.memoryUsage()
     const loopP99Ms = loop.percentile(99) / 1e6
