@@ -18,6 +18,6 @@ const LOAD: Load = {
 export async function benchApprovals(): Promise<void> {
   console.log('\n## Approvals\n')
   const server = await ChildServer.start('agent-host', [makeProject()])
-  await compare(LOAD, 10, { floor: server, own: server })
+  await compare(LOAD, 10, server, server)
   await server.stop()
 }

@@ -30,19 +30,24 @@ export class ChildServer {
   /**
    * @param name of a file in bench/servers
    * @param checkout folder of another checkout, whose build is served instead of this one's
+   * @param core the only one that it runs on
    */
   static async start(
     name: string,
     args: readonly string[] = [],
-    { nodeOptions = [], checkout }: { nodeOptions?: string[]; checkout?: string } = {},
+    { nodeOptions = [], checkout, core }: { nodeOptions?: string[]; checkout?: string; core?: string } = {},
   ): Promise<ChildServer> {
     const startedMs = performance.now()
     const file = fileURLToPath(new URL(`servers/${name}.js`, import.meta.url))
     // Coverage of this process is not that of the server.
     const env = { ...process.env, NODE_V8_COVERAGE: '', BENCH_DIST: new URL('index.js', distOf(checkout)).href }
-    const child = fork(file, args, { env, execArgv: nodeOptions, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-    const [{ url }] = (await once(child, 'message')) as [{ url: string }]
-    return new ChildServer(checkout === undefined ? name : 'before', url, performance.now() - startedMs, child)
+    const bound =
+      core === undefined ? {} : { execPath: 'taskset', execArgv: ['-c', core, process.execPath, ...nodeOptions] }
+    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const
+    const child = fork(file, args, { env, execArgv: nodeOptions, stdio: [...stdio], ...bound })
+    const ended = once(child, 'exit').then(() => Promise.reject(new Error(`${name} ended before it was ready.`)))
+    const [{ url }] = (await Promise.race([once(child, 'message'), ended])) as [{ url: string }]
+    return new ChildServer(name, url, performance.now() - startedMs, child)
   }
 
   used(): Promise<Used> {

@@ -4,13 +4,16 @@ import { LONGER_WALKS, REQUESTS } from './walks.ts'
 
 const HEADINGS = ['functions', 'files', 'promises', 'KB', 'commits', 'turns read', 'conversations read']
 
-/** Prints what this build runs for a request, which is the same on every machine, however busy; and what an earlier build runs. */
-export async function benchCounts(): Promise<void> {
+/**
+ * Prints what this build runs for a request, which is the same on every machine, however busy.
+ *
+ * @param against folders of other checkouts, whose builds are counted, too
+ */
+export async function benchCounts(against: readonly string[]): Promise<void> {
   console.log('\n## Counts: functions of dist that nine of ten requests run, and what a request makes\n')
-  const before = process.env.BENCH_BEFORE
   const all = await printCounts('this build')
   for (const { title } of REQUESTS) noteCounts(title, all.get(title) as Counts)
-  if (before) await printCounts(before, before)
+  for (const checkout of against) await printCounts(checkout, checkout)
 }
 
 async function printCounts(name: string, checkout?: string): Promise<Map<string, Counts>> {

@@ -13,7 +13,6 @@ import { chromiumPath, launchBrowser } from '../test/support/browser.ts'
 import { echoRun } from '../test/support/events.ts'
 import { ChildServer } from './child-server.ts'
 import { compare, type Load } from './compare.ts'
-import { startContestants } from './contestants.ts'
 import { makeProject } from './temp-project.ts'
 
 const path = '/compat/chat/completions'
@@ -34,12 +33,6 @@ const TRACED: readonly (Load & { connections: number })[] = [
     connections: 10,
   },
 ]
-const LIST: Load = {
-  title: 'GraphQL list_agents',
-  cpuGoal: 1.2,
-  path: '/api/ui/graphql',
-  bodies: [JSON.stringify({ query: '{ list_agents { id } }' })],
-}
 const PROJECT = fileURLToPath(new URL('project', import.meta.url))
 const redact = (text: string) => text
 
@@ -56,14 +49,11 @@ export async function benchDebug(): Promise<void> {
 }
 
 async function benchTracing(): Promise<void> {
-  console.log('\n## Debug mode: tracing on against off, and the API of the UI\n')
+  console.log('\n## Debug mode: tracing on against off\n')
   const floor = await ChildServer.start('agent-host', [makeProject()])
   const own = await ChildServer.start('agent-host', [makeProject(), '', 'debug'])
-  for (const { connections, ...load } of TRACED) await compare(load, connections, { floor, own })
+  for (const { connections, ...load } of TRACED) await compare(load, connections, floor, own)
   await Promise.all([floor.stop(), own.stop()])
-  const servers = await startContestants('bare-json', () => [makeProject()])
-  for (const connections of [1, 10, 100]) await compare(LIST, connections, servers)
-  await servers.stop()
 }
 
 /** 200,000 events, 5,000 a second, as 50,000 runs. */

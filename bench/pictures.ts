@@ -32,27 +32,29 @@ const asResponse = (store: boolean) => ({
   ],
 })
 
-/** Memory and delay of the event loop that a large picture costs. */
-export async function benchPictures(): Promise<void> {
+/**
+ * Memory and delay of the event loop that a large picture costs.
+ *
+ * @param against folders of other checkouts, whose builds are measured with the last of the requests
+ */
+export async function benchPictures(against: readonly string[]): Promise<void> {
   console.log(`\n## A picture of ${BYTES / 1024 ** 2} MB\n`)
-  const checkout = process.env.BENCH_BEFORE
-  if (checkout) await benchPicture('stored response, before', '/v1/responses', asResponse(true), { checkout })
-  else {
-    await benchPicture('chat', '/v1/chat/completions', asChat)
-    await benchPicture('unstored response', '/v1/responses', asResponse(false))
+  await benchPicture('chat', '/v1/chat/completions', asChat)
+  await benchPicture('unstored response', '/v1/responses', asResponse(false))
+  for (const checkout of [undefined, ...against]) {
+    await benchPicture('stored response, then continued', '/v1/responses', asResponse(true), checkout)
   }
-  await benchPicture('stored response, then continued', '/v1/responses', asResponse(true))
 }
 
 async function benchPicture(
   title: string,
   path: string,
   payload: object & { readonly store?: boolean },
-  { checkout }: { readonly checkout?: string } = {},
+  checkout?: string,
 ): Promise<void> {
   const body = JSON.stringify(payload)
   const small = body.replace(url, 'data:image/png;base64,cG5n')
-  const server = await ChildServer.start('agent-host', [makeProject()], checkout === undefined ? {} : { checkout })
+  const server = await ChildServer.start('agent-host', [makeProject()], { checkout })
   const send = async () => {
     const { id } = await post(server.url + path, body)
     const next = { model: 'sight', input: 'And now?', previous_response_id: id }
@@ -66,7 +68,9 @@ async function benchPicture(
   const many = await server.used()
   const sizes = (maxRssBytes: number) => ((maxRssBytes - idle.maxRssBytes) / BYTES).toFixed(1)
   const memory = `memory x ${sizes(one.maxRssBytes)} of its size (goal 3), x ${sizes(many.maxRssBytes)} after ${PICTURES}`
-  console.log(`  ${title}: ${memory}; event loop p99 ${many.loopP99Ms.toFixed(0)} ms (goal 50)`)
+  console.log(
+    `  ${title}${checkout ? `, ${checkout}` : ''}: ${memory}; event loop p99 ${many.loopP99Ms.toFixed(0)} ms (goal 50)`,
+  )
   await server.stop()
 }
 

@@ -1,48 +1,18 @@
 import { join } from 'node:path'
 import Database from 'libsql'
 import { ChildServer } from './child-server.ts'
-import { compare, type Load } from './compare.ts'
-import { startContestants } from './contestants.ts'
-import { makeFolder, makeProject } from './temp-project.ts'
+import { makeProject } from './temp-project.ts'
 
 const path = '/compat/responses'
-const request = (fields: object) =>
-  JSON.stringify({ model: 'twenty', input: 'What is the time in Tokyo, and why?', ...fields })
-
-const STORED: Load = { title: 'stored response, JSON', path, bodies: [request({})] }
-const LOADS: readonly Load[] = [
-  STORED,
-  { title: 'stored response, SSE of 20 deltas', path, bodies: [request({ stream: true })] },
-  { title: 'unstored response, JSON', cpuGoal: 1.3, path, bodies: [request({ store: false })] },
-  {
-    title: 'unstored response, SSE of 20 deltas',
-    cpuGoal: 0.9,
-    path,
-    bodies: [request({ store: false, stream: true })],
-  },
-]
 const TURNS = 1000
 const RESPONSES = 10_000
 
-/** Responses: against a bare server that stores as much, after a restart, in long conversations and long inputs. */
+/** Responses after a restart, in long conversations and long inputs. */
 export async function benchResponses(): Promise<void> {
-  console.log('\n## Responses; the floor of stored ones writes as much into the same store\n')
-  const servers = await startContestants('bare-responses', () => [makeProject()], [makeFolder()])
-  for (const load of LOADS) {
-    for (const connections of [1, 10, 100]) await compare(load, connections, servers)
-  }
-  await servers.stop()
-  await benchPlain()
+  console.log('\n## Responses\n')
   await benchRestart()
   await benchConversation()
   await benchInputItems()
-}
-
-async function benchPlain(): Promise<void> {
-  const servers = await startContestants('bare-responses', () => [makeProject()], [makeFolder(), 'each'])
-  const load = { ...STORED, title: 'stored response, JSON, against a transaction each', cpuGoal: 0.4 }
-  for (const connections of [1, 10, 100]) await compare(load, connections, servers)
-  await servers.stop()
 }
 
 async function benchRestart(): Promise<void> {

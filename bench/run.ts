@@ -1,16 +1,16 @@
 // Runs the benchmarks that docs/benchmarks.md explains: all of them, or the parts that are named. `curves` and each of its parts run
 // only when they are named: they write the plots of docs/growth.md. `--keep` keeps the ratios as those
-// of a release, and the counts as pins of a test; `BENCH_BEFORE=<checkout>` compares with the build of another checkout.
+// of a release, and the counts as pins of a test; `--against <checkout>` compares with the build of another checkout.
+import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { benchAgents } from './agents.ts'
 import { benchApprovals } from './approvals.ts'
-import { benchChat } from './chat.ts'
 import { benchChildRuns } from './child-runs.ts'
+import { distOf } from './child-server.ts'
 import { benchCounts } from './counts.ts'
 import { CURVES } from './curves.ts'
 import { benchDebug } from './debug.ts'
 import { benchLibrary } from './library.ts'
-import { benchMcp } from './mcp.ts'
 import { benchPictures } from './pictures.ts'
 import { keepPins } from './pins.ts'
 import { benchProcesses } from './processes.ts'
@@ -18,21 +18,21 @@ import { keepRatios, reportWorse } from './ratios.ts'
 import { benchRecording } from './recording.ts'
 import { benchReload } from './reload.ts'
 import { benchReplicas } from './replicas.ts'
+import { benchRequests } from './requests.ts'
 import { benchResponses } from './responses.ts'
 import { benchSockets } from './sockets.ts'
 import { benchStores } from './stores.ts'
 import { benchStreams } from './streams.ts'
 
-const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+const PARTS: Readonly<Record<string, (against: readonly string[]) => Promise<void>>> = {
   counts: benchCounts,
-  chat: benchChat,
+  requests: benchRequests,
   approvals: benchApprovals,
   responses: benchResponses,
   sockets: benchSockets,
   stores: benchStores,
   replicas: benchReplicas,
   processes: benchProcesses,
-  mcp: benchMcp,
   debug: benchDebug,
   recording: benchRecording,
   agents: benchAgents,
@@ -43,21 +43,35 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   library: benchLibrary,
 }
 
-const USAGE = `Usage: npm run bench -- [--keep] [part ...]
+const USAGE = `Usage: npm run bench -- [--keep] [--against <checkout>] [part ...]
 
 Parts: ${Object.keys(PARTS).join(', ')}.
 Only when they are named: curves, ${Object.keys(CURVES).join(', ')}.`
 
+interface Arguments {
+  readonly names: readonly string[]
+  readonly isKept: boolean
+  /** Folders of other checkouts, for parts that compare builds: `requests`, `counts`, `pictures`. */
+  readonly against: readonly string[]
+}
+
 /** Parts to run, in order. A name or an option that is not known ends the process. */
-function readArguments(): { readonly names: readonly string[]; readonly isKept: boolean } {
+function readArguments(): Arguments {
   try {
-    const options = { keep: { type: 'boolean' }, help: { type: 'boolean' } } as const
+    const options = {
+      keep: { type: 'boolean' },
+      against: { type: 'string', multiple: true },
+      help: { type: 'boolean' },
+    } as const
     const { values, positionals } = parseArgs({ allowPositionals: true, options })
     if (values.help) stop(USAGE, 0)
     const named = positionals.flatMap((name) => (name === 'curves' ? Object.keys(CURVES) : name))
     const unknownName = named.find((name) => !(name in PARTS || name in CURVES))
     if (unknownName !== undefined) throw new Error(`There is no part '${unknownName}'.`)
-    return { names: named.length > 0 ? named : Object.keys(PARTS), isKept: values.keep ?? false }
+    const unbuilt = values.against?.find((checkout) => !existsSync(new URL('index.js', distOf(checkout))))
+    if (unbuilt !== undefined) throw new Error(`${unbuilt} has no build: run npm run build there.`)
+    const names = named.length > 0 ? named : Object.keys(PARTS)
+    return { names, isKept: values.keep ?? false, against: values.against ?? [] }
   } catch (error) {
     return stop(`${(error as Error).message}\n\n${USAGE}`, 2)
   }
@@ -68,8 +82,8 @@ function stop(text: string, exitCode: number): never {
   process.exit(exitCode)
 }
 
-const { names, isKept } = readArguments()
-for (const name of names) await (PARTS[name] ?? CURVES[name])?.()
+const { names, isKept, against } = readArguments()
+for (const name of names) await (PARTS[name] ?? CURVES[name])?.(against)
 reportWorse()
 if (isKept) {
   keepRatios()

@@ -1,0 +1,92 @@
+import type { Load } from './compare.ts'
+import { makeFolder, makeProject } from './temp-project.ts'
+
+/** A server of bench/servers by its name, with its arguments. */
+export type ServerArguments = readonly [name: string, ...args: string[]]
+
+/** A line of the table of docs/benchmarks.md. */
+export interface RequestLoad extends Load {
+  /** Called for each process: two of them cannot share a store. */
+  readonly floor: () => ServerArguments
+  /** In the place of this build. */
+  readonly own?: () => ServerArguments
+  /** Numbers of connections, where they are not 1, 10 and 100. */
+  readonly connections?: readonly number[]
+}
+
+const QUESTION = { role: 'user', content: 'What is the time in Tokyo, and why?' }
+const CALL = { id: 'call_1', type: 'function', function: { name: 'clock', arguments: '{"city":"Tokyo"}' } }
+const TOOLS = [{ type: 'function', function: { name: 'clock', parameters: { type: 'object', properties: {} } } }]
+const ANSWERED = [
+  QUESTION,
+  { role: 'assistant', content: null, tool_calls: [CALL] },
+  { role: 'tool', tool_call_id: 'call_1', content: '12:00' },
+]
+
+const chat = (fields: object) => ({
+  path: '/compat/chat/completions',
+  bodies: [chatBody({ model: 'twenty', ...fields })],
+})
+const chatBody = (fields: object) => JSON.stringify({ messages: [QUESTION], ...fields })
+const response = (fields: object) => ({
+  path: '/compat/responses',
+  bodies: [JSON.stringify({ model: 'twenty', input: QUESTION.content, ...fields })],
+})
+const mcp = (name: string) => ({
+  path: '/mcp',
+  bodies: [
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: { message: QUESTION.content } },
+    }),
+  ],
+})
+const bareResponses = (): ServerArguments => ['bare-responses', makeFolder()]
+
+export const ownBuild = (): ServerArguments => ['agent-host', makeProject()]
+
+export const LOADS: readonly RequestLoad[] = [
+  { title: 'chat JSON', cpuGoal: 1.25, floor: () => ['bare'], ...chat({}) },
+  { title: 'chat SSE, 20 chunks', cpuGoal: 0.75, floor: () => ['bare'], ...chat({ stream: true }) },
+  {
+    title: "round trip of a client's tool against two plain requests",
+    cpuGoal: 1.1,
+    floor: ownBuild,
+    connections: [10],
+    path: '/compat/chat/completions',
+    bodies: [{}, { messages: ANSWERED }].map((fields) => chatBody({ model: 'caller', tools: TOOLS, ...fields })),
+    floorBodies: [chatBody({ model: 'caller' })],
+  },
+  { title: 'MCP tools/call', cpuGoal: 1.25, floor: () => ['bare-mcp'], ...mcp('twenty') },
+  {
+    title: 'MCP tools/call of the official SDK',
+    floor: () => ['bare-mcp'],
+    own: () => ['sdk-mcp'],
+    connections: [10],
+    ...mcp('echo'),
+  },
+  {
+    title: 'GraphQL list_agents',
+    cpuGoal: 1.2,
+    floor: () => ['bare-json'],
+    path: '/api/ui/graphql',
+    bodies: [JSON.stringify({ query: '{ list_agents { id } }' })],
+  },
+  { title: 'stored response, JSON', floor: bareResponses, ...response({}) },
+  {
+    title: 'stored response, JSON, against a transaction each',
+    cpuGoal: 0.4,
+    floor: () => ['bare-responses', makeFolder(), 'each'],
+    ...response({}),
+  },
+  { title: 'stored response, SSE of 20 deltas', floor: bareResponses, ...response({ stream: true }) },
+  { title: 'unstored response, JSON', cpuGoal: 1.3, floor: bareResponses, ...response({ store: false }) },
+  {
+    title: 'unstored response, SSE of 20 deltas',
+    cpuGoal: 0.9,
+    floor: bareResponses,
+    ...response({ store: false, stream: true }),
+  },
+]
