@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { BuiltFiles } from './built-files.ts'
 import { ChildServer, distOf } from './child-server.ts'
 import { makeProject } from './temp-project.ts'
@@ -55,8 +54,7 @@ export class CountedServer {
 
   /** @param checkout folder of another checkout, whose build is served instead of this one's */
   static async start(checkout?: string): Promise<CountedServer> {
-    const counting = fileURLToPath(new URL('servers/counting.js', import.meta.url))
-    const nodeOptions = [...MEMORY, `--import=${counting}`]
+    const nodeOptions = [...MEMORY, `--import=${new URL('servers/counting.js', import.meta.url).href}`]
     const server = await ChildServer.start('agent-host', [makeProject()], { nodeOptions, checkout })
     return new CountedServer(server, new BuiltFiles(distOf(checkout)))
   }
