@@ -1,3 +1,4 @@
+import { CHAT, callTool, chat, LIST_AGENTS, QUESTION, RESPONSES, response } from './bodies.ts'
 import type { Load } from './compare.ts'
 import { makeFolder, makeProject } from './temp-project.ts'
 
@@ -14,7 +15,6 @@ export interface RequestLoad extends Load {
   readonly connections?: readonly number[]
 }
 
-const QUESTION = { role: 'user', content: 'What is the time in Tokyo, and why?' }
 const CALL = { id: 'call_1', type: 'function', function: { name: 'clock', arguments: '{"city":"Tokyo"}' } }
 const TOOLS = [{ type: 'function', function: { name: 'clock', parameters: { type: 'object', properties: {} } } }]
 const ANSWERED = [
@@ -23,70 +23,55 @@ const ANSWERED = [
   { role: 'tool', tool_call_id: 'call_1', content: '12:00' },
 ]
 
-const chat = (fields: object) => ({
-  path: '/compat/chat/completions',
-  bodies: [chatBody({ model: 'twenty', ...fields })],
-})
-const chatBody = (fields: object) => JSON.stringify({ messages: [QUESTION], ...fields })
-const response = (fields: object) => ({
-  path: '/compat/responses',
-  bodies: [JSON.stringify({ model: 'twenty', input: QUESTION.content, ...fields })],
-})
-const mcp = (name: string) => ({
-  path: '/mcp',
-  bodies: [
-    JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name, arguments: { message: QUESTION.content } },
-    }),
-  ],
-})
+const post = (path: string, ...bodies: object[]) => ({ path, bodies: bodies.map((body) => JSON.stringify(body)) })
+const caller = (fields: object) => chat({ model: 'caller', ...fields })
 const bareResponses = (): ServerArguments => ['bare-responses', makeFolder()]
 
 export const ownBuild = (): ServerArguments => ['agent-host', makeProject()]
 
 export const LOADS: readonly RequestLoad[] = [
-  { title: 'chat JSON', cpuGoal: 1.25, floor: () => ['bare'], ...chat({}) },
-  { title: 'chat SSE, 20 chunks', cpuGoal: 0.75, floor: () => ['bare'], ...chat({ stream: true }) },
+  { title: 'chat JSON', cpuGoal: 1.25, floor: () => ['bare'], ...post(CHAT, chat({})) },
+  { title: 'chat SSE, 20 chunks', cpuGoal: 0.75, floor: () => ['bare'], ...post(CHAT, chat({ stream: true })) },
   {
     title: "round trip of a client's tool against two plain requests",
     cpuGoal: 1.1,
     floor: ownBuild,
     connections: [10],
-    path: '/compat/chat/completions',
-    bodies: [{}, { messages: ANSWERED }].map((fields) => chatBody({ model: 'caller', tools: TOOLS, ...fields })),
-    floorBodies: [chatBody({ model: 'caller' })],
+    ...post(CHAT, caller({ tools: TOOLS }), caller({ tools: TOOLS, messages: ANSWERED })),
+    floorBodies: post(CHAT, caller({})).bodies,
   },
-  { title: 'MCP tools/call', cpuGoal: 1.25, floor: () => ['bare-mcp'], ...mcp('twenty') },
+  { title: 'MCP tools/call', cpuGoal: 1.25, floor: () => ['bare-mcp'], ...post('/mcp', callTool('twenty')) },
   {
     title: 'MCP tools/call of the official SDK',
     floor: () => ['bare-mcp'],
     own: () => ['sdk-mcp'],
     connections: [10],
-    ...mcp('echo'),
+    ...post('/mcp', callTool('echo')),
   },
   {
     title: 'GraphQL list_agents',
     cpuGoal: 1.2,
     floor: () => ['bare-json'],
-    path: '/api/ui/graphql',
-    bodies: [JSON.stringify({ query: '{ list_agents { id } }' })],
+    ...post('/api/ui/graphql', LIST_AGENTS),
   },
-  { title: 'stored response, JSON', floor: bareResponses, ...response({}) },
+  { title: 'stored response, JSON', floor: bareResponses, ...post(RESPONSES, response({})) },
   {
     title: 'stored response, JSON, against a transaction each',
     cpuGoal: 0.4,
     floor: () => ['bare-responses', makeFolder(), 'each'],
-    ...response({}),
+    ...post(RESPONSES, response({})),
   },
-  { title: 'stored response, SSE of 20 deltas', floor: bareResponses, ...response({ stream: true }) },
-  { title: 'unstored response, JSON', cpuGoal: 1.3, floor: bareResponses, ...response({ store: false }) },
+  { title: 'stored response, SSE of 20 deltas', floor: bareResponses, ...post(RESPONSES, response({ stream: true })) },
+  {
+    title: 'unstored response, JSON',
+    cpuGoal: 1.3,
+    floor: bareResponses,
+    ...post(RESPONSES, response({ store: false })),
+  },
   {
     title: 'unstored response, SSE of 20 deltas',
     cpuGoal: 0.9,
     floor: bareResponses,
-    ...response({ store: false, stream: true }),
+    ...post(RESPONSES, response({ store: false, stream: true })),
   },
 ]

@@ -52,7 +52,7 @@ async function startContestants(load: RequestLoad, against: readonly string[], c
 function describeRun(hasCores: boolean): string {
   const date = new Date().toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
   const cores = hasCores ? 'with a core for the server and one for its load' : 'without cores of their own'
-  return `on ${date} with Node ${process.versions.node}, ${cores}, ${ROUNDS} rounds with new processes; 1, 10 and 100 connections.`
+  return `on ${date} with Node ${process.versions.node}, ${cores}, new processes in each round (of ${ROUNDS}); 1, 10 and 100 connections.`
 }
 
 /** Returns the ratios to the floor, as a table in Markdown. */

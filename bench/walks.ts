@@ -1,3 +1,5 @@
+import { CHAT, callTool, chat, LIST_AGENTS, RESPONSES, response } from './bodies.ts'
+
 /** Sends a request and reads its answer to the end. */
 export type Post = (path: string, body: object) => Promise<string>
 
@@ -12,12 +14,6 @@ export interface Walk {
   readonly goesOn?: boolean
 }
 
-const question = 'What is the time in Tokyo, and why?'
-const CHAT = '/compat/chat/completions'
-const RESPONSES = '/compat/responses'
-const chat = (fields: object) => ({ model: 'twenty', messages: [{ role: 'user', content: question }], ...fields })
-const response = (fields: object) => ({ model: 'twenty', input: question, ...fields })
-
 /** Requests whose functions are pinned. */
 export const REQUESTS: readonly Walk[] = [
   { title: 'chat JSON', go: (post) => post(CHAT, chat({})) },
@@ -25,7 +21,7 @@ export const REQUESTS: readonly Walk[] = [
   { title: 'unstored response', go: (post) => post(RESPONSES, response({ store: false })) },
   { title: 'stored response', go: (post) => post(RESPONSES, response({})) },
   { title: 'MCP tools/call', go: (post) => post('/mcp', callTool('twenty')) },
-  { title: 'GraphQL list_agents', go: (post) => post('/api/ui/graphql', { query: '{ list_agents { id } }' }) },
+  { title: 'GraphQL list_agents', go: (post) => post('/api/ui/graphql', LIST_AGENTS) },
 ]
 
 /** Longer ways: these are printed alone. */
@@ -41,11 +37,6 @@ export const LONGER_WALKS: readonly Walk[] = [
   },
 ]
 
-function callTool(name: string): object {
-  const params = { name, arguments: { message: question } }
-  return { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
-}
-
 interface Created {
   readonly id: string
   readonly output: readonly { readonly id: string; readonly type: string; readonly call_id: string }[]
@@ -53,7 +44,7 @@ interface Created {
 
 async function answerCall(post: Post): Promise<void> {
   const caller = { model: 'caller', tools: [{ type: 'function', name: 'clock', parameters: { type: 'object' } }] }
-  const { id, output } = JSON.parse(await post(RESPONSES, { ...caller, input: question })) as Created
+  const { id, output } = JSON.parse(await post(RESPONSES, response(caller))) as Created
   const call_id = output.find(({ type }) => type === 'function_call')?.call_id
   const result = { type: 'function_call_output', call_id, output: '12:00' }
   await post(RESPONSES, { ...caller, previous_response_id: id, input: [result] })
