@@ -196,15 +196,13 @@ export async function buildServer(options: Partial<ServerOptions>): Promise<Agen
  * @throws HostError `OPTION_INVALID`, `PROJECT_INVALID`
  */
 export async function openProject(options: Partial<ProjectOptions> = {}): Promise<OpenedProject> {
-  const [assembly, { resolveServerOptions }, parts] = await Promise.all([
+  const [assembly, { resolveServerOptions }] = await Promise.all([
     import('./assembly/open-project.ts'),
     import('./server/options/options.ts'),
-    import('./server/adapters/load-translation.ts'),
   ])
   // `agent-host run` asks for traces; its output stays what the file prints.
   const { debug = process.env.AGENT_HOST_DEBUG_UI } = options
   return assembly.openProject(resolveServerOptions({ ...options, debug }), {
-    ...parts,
     logsSteps: options.debug !== undefined,
   })
 }

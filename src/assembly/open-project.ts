@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
-import type { Translation } from '../durable/adapter-runs/translation.ts'
 import { WaitingRuns } from '../durable/approvals/waiting-runs.ts'
 import { RunService } from '../durable/run-service.ts'
 import { AgentFolder } from '../host/agent-folder/agent-folder.ts'
@@ -28,8 +27,6 @@ import { TapeSweeper } from './tape-sweeper.ts'
 
 /** Parts that the caller of {@link openProject} has already. */
 export interface ProjectParts {
-  /** Loads the part of the responses adapter that its stored runs need: a project does not depend on adapters. */
-  readonly loadTranslation: () => Promise<Translation>
   /** Default: lines on standard output. */
   readonly log?: Log | undefined
   /** Default: takes out the secrets of `process.env`. */
@@ -53,7 +50,7 @@ export const TRACE_FOLDER = 'debug'
 export async function openProject(options: ProjectOptions, parts: ProjectParts): Promise<AssembledProject> {
   const { redact = makeRedact(process.env), secrets = process.env } = parts
   // Standard output is the program's.
-  const { log = await openLog(options, redact, 2), logsSteps = true, loadTranslation } = parts
+  const { log = await openLog(options, redact, 2), logsSteps = true } = parts
   const { projectDir, agentDir, publicUrl, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
   const cleanup = new CleanupStack()
@@ -90,7 +87,6 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       isShared: isRemote(options.store),
       openRecords: () => shared.open(),
       sealing,
-      loadTranslation,
       describeFailure: makeDescribeFailure(options.debug, redact),
       onFailure: (error, id) => logRunFailure(error, id, log),
     })

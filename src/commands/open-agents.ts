@@ -2,7 +2,6 @@ import type { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import type { RunEnd } from '../run/turn.ts'
-import { loadTranslation } from '../server/adapters/load-translation.ts'
 import { resolveServerOptions } from '../server/options/options.ts'
 import type { Traces } from '../trace/traces.ts'
 import { storeOfEnvironment } from './server-flags.ts'
@@ -38,7 +37,7 @@ export const stderrLog: Log = Object.freeze({
 export async function openAgents(agentDir: string, { log = silentLog }: { log?: Log } = {}): Promise<OpenAgents> {
   const { openProject, openTraces } = await import('../assembly/open-project.ts')
   const options = resolveServerOptions({ agentDir, drainTimeout: DRAIN_SECONDS, ...storeOfEnvironment() })
-  const project = await openProject(options, { log, loadTranslation })
+  const project = await openProject(options, { log })
   let traces: Traces | undefined
   const waiting = new Map<string, RunEnd>()
   return {

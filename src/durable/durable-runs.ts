@@ -6,13 +6,13 @@ import type { RecordStore } from '../store/record-store.ts'
 import type { RecordSealing } from '../store/sealing.ts'
 import { indexIdOf } from '../store/tenant-records.ts'
 import { Approvals } from './approvals/approvals.ts'
+import { type DecidedCalls, nextAfterDecisions } from './continuation/after-decisions.ts'
+import type { NextRun, SightRules } from './continuation/next.ts'
 import { ConversationStore } from './conversations/conversation-store.ts'
+import type { HistoryLimits } from './conversations/history-budget.ts'
 import { Deciding } from './decisions/deciding.ts'
-import { type Continuation, makeNextRun, type NextRunOptions } from './decisions/next-run.ts'
 import { startTaken, type Taken } from './decisions/taken-row.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency/idempotent-requests.ts'
-import { RunNotes } from './idempotency/run-notes.ts'
-import type { Job } from './queue/job.ts'
 import { RunQueue } from './queue/run-queue.ts'
 import { ResponseMaintenance } from './retention/maintenance.ts'
 import type { OutageLog } from './retention/outage-log.ts'
@@ -26,7 +26,7 @@ import { RunStore, type StoredRun } from './runs/run-store.ts'
 import { StepFeed } from './runs/step-feed.ts'
 import { endUnstored } from './runs/steps.ts'
 
-export interface DurableRunsOptions<Facts, Item> {
+export interface DurableRunsOptions {
   /** The whole store. */
   readonly records: RecordStore
   readonly ids: RunIds
@@ -34,20 +34,28 @@ export interface DurableRunsOptions<Facts, Item> {
   readonly retentionDays: number | undefined
   /** Number of runs that may wait for a worker. */
   readonly maxQueuedRuns: number
-  readonly host: NextRunOptions<Facts, Item>['host']
+  readonly host: AgentHost
+  readonly limits: HistoryLimits
   /** Seals what clients keep. */
   readonly sealing: RecordSealing
-  readonly continuation: Continuation<Facts>
   readonly log: Log
 }
 
 /** Parts that the runs of all tenants share. */
-interface Shared<Facts, Item> {
-  readonly options: DurableRunsOptions<Facts, Item>
+interface Shared {
+  readonly options: DurableRunsOptions
   readonly queue: RunQueue
   readonly claiming: Set<string>
-  readonly tenants: Map<string, DurableRuns<Facts, Item>>
-  readonly maintenance: ResponseMaintenance<Facts, Item>
+  readonly tenants: Map<string, DurableRuns>
+  readonly maintenance: ResponseMaintenance
+  /** Worker of this process; undefined where background runs are left to others. */
+  worker?: NextStarter
+}
+
+/** Begins runs in this process. */
+export interface NextStarter {
+  /** @returns false where there is no slot for it */
+  beginNext(tenant: string, next: NextRun): Promise<boolean>
 }
 
 /** Seals JSON values for clients, and opens them again: undefined for anything that was not sealed for the same names. */
@@ -57,43 +65,35 @@ export interface ClientSeal {
 }
 
 /** Runs of one tenant that outlive their requests: those of this process, and all that the store has. Nothing of another tenant exists here. */
-export class DurableRuns<Facts, Item> {
+export class DurableRuns {
   /** '' for the nameless one. */
   readonly tenant: string
-  readonly store: RunStore<Facts, Item>
+  readonly store: RunStore
   readonly requests: IdempotentRequests
-  readonly notes: RunNotes
   readonly approvals: Approvals
-  readonly deciding: Deciding<Facts, Item>
+  readonly deciding: Deciding
   readonly conversations: ConversationStore
   /** Rows that lists leave out. */
   readonly unreadable: UnreadableRows
-  readonly #shared: Shared<Facts, Item>
-  readonly #feed: StepFeed<Facts, Item>
-  readonly #runs = new Map<string, DurableRun<Facts, Item>>()
+  readonly #shared: Shared
+  readonly #feed: StepFeed
+  readonly #runs = new Map<string, DurableRun>()
 
-  private constructor(tenant: string, options: DurableRunsOptions<Facts, Item>, shared?: Shared<Facts, Item>) {
-    const { log, ids, host, continuation } = options
+  private constructor(tenant: string, options: DurableRunsOptions, shared?: Shared) {
+    const { log } = options
     const records = tenantPart(options.records, tenant)
     this.tenant = tenant
     this.store = new RunStore(records, tenant)
     this.requests = new IdempotentRequests(records)
-    this.notes = new RunNotes(records)
     this.approvals = new Approvals(records, tenant)
     this.conversations = new ConversationStore(records)
-    const { store, conversations } = this
-    this.deciding = new Deciding({
-      approvals: this.approvals,
-      enqueue: (draft, job) => this.enqueue(draft, job),
-      makeNextRun: (...waiting) => makeNextRun({ tenant, store, conversations, ids, host, continuation }, ...waiting),
-      log,
-    })
+    this.deciding = new Deciding({ approvals: this.approvals, goOn: (decided) => this.#goOn(decided), log })
     this.#feed = new StepFeed(records)
     this.unreadable = new UnreadableRows(log)
     this.#shared = shared ?? this.#share(options)
   }
 
-  #share(options: DurableRunsOptions<Facts, Item>): Shared<Facts, Item> {
+  #share(options: DurableRunsOptions): Shared {
     const queue = new RunQueue(options.records, options.maxQueuedRuns)
     const claiming = new Set<string>()
     const tenants = new Map([['', this]])
@@ -107,14 +107,14 @@ export class DurableRuns<Facts, Item> {
    *
    * @throws HostError `STORE_UNAVAILABLE`
    */
-  static async open<Facts, Item>(options: DurableRunsOptions<Facts, Item>): Promise<DurableRuns<Facts, Item>> {
+  static async open(options: DurableRunsOptions): Promise<DurableRuns> {
     const runs = new DurableRuns('', options)
     await runs.#shared.maintenance.start()
     return runs
   }
 
   /** Returns the runs of a tenant. */
-  of(tenant: string): DurableRuns<Facts, Item> {
+  of(tenant: string): DurableRuns {
     const { tenants, options } = this.#shared
     const known = tenants.get(tenant)
     if (known) return known
@@ -141,6 +141,11 @@ export class DurableRuns<Facts, Item> {
     }
   }
 
+  /** Has runs that go on after decisions begin in this process. */
+  attachWorker(worker: NextStarter): void {
+    this.#shared.worker = worker
+  }
+
   /** Waiting runs of all tenants. */
   get queue(): RunQueue {
     return this.#shared.queue
@@ -152,35 +157,32 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** Runs of this process, by id. */
-  get running(): ReadonlyMap<string, DurableRun<Facts, Item>> {
+  get running(): ReadonlyMap<string, DurableRun> {
     return this.#runs
   }
 
   /**
-   * Starts a run. One that must not run twice is stored first.
+   * Starts a run of this process. One that must not run twice is stored first.
    *
-   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`, `STORE_UNAVAILABLE`
-   * @throws RequestRepeated when another request with the same idempotency key was quicker
+   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`, `STORE_UNAVAILABLE`; `REQUEST_INVALID` for a turn that the agent
+   *   does not accept
+   * @throws RequestRepeated when another was quicker
    */
-  async start(
-    host: AgentHost,
-    name: string,
-    turn: Omit<Turn, 'onEvent'>,
-    options: DurableRunOptions<Facts, Item>,
-  ): Promise<DurableRun<Facts, Item>> {
-    const run = new DurableRun(options)
-    const { origin, store } = options
-    if (!('owned' in origin) && (origin.idempotency || origin.claim)) {
-      await this.#startClaimed(run, origin, host.reserve(name, turn.background === true), turn)
-    } else run.start((turn) => host.start(name, turn), turn)
-    this.follow(run, store !== undefined && (options.persistsSteps || run.isStored))
+  async start({ draft, turn }: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
+    const { host } = this.#shared.options
+    const { agent } = draft.facts
+    const run = new DurableRun({ ...options, origin: draft })
+    if (draft.idempotency || draft.claim) {
+      await this.#startClaimed(run, draft, host.reserve(agent, turn.background === true), turn)
+    } else run.start((turn) => host.start(agent, turn), turn)
+    this.follow(run, options.store !== undefined && (options.persistsSteps || run.isStored))
     return run
   }
 
   /** Whatever may refuse the start does so before anything is claimed. */
   async #startClaimed(
-    run: DurableRun<Facts, Item>,
-    draft: Draft<Facts, Item>,
+    run: DurableRun,
+    draft: Draft,
     reservation: Reservation,
     turn: Omit<Turn, 'onEvent'>,
   ): Promise<void> {
@@ -200,7 +202,7 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** A run that is not kept has no row to commit the claim with. */
-  async #take({ id, claim, resumes }: Draft<Facts, Item>): Promise<Taken | undefined> {
+  async #take({ id, claim, resumes }: Draft): Promise<Taken | undefined> {
     if (!claim || !resumes) return undefined
     const taken = await this.store.take(id, claim, resumes)
     if (!taken) throw new RequestRepeated()
@@ -208,7 +210,7 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** Looks after a run of this process that was started. */
-  follow(run: DurableRun<Facts, Item>, isWatched: boolean): void {
+  follow(run: DurableRun, isWatched: boolean): void {
     this.#runs.set(run.id, run)
     void this.#whenSettled(run)
     if (isWatched) this.#watchOutcome(run)
@@ -217,19 +219,38 @@ export class DurableRuns<Facts, Item> {
   /**
    * Stores a run that any server may carry out.
    *
-   * @throws HostError `OVERLOADED`, `STORE_UNAVAILABLE`
-   * @throws RequestRepeated when another request with the same idempotency key was quicker
+   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `STORE_UNAVAILABLE`; `REQUEST_INVALID` for a turn that the agent does not accept
+   * @throws RequestRepeated when another was quicker
    */
-  async enqueue(draft: Draft<Facts, Item>, job: Job): Promise<StoredRun<Facts, Item>> {
+  async enqueue({ draft, turn }: NextRun): Promise<StoredRun> {
+    const { host } = this.#shared.options
+    const { id, facts } = draft
+    if (facts.options.variant) await host.openVariant(facts.agent, facts.options.variant)
+    host.check(facts.agent, turn)
     await this.queue.refuseWhenFull()
-    const stored = await this.store.enqueue(draft, this.queue.changes(draft.id, job))
+    const stored = await this.store.enqueue(draft, this.queue.changes(id, facts))
     if (!stored) throw new RequestRepeated()
-    this.queue.onWaiting(indexIdOf({ tenant: this.tenant, id: draft.id }))
+    this.queue.onWaiting(indexIdOf({ tenant: this.tenant, id }))
     return stored
   }
 
+  /** Rules for the conversations that an agent sees. @throws HostError `AGENT_NOT_FOUND` */
+  rulesFor(agent: string): SightRules {
+    const { host, limits } = this.#shared.options
+    return { limits, attachments: host.resolve(agent).capabilities.attachments }
+  }
+
+  /** Goes on after decisions: here where a slot is free, otherwise on the next free server. */
+  async #goOn(decided: DecidedCalls): Promise<string | null> {
+    const made = await nextAfterDecisions(this, decided, this.#shared.options.ids.next())
+    if (!made) return null
+    const isBegun = await this.#shared.worker?.beginNext(this.tenant, made)
+    if (!isBegun) await this.enqueue(made)
+    return made.draft.id
+  }
+
   /** Returns the steps of a run, those that are still to come included. */
-  read(stored: StoredRun<Facts, Item>, signal: AbortSignal): StepLog<Facts> {
+  read(stored: StoredRun, signal: AbortSignal): StepLog {
     const here = () => this.#runs.get(stored.id)
     return readEnded(stored) ?? followRun(stored, here, () => this.#feed.follow(stored, signal))
   }
@@ -240,13 +261,13 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** Cancels a run on any server; an ended one keeps its steps. Undefined if it does not exist. */
-  async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+  async cancel(id: string): Promise<StoredRun | undefined> {
     await this.#runs.get(id)?.cancel('The response was cancelled.')
     return this.store.cancel(id)
   }
 
   /** Ends a run in progress and leaves nothing behind: its client has left without knowing of it. */
-  async abandon(run: DurableRun<Facts, Item>): Promise<void> {
+  async abandon(run: DurableRun): Promise<void> {
     if (run.abandon('The client has left.') && run.isStored) await this.#forget(run.id)
   }
 
@@ -276,7 +297,7 @@ export class DurableRuns<Facts, Item> {
     await options.records.close()
   }
 
-  async #whenSettled(run: DurableRun<Facts, Item>): Promise<void> {
+  async #whenSettled(run: DurableRun): Promise<void> {
     try {
       await run.settled
     } catch (error) {
@@ -286,12 +307,12 @@ export class DurableRuns<Facts, Item> {
     }
   }
 
-  #watchOutcome(run: DurableRun<Facts, Item>): void {
+  #watchOutcome(run: DurableRun): void {
     const unwatch = this.store.watchOutcome(run.id, () => this.#adoptOutcome(run))
     run.settled.then(unwatch, unwatch)
   }
 
-  async #adoptOutcome(run: DurableRun<Facts, Item>): Promise<void> {
+  async #adoptOutcome(run: DurableRun): Promise<void> {
     try {
       const { id, mark } = run
       if (mark !== undefined && (await this.store.filterLost(new Map([[id, mark]]))).length > 0) {

@@ -3,14 +3,9 @@ import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RecordSealing } from '../store/sealing.ts'
-import { isAdapterFacts } from './adapter-runs/adapter-facts.ts'
-import type { Translation } from './adapter-runs/translation.ts'
 import type { HistoryLimits } from './conversations/history-budget.ts'
-import { type HistoryOptions, readHistory } from './conversations/read-history.ts'
-import type { Continuation, NextIdentity } from './decisions/next-run.ts'
 import { DurableRuns } from './durable-runs.ts'
 import type { BullDelivery } from './queue/bull-delivery.ts'
-import { SHOWN_AFTER_DECISION } from './queue/job.ts'
 import { type DeliveryOptions, openDelivery } from './queue/open-delivery.ts'
 import type { QueuePoller } from './queue/queue-poller.ts'
 import { RunWorker, type RunWorkerOptions } from './queue/run-worker.ts'
@@ -28,7 +23,7 @@ export interface RunLimits extends HistoryLimits, DeliveryOptions {
   readonly noWorker: boolean
 }
 
-export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown>, 'describeFailure' | 'onFailure'> {
+export interface RunServiceOptions extends Pick<RunWorkerOptions, 'describeFailure' | 'onFailure'> {
   readonly limits: RunLimits
   readonly host: AgentHost
   readonly log: Log
@@ -39,11 +34,10 @@ export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown
   /** Opens the store; the service closes it. */
   readonly openRecords: () => Promise<RecordStore>
   readonly sealing: RecordSealing
-  readonly loadTranslation: () => Promise<Translation>
 }
 
 interface Opened {
-  readonly runs: DurableRuns<object, unknown>
+  readonly runs: DurableRuns
   /** Delivers queued runs to the worker of this process. */
   readonly delivery: QueuePoller | BullDelivery
 }
@@ -58,7 +52,7 @@ export class RunService {
   readonly #options: RunServiceOptions
   #opening: Promise<Opened> | undefined
   #resuming: Promise<void> | undefined
-  #runs: DurableRuns<object, unknown> | undefined
+  #runs: DurableRuns | undefined
   #isClosed = false
 
   constructor(options: RunServiceOptions) {
@@ -71,7 +65,7 @@ export class RunService {
    * @returns the runs of the nameless tenant; `of` has those of the others
    * @throws HostError `STORE_UNAVAILABLE`, `OPTION_INVALID`, `SHUTTING_DOWN`
    */
-  async open(): Promise<DurableRuns<object, unknown>> {
+  async open(): Promise<DurableRuns> {
     if (this.#isClosed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
     this.#opening ??= this.#open()
     return (await this.#opening).runs
@@ -105,7 +99,7 @@ export class RunService {
   }
 
   /** @throws Error before it is open */
-  get opened(): DurableRuns<object, unknown> {
+  get opened(): DurableRuns {
     if (!this.#runs) throw new Error('The durable runs are not open yet.')
     return this.#runs
   }
@@ -141,34 +135,28 @@ export class RunService {
     }
   }
 
-  async #openRuns(): Promise<DurableRuns<object, unknown>> {
+  async #openRuns(): Promise<DurableRuns> {
     const { host, log, limits, sealing, openRecords } = this.#options
     const { retentionDays, maxQueuedRuns } = limits
     const records = await openRecords()
     try {
-      // Runs that go on without a request: after decisions, and in the queue.
-      const continuation: Continuation<object> = {
-        shows: SHOWN_AFTER_DECISION,
-        describeFacts: (waiting, next) => this.#continueFacts(waiting, next),
-        readMessages: this.readMessages,
-      }
       const { ids } = this
-      return await DurableRuns.open({ records, ids, retentionDays, maxQueuedRuns, log, host, sealing, continuation })
+      return await DurableRuns.open({ records, ids, retentionDays, maxQueuedRuns, limits, log, host, sealing })
     } catch (error) {
       await records.close()
       throw error
     }
   }
 
-  async #openDelivery(runs: DurableRuns<object, unknown>): Promise<Opened['delivery']> {
+  async #openDelivery(runs: DurableRuns): Promise<Opened['delivery']> {
     const { host, limits, describeFailure } = this.#options
     const { outages } = runs
     const onFailure: RunServiceOptions['onFailure'] = (error, id) => {
       if (id !== undefined || !outages.note(error)) this.#options.onFailure(error, id)
     }
-    const { readMessages } = this
     const served = new ServedAgents(runs.queue, (agent) => host.has(agent))
-    const worker = new RunWorker({ runs, host, served, readMessages, describeFailure, onFailure })
+    const worker = new RunWorker({ runs, host, served, limits, describeFailure, onFailure })
+    if (!limits.noWorker) runs.attachWorker(worker)
     try {
       return await openDelivery(runs.queue, worker, limits)
     } catch (error) {
@@ -180,25 +168,5 @@ export class RunService {
   /** Limits of the project. */
   get limits(): RunLimits {
     return this.#options.limits
-  }
-
-  /**
-   * Reads the conversation up to a turn as its agent sees it, the turn included.
-   *
-   * @throws HostError `AGENT_NOT_FOUND`, `RESPONSE_NOT_FOUND`, `RECORD_UNREADABLE`
-   */
-  readonly readMessages: Continuation<object>['readMessages'] = async (tenant, turn, job) => {
-    const { host, limits, loadTranslation } = this.#options
-    const runs = this.opened.of(tenant)
-    const { store, conversations } = runs
-    const leaveOut: HistoryOptions['leaveOut'] = async (...removal) =>
-      (await loadTranslation()).leaveOut(runs, ...removal)
-    return readHistory({ store, conversations, host, limits, leaveOut }, turn, job)
-  }
-
-  async #continueFacts(waiting: object, next: NextIdentity): Promise<object> {
-    if (!isAdapterFacts(waiting)) return (await this.#options.loadTranslation()).continueFacts(waiting, next)
-    const { createdAt, previousId } = next
-    return { ...waiting, createdAt, previousId, options: { ...waiting.options, background: true } }
   }
 }

@@ -18,6 +18,7 @@ import { answersTo } from '../run/child-runs/child-run.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import { type PendingAnswer, toolCallOf } from '../run/waiting/pending-call.ts'
+import { withKeptAnswers } from '../run/waiting/settle-answers.ts'
 import type { VariedAgent } from '../variants/plan-variant.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
@@ -295,7 +296,8 @@ export class AgentHost {
   }
 
   /** Refuses answers to child runs whose agents are gone: they would be spent on nothing. */
-  #checkChildren({ pending = [], answers = [] }: Pick<Turn, 'pending' | 'answers'>): void {
+  #checkChildren(turn: Pick<Turn, 'pending' | 'answers'>): void {
+    const { pending = [], answers = [] } = withKeptAnswers(turn)
     for (const { child, ...call } of pending) {
       if (!child) continue
       const given = answersTo(child.pending, toolCallOf(call), (id) => answers.find(({ callId }) => callId === id))

@@ -26,6 +26,8 @@ export interface RunOwner {
   readonly callChild?: CallChild | undefined
   /** See `ModuleCall.isLook`. */
   readonly isLook?: boolean | undefined
+  /** Seconds in which a person has to decide; undefined for no limit. */
+  readonly approvalTtl?: number | undefined
 }
 
 /** Calls another agent for the code of a tool of a run. */
@@ -101,7 +103,7 @@ export class AgentRun implements Run {
   readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
 
   static begin(
-    { agentId, agentVersion, entryPoint, parent, replays, callChild, isLook = false }: RunOwner,
+    { agentId, agentVersion, entryPoint, parent, replays, callChild, isLook = false, approvalTtl }: RunOwner,
     turn: Turn,
   ): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
@@ -110,7 +112,7 @@ export class AgentRun implements Run {
     const answer = new RunAnswer(turn.onEvent, abort)
     const { maxToolCalls } = turn
     const callBudget = parent?.callBudget ?? (maxToolCalls === undefined ? undefined : new CallBudget(maxToolCalls))
-    const waiting = new RunWaiting(id, turn, answer)
+    const waiting = new RunWaiting(id, turn, answer, approvalTtl)
     return new AgentRun(
       {
         id,

@@ -12,7 +12,6 @@ import { fieldsOf } from '../json.ts'
 import { makeRedact } from '../trace/redact.ts'
 import { adapterName } from './adapters/adapter-name.ts'
 import { DEBUG_UI, loadAdapters } from './adapters/load-adapter.ts'
-import { loadTranslation } from './adapters/load-translation.ts'
 import { assemble } from './assemble.ts'
 import { readApiKeys } from './guards/api-keys.ts'
 import type { Key } from './guards/door.ts'
@@ -70,7 +69,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   const secrets = secretsOf(options)
   const redact = makeRedact(secrets)
   const log = await openLog(options, redact)
-  const project = await openProject(options, { redact, secrets, log, loadTranslation })
+  const project = await openProject(options, { redact, secrets, log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const app = makeApp(options, log, describeFailure)
   nameRequests(app)
@@ -99,7 +98,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
   const fileKeys = await readFileKeys(options)
   const secrets = secretsOf(options)
   const redact = makeRedact(secrets)
-  const project = await openProject(options, { redact, secrets, log: app.log, loadTranslation })
+  const project = await openProject(options, { redact, secrets, log: app.log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   try {
     setRules(app, describeFailure, options)

@@ -4,7 +4,6 @@ import { agentHost, buildServer, HostError, type ServerOptions } from 'agent-hos
 import { expect } from 'chai'
 import fastify from 'fastify'
 import { openProject } from '../../src/assembly/open-project.ts'
-import { loadTranslation } from '../../src/server/adapters/load-translation.ts'
 import { resolveServerOptions } from '../../src/server/options/options.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -39,7 +38,7 @@ describe('openProject', () => {
   const note = (line: string): void => void lines.push(line)
   const log = { debug: note, info: note, warn: note, error: note }
   const open = (options: Partial<ServerOptions>) =>
-    openProject(resolveServerOptions({ logLevel: 'silent', drainTimeout: 0, ...options }), { log, loadTranslation })
+    openProject(resolveServerOptions({ logLevel: 'silent', drainTimeout: 0, ...options }), { log })
 
   beforeEach(() => {
     lines.length = 0

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { approvalId } from '../../src/durable/approvals/approvals.ts'
-import { openWaiting } from '../../src/durable/approvals/open-waiting.ts'
+import { approvalId, openApprovals } from '../../src/durable/approvals/approvals.ts'
 import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conversation-tree.ts'
 import { resume, takeDecisions } from '../../src/durable/decisions/resumption.ts'
 import { DurableRuns } from '../../src/durable/durable-runs.ts'
@@ -18,12 +17,11 @@ import { recordSealing } from '../../src/store/sealing.ts'
 import { DyingMap } from '../support/dying-map.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeManualHost } from '../support/manual-host.ts'
-
-type Run = DurableRun<object, string>
+import { makeFacts } from '../support/run-facts.ts'
 
 describe('durable runs', () => {
   const ids = new RunIds('run_')
-  const open: DurableRuns<object, string>[] = []
+  const open: DurableRuns[] = []
   const lines: string[] = []
   const hosts: ReturnType<typeof makeManualHost>[] = []
 
@@ -35,36 +33,27 @@ describe('durable runs', () => {
 
   async function openRuns(records: RecordStore, retentionDays?: number) {
     const log = (line: string) => lines.push(line)
-    const runs = await DurableRuns.open<object, string>({
+    const manualHost = makeManualHost()
+    hosts.push(manualHost)
+    const { host, runs: manual } = manualHost
+    const runs = await DurableRuns.open({
       records,
       sealing: recordSealing(async () => records),
       ids,
       retentionDays,
       maxQueuedRuns: 100,
       log: { debug: log, info: log, warn: log, error: log },
-      host: { check: () => {}, openVariant: () => expect.fail() },
-      continuation: { shows: [], describeFacts: (facts) => facts, readMessages: async () => [] },
+      host,
+      limits: { maxHistoryItems: 100, maxHistoryMb: 1, maxHistoryTurns: 100 },
     })
     open.push(runs)
-    const manualHost = makeManualHost()
-    hosts.push(manualHost)
-    const { host, runs: manual } = manualHost
-    const start = ({ previous, idempotency }: StartOptions = {}): Promise<Run> => {
+    const start = ({ previous, idempotency }: StartOptions = {}): Promise<DurableRun> => {
       const id = ids.next()
       const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], previous)
-      const draft = { id, facts: {}, items: Array(60).fill('hi'), turn, earlier: [], idempotency }
-      return runs.start(
-        host,
-        'agent',
-        { messages: [] },
-        {
-          origin: draft,
-          store: runs.store,
-          persistsSteps: true,
-          job: { agent: 'a', options: {}, shows: ['text'], isRestartSafe: false },
-          describeFailure: () => 'failed',
-        },
-      )
+      const facts = makeFacts({ options: { shows: ['text'] } })
+      const draft = { id, facts, items: Array(60).fill('hi'), turn, earlier: [], idempotency }
+      const kept = { store: runs.store, persistsSteps: true, describeFailure: () => 'failed' }
+      return runs.start({ draft, turn: { messages: [] } }, kept)
     }
     return { runs, start, manual }
   }
@@ -127,18 +116,17 @@ describe('durable runs', () => {
     const { runs } = await openRuns(store)
     const id = ids.next()
     const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
-    const pending = [{ callId: 'c1', kind: 'approval', name: 'pay', arguments: {} }] as const
-    const job = { agent: 'a', options: {}, shows: [], isRestartSafe: false, approvalTtl: 60 }
-    const waiting = openWaiting(id, job, pending)
-    const draft = { id, facts: {}, items: [], turn, earlier: [], idempotency: undefined }
+    const pending = [{ callId: 'c1', kind: 'approval', name: 'pay', arguments: {}, ttlSeconds: 60 }] as const
+    const waiting = openApprovals({ runId: id, agent: 'agent', pending, createdAt: 1_800_000_000 })
+    const draft = { id, facts: makeFacts(), items: [], turn, earlier: [], idempotency: undefined }
     const steps = [{ pending: pending[0] }, { end: 'completed', at: 1_800_000_000 }] as const
     await runs.store.create(draft, steps, { messages: [], pending, waiting })
     expect(await runs.approvals.ofRun(id)).to.have.lengthOf(1)
     expect(await runs.store.delete(id)).to.equal(true)
     const keys = await Promise.all(
-      ['approval:', 'open-approval:', 'expiring-approval:', 'job:'].map((prefix) => store.list({ prefix, limit: 9 })),
+      ['approval:', 'open-approval:', 'expiring-approval:'].map((prefix) => store.list({ prefix, limit: 9 })),
     )
-    expect(keys).to.deep.equal([[], [], [], []])
+    expect(keys).to.deep.equal([[], [], []])
   })
 
   it('wait for nothing once they are cancelled, whatever is decided or begins to wait at that moment', async () => {
@@ -154,15 +142,18 @@ describe('durable runs', () => {
       }),
     )
     const pending = ['c1', 'c2'].map((callId) => ({ callId, kind: 'approval', name: 'pay', arguments: {} }) as const)
-    const job = { agent: 'a', options: {}, shows: [], isRestartSafe: false }
     const end = { end: 'completed', at: 1_800_000_000 } as const
     const begin = async () => {
       const id = ids.next()
       const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
-      const draft = { id, facts: {}, items: [], turn, earlier: [], idempotency: undefined }
+      const draft = { id, facts: makeFacts(), items: [], turn, earlier: [], idempotency: undefined }
       const owned = await runs.store.create(draft, [])
       if (!owned) return expect.fail()
-      const outcome = { messages: [], pending, waiting: openWaiting(id, job, pending) }
+      const outcome = {
+        messages: [],
+        pending,
+        waiting: openApprovals({ runId: id, agent: 'agent', pending, createdAt: 0 }),
+      }
       const wait = () =>
         runs.store.finish(owned, { steps: [...pending.map((call) => ({ pending: call })), end], outcome })
       return { id, wait }
@@ -187,10 +178,13 @@ describe('durable runs', () => {
     const { runs } = await openRuns(await openMap(map))
     const id = ids.next()
     const pending = { callId: 'c1', kind: 'approval', name: 'pay', arguments: {} } as const
-    const job = { agent: 'a', options: {}, shows: [], isRestartSafe: false }
     const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
-    const draft = { id, facts: {}, items: [], turn, earlier: [], idempotency: undefined }
-    const outcome = { messages: [], pending: [pending], waiting: openWaiting(id, job, [pending]) }
+    const draft = { id, facts: makeFacts(), items: [], turn, earlier: [], idempotency: undefined }
+    const outcome = {
+      messages: [],
+      pending: [pending],
+      waiting: openApprovals({ runId: id, agent: 'agent', pending: [pending], createdAt: 0 }),
+    }
     await runs.store.create(draft, [{ pending }, { end: 'completed', at: 1_800_000_000 }], outcome)
     const take = async () => {
       const before = await runs.approvals.ofRun(id)
@@ -240,7 +234,7 @@ describe('durable runs', () => {
         const [old, young] = [oldIds.next(oldMs), ids.next()]
         for (const id of [old, young]) {
           const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
-          const draft = { id, facts: {}, items: ['hi'], turn, earlier: [], idempotency: undefined }
+          const draft = { id, facts: makeFacts(), items: ['hi'], turn, earlier: [], idempotency: undefined }
           await first.runs.of(tenant).store.create(draft, [{ end: 'completed', at: 1_800_000_000 }])
         }
         return { tenant, old, young }

@@ -4,12 +4,10 @@ import { resolveServerOptions } from '../../src/server/options/options.ts'
 import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-const loadTranslation = () => Promise.reject(new Error('No run of the responses adapter is stored.'))
-
 describe('the durable runs of a server that starts', () => {
   async function open(projectDir: string, options: object = {}) {
     const all = resolveServerOptions({ projectDir, logLevel: 'silent', ...options })
-    return openProject(all, { loadTranslation })
+    return openProject(all, {})
   }
 
   /** Starts a project, as a server does, and tells whether its runs were opened. */

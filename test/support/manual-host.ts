@@ -7,6 +7,8 @@ export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']
   const runs: ManualRun[] = []
   const host = {
     has: (name: string) => agents.includes(name),
+    check: () => {},
+    resolve: () => ({ agent: {}, capabilities: { attachments: [] } }),
     get freeBackgroundSlots() {
       return slots - runs.filter(({ hasEnded }) => !hasEnded).length
     },

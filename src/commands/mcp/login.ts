@@ -39,14 +39,13 @@ export default class McpLogin extends BaseCommand {
     const { args, flags } = await this.parse(McpLogin)
     const { agent, 'callback-port': port, ...others } = flags
     this.requireProject()
-    const [{ openProject }, { loadTranslation }, { awaitCallback }] = await Promise.all([
+    const [{ openProject }, { awaitCallback }] = await Promise.all([
       import('../../assembly/open-project.ts'),
-      import('../../server/adapters/load-translation.ts'),
       import('./await-callback.ts'),
     ])
     const callback = await awaitCallback(port)
     const options = { ...readServerFlags(others), publicUrl: callback.publicUrl, noWorker: true }
-    const project = await openProject(options, { log: stderrLog, loadTranslation }).catch((error) => {
+    const project = await openProject(options, { log: stderrLog }).catch((error) => {
       callback.close()
       throw error
     })

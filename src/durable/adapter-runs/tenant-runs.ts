@@ -5,24 +5,21 @@ import { NO_USAGE } from '../../protocols/usage.ts'
 import { CheckTime } from '../../run/checks/check-time.ts'
 import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
-import { approvalId, runIdOf, type StoredApproval } from '../approvals/approvals.ts'
-import { openWaiting } from '../approvals/open-waiting.ts'
-import { type LoadedConversation, makeTurn, type StoredTurn } from '../conversations/conversation-tree.ts'
+import { approvalId, openApprovals, runIdOf, type StoredApproval } from '../approvals/approvals.ts'
+import { type Before, loadBefore } from '../continuation/before.ts'
+import { carriedOn, next } from '../continuation/next.ts'
+import type { StoredTurn } from '../conversations/conversation-tree.ts'
 import { HistoryBudget } from '../conversations/history-budget.ts'
-import { toSuperseded } from '../conversations/superseded.ts'
 import { lengthOf } from '../conversations/truncate.ts'
-import { type Continuing, type Decided, type Joined, joinDecisions, readDecided } from '../decisions/join-decisions.ts'
-import { toTurn } from '../decisions/next-run.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { RequestRepeated, untilClaimed } from '../idempotency/idempotent-requests.ts'
-import { ADAPTER_EVENTS, type Job, SHOWN_AFTER_DECISION } from '../queue/job.ts'
 import type { RunService } from '../run-service.ts'
-import { claimContinued } from '../runs/continued-mark.ts'
+import { alreadyAnswered } from '../runs/continued-mark.ts'
 import { type DurableEvent, EventReader } from '../runs/durable-event.ts'
+import { ADAPTER_EVENTS, SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
 import { secondsOf } from '../runs/run-ids.ts'
 import type { StoredRun } from '../runs/run-store.ts'
 import { answerOf, isEnd, nowSeconds, type Step } from '../runs/steps.ts'
-import { type AdapterFacts, isAdapterFacts } from './adapter-facts.ts'
 import type {
   AdapterRuns,
   AnsweredRun,
@@ -56,7 +53,7 @@ interface TenantOptions {
   readonly tenant: string
 }
 
-type Runs = DurableRuns<object, unknown>
+type Runs = DurableRuns
 
 class StoredTenantRuns implements TenantRuns {
   readonly #options: TenantOptions
@@ -72,44 +69,33 @@ class StoredTenantRuns implements TenantRuns {
   async #start({ agent, messages, previousId, data = null, ...options }: DurableRequest): Promise<StoredRunInfo> {
     const { host, service, adapter, tenant } = this.#options
     // An unknown name is refused before the store is read.
-    const { approvalTtl, isRestartSafe = false } = host.resolve(agent).agent
+    const { isRestartSafe } = host.resolve(agent).agent
     const runs = await this.#open()
     const budget = new HistoryBudget(service.limits)
     for (const message of messages) budget.addItems(1, lengthOf(message))
-    const earlier = previousId === undefined ? undefined : await readEarlier(runs, previousId, budget)
-    const [id, createdAt] = [service.ids.next(), nowSeconds()]
-    const decided = await readDecided(runs.approvals, earlier?.last)
-    const superseded = toSuperseded(earlier?.last.pending ?? [], decided.carriedOut)
-    const turn = makeTurn(id, createdAt, [...superseded, ...messages], earlier?.last)
-    const job: Job = {
-      ...{ agent, options: { ...options, background: true }, shows: ADAPTER_EVENTS },
-      ...{ answersTo: earlier?.last.pending?.[0]?.runId, isRestartSafe, approvalTtl },
-    }
-    const all = [...(earlier?.messages ?? []), ...superseded, ...messages]
-    host.check(agent, toTurn(tenant, turn, job, all))
-    const facts = { adapter, agent, createdAt, previousId: previousId ?? null, options: job.options, data }
-    const by = { id, agent, answers: undefined, by: adapter }
-    const joined = earlier && (await joinWaiting(runs, earlier.last, decided, by))
-    return this.#enqueue(runs, { id, facts, turn, earlier: earlier?.messages ?? [], ...joined }, job)
+    const before = previousId === undefined ? undefined : await readBefore(runs, previousId, budget)
+    const kept = { ...options, background: true, shows: ADAPTER_EVENTS, isRestartSafe }
+    const given = { id: service.ids.next(), createdAt: nowSeconds(), tenant, adapter, agent, messages, data }
+    const made = next(before, { ...given, options: kept, by: adapter, isOnce: true }, runs.rulesFor(agent))
+    return this.#describe(runs, await runs.enqueue(made))
   }
 
   async keep({ agent, messages, result, data = null, ...given }: KeptRun): Promise<readonly OpenCall[]> {
     const { service, host, adapter } = this.#options
+    const { isRestartSafe } = host.resolve(agent).agent
     const runs = await this.#open()
     const { text, pending, usage, trail } = result
     const [id, createdAt] = [service.ids.next(), nowSeconds()]
-    const { tenant: _tenant, ...options } = given
-    const facts: AdapterFacts = { adapter, agent, createdAt, previousId: null, options, data }
-    const turn = makeTurn(id, createdAt, messages, undefined)
-    const draft = { id, facts, items: [], turn, earlier: [], idempotency: undefined }
+    const { tenant, ...asked } = given
+    const options = { ...asked, shows: SHOWN_AFTER_DECISION, isRestartSafe }
+    const begun = { id, createdAt, tenant: runs.tenant, adapter, agent, messages, data, by: adapter }
+    const { draft } = next(undefined, { ...begun, options }, runs.rulesFor(agent))
     const steps: Step[] = [
       ...(text === '' ? [] : [text]),
       ...pending.map((call) => ({ pending: call })),
       { end: 'completed', at: createdAt, usage },
     ]
-    const { approvalTtl, isRestartSafe = false } = host.resolve(agent).agent
-    const job = { agent, options: given, shows: SHOWN_AFTER_DECISION, isRestartSafe, approvalTtl }
-    const waiting = openWaiting(id, job, pending)
+    const waiting = openApprovals({ runId: id, agent, pending, createdAt })
     await runs.store.create(draft, steps, { messages: trail.slice(messages.length), pending, waiting })
     return pending.map((call, index) => ({ id: approvalId(id, index), call }))
   }
@@ -189,66 +175,58 @@ class StoredTenantRuns implements TenantRuns {
   }
 
   /** @throws HostError `RESPONSE_NOT_FOUND` */
-  async #get(runs: Runs, id: string): Promise<StoredRun<object, unknown>> {
+  async #get(runs: Runs, id: string): Promise<StoredRun> {
     const stored = this.#options.service.ids.isId(id) ? await runs.store.get(id) : undefined
     if (!stored) throw notFound()
     return stored
   }
 
-  /** Goes on with results of the client's tools: the agent asks again for what has no answer beside them. */
+  /** Goes on with results of the client's tools; decisions that are still open stay so, in the run that goes on. */
   async #goOn(runs: Runs, given: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun> {
-    const { host, service, tenant } = this.#options
+    const { service, tenant } = this.#options
     const [first = ''] = given.keys()
-    const waitingId = runIdOf(first)
-    const waiting = service.ids.isId(waitingId) ? await runs.store.load(waitingId) : undefined
-    if (!waiting?.hasEnded || !isAdapterFacts(waiting.row.facts)) throw callNotFound()
-    const { facts } = waiting.row
-    const { agent } = facts
-    const read = readAnswers(waiting.turn, given)
-    if ((await this.find(waitingId))?.status !== 'waiting') throw alreadyAnswered()
+    const before = await this.#readWaiting(runs, runIdOf(first))
+    const { facts, conversation, named } = before
+    const answers = readAnswers(conversation.last, given)
     const [id, createdAt] = [service.ids.next(), nowSeconds()]
-    const decided = await readDecided(runs.approvals, waiting.turn)
-    const joined = await joinWaiting(runs, waiting.turn, decided, { id, agent, answers: read, by })
-    const { approvalTtl, isRestartSafe = false } = host.resolve(agent).agent
-    const job: Job = {
-      ...{ agent, options: { ...facts.options, background: true }, shows: ADAPTER_EVENTS },
-      ...{ answers: joined?.answers ?? read, isRestartSafe, approvalTtl },
-    }
-    const turn = makeTurn(id, createdAt, [], waiting.turn, waiting.turn.pending)
-    host.check(agent, toTurn(tenant, turn, job, await service.readMessages(tenant, turn, job)))
-    const next = { ...facts, createdAt, previousId: waitingId, options: job.options }
+    const carried = carriedOn(facts)
+    const made = next(
+      before,
+      { ...carried, id, createdAt, tenant, messages: [], answers, by, named, isOnce: true, isUnasked: true },
+      runs.rulesFor(facts.agent),
+    )
     try {
-      await this.#enqueue(runs, { id, facts: next, turn, earlier: [], ...joined }, job)
+      await runs.enqueue(made)
     } catch (error) {
       throw error instanceof RequestRepeated ? alreadyAnswered() : error
     }
     return { continuedBy: id, open: [] }
   }
 
-  async #enqueue(
-    runs: Runs,
-    draft: Omit<Parameters<Runs['enqueue']>[0], 'items' | 'idempotency'>,
-    job: Job,
-  ): Promise<StoredRunInfo> {
-    return this.#describe(runs, await runs.enqueue({ items: [], idempotency: undefined, ...draft }, job))
+  /** @throws HostError `APPROVAL_NOT_FOUND` */
+  async #readWaiting(runs: Runs, id: string): Promise<Before & Required<Pick<Before, 'facts'>>> {
+    const before = this.#options.service.ids.isId(id)
+      ? await loadBefore(runs, id, { named: 'its own', readsContinued: true })
+      : undefined
+    if (!before?.facts) throw callNotFound()
+    return { ...before, facts: before.facts }
   }
 
-  async #describe(runs: Runs, { id, facts, steps, isQueued }: StoredRun<object, unknown>): Promise<StoredRunInfo> {
+  async #describe(runs: Runs, { id, facts, steps, isQueued }: StoredRun): Promise<StoredRunInfo> {
     const last = steps.at(-1)
     const end = isEnd(last) ? last : undefined
     const pending = steps.flatMap((step) => (typeof step === 'object' && 'pending' in step ? [step.pending] : []))
     const read = end && pending.length > 0 ? await readOpen(runs, id, pending) : NOTHING_OPEN
     const { open, continuedBy } = end?.end === 'completed' ? read : { ...read, open: [] }
-    const known = isAdapterFacts(facts) ? facts : undefined
     return {
       id,
       status: statusOf(end?.end, open.length > 0, isQueued),
       text: answerOf(steps),
       open,
       continuedBy,
-      previousId: known?.previousId ?? null,
-      agent: known?.agent ?? null,
-      data: known?.adapter === this.#options.adapter ? known.data : null,
+      previousId: facts.previousId,
+      agent: facts.agent,
+      data: facts.adapter === this.#options.adapter ? facts.data : null,
       createdAt: secondsOf(id),
       endedAt: end?.at ?? null,
       usage: end?.usage ?? NO_USAGE,
@@ -267,8 +245,8 @@ async function readOpen(
   pending: readonly PendingCall[],
 ): Promise<Pick<StoredRunInfo, 'open' | 'continuedBy'>> {
   const approvals = await runs.approvals.ofRun(id)
-  const next = approvals.length > 0 ? approvals.find(isContinued)?.continuedBy : await runs.store.nextOf(id)
-  if (next) return { open: [], continuedBy: next }
+  const continuedBy = approvals.length > 0 ? approvals.find(isContinued)?.continuedBy : await runs.store.nextOf(id)
+  if (continuedBy) return { open: [], continuedBy }
   const all = pending.map((call, index) => ({ id: approvalId(id, index), call }))
   const isOpen = ({ id, call }: OpenCall) =>
     call.kind === 'client_tool' || approvals.some((approval) => approval.id === id && approval.status === 'pending')
@@ -283,27 +261,6 @@ function waitsForClient({ open }: StoredRunInfo): boolean {
   return open.length > 0 && open.every(({ call }) => call.kind === 'client_tool')
 }
 
-/**
- * Takes the decisions about a run that waits, with those of others. One that waits for its client alone is claimed: answers continue it
- * once, and messages after the first run that continues it are branches of the conversation.
- *
- * @throws HostError `APPROVAL_DECIDED` for answers when another run continues it
- */
-async function joinWaiting(
-  runs: Runs,
-  turn: StoredTurn,
-  { approvals }: Decided,
-  continuing: Continuing,
-): Promise<Joined | undefined> {
-  const joined = joinDecisions(approvals, turn, continuing)
-  const { id, answers } = continuing
-  if (answers && joined?.isBranch) throw alreadyAnswered()
-  const { response_id: runId, pending = [] } = turn
-  if (joined || pending.length === 0) return joined
-  if (!answers && (await runs.store.nextOf(runId)) !== undefined) return undefined
-  return { answers, claim: claimContinued(runId, id), resumes: { runId, approvals: [] }, isBranch: false }
-}
-
 function statusOf(
   end: 'completed' | 'failed' | 'cancelled' | undefined,
   isWaiting: boolean,
@@ -313,12 +270,10 @@ function statusOf(
   return isWaiting ? 'waiting' : end
 }
 
-async function readEarlier(runs: Runs, id: string, budget: HistoryBudget): Promise<LoadedConversation> {
-  const stored = await runs.store.get(id)
-  const earlier = stored && (await runs.store.conversation(id, { budget }))
-  if (!earlier) throw notFound()
-  if (isEnd(stored.steps.at(-1))) return earlier
-  throw new HostError('RESPONSE_CONFLICT', 'The run is still in progress')
+async function readBefore(runs: Runs, id: string, budget: HistoryBudget): Promise<Before> {
+  const before = await loadBefore(runs, id, { budget, readsContinued: true })
+  if (!before) throw notFound()
+  return before
 }
 
 /** @throws HostError `APPROVAL_NOT_FOUND`; `REQUEST_INVALID` for an answer that does not fit, and a missing result of a client's tool */
@@ -358,8 +313,4 @@ function notFound(): HostError {
 
 function callNotFound(): HostError {
   return new HostError('APPROVAL_NOT_FOUND', 'No such call waits')
-}
-
-function alreadyAnswered(): HostError {
-  return new HostError('APPROVAL_DECIDED', 'The calls are already answered')
 }

@@ -44,8 +44,6 @@ export interface NewApprovals {
   readonly agent: string
   readonly pending: readonly PendingCall[]
   readonly createdAt: number
-  /** Seconds; undefined for approvals that do not expire. */
-  readonly ttl: number | undefined
 }
 
 const APPROVALS = 'approval:'
@@ -67,10 +65,10 @@ export function runIdOf(approval: string): string {
 }
 
 /** Changes that open the approvals of a run, to be stored together with its end. Client tools need none. */
-export function openApprovals({ runId, agent, pending, createdAt, ttl }: NewApprovals): Change[] {
-  const expiresAt = ttl === undefined ? null : createdAt + Math.ceil(ttl)
+export function openApprovals({ runId, agent, pending, createdAt }: NewApprovals): Change[] {
   return pending.flatMap((call, index): Change[] => {
     if (call.kind === 'client_tool') return []
+    const expiresAt = call.ttlSeconds === undefined ? null : createdAt + Math.ceil(call.ttlSeconds)
     const id = approvalId(runId, index)
     const fresh = { status: 'pending', decision: null, continuedBy: null } as const
     const row: StoredApproval = {

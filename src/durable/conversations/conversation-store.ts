@@ -38,7 +38,7 @@ export interface ConversationRecord {
 const CONVERSATIONS = 'conversation:'
 /** Items that a client removed from a conversation; the turns stay as they are for others that continue them. */
 const REMOVED = 'removed-item:'
-/** Messages that are left of a turn with removed items, once the run with the items is deleted. */
+/** Messages that are left of a turn with removed items. */
 const REST = 'rest-of-turn:'
 /** More than any conversation has. */
 const MAX_ITEMS = 1_000_000
@@ -59,7 +59,7 @@ export class ConversationStore {
     const now = nowSeconds()
     const row = { version: ROW_VERSION, id: this.#ids.next(), createdAt: now, usedAt: now, metadata, head: null }
     const changes = first
-      ? [turnChange({ ...first, conversation: row.id }), ...this.claim(row, first.response_id).changes]
+      ? [turnChange({ ...first, conversation: row.id }), ...claimConversation(row, first.response_id).changes]
       : [[keyOf(row.id), JSON.stringify(row)] as const]
     if (first) await writeBytes(this.#records, newBytesOf(first))
     await this.#records.commit(changes)
@@ -104,11 +104,6 @@ export class ConversationStore {
     throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
   }
 
-  /** Changes and conditions under which a turn becomes the last one: only while the conversation is as it was read. */
-  claim(row: ConversationRecord, turnId: string): Claim {
-    return this.#move(row, { ...row, head: turnId, usedAt: nowSeconds() })
-  }
-
   /**
    * Adds a turn without a run.
    *
@@ -116,24 +111,27 @@ export class ConversationStore {
    */
   async append(row: ConversationRecord, turn: StoredTurn): Promise<boolean> {
     await writeBytes(this.#records, newBytesOf(turn))
-    const { changes, equal } = this.claim(row, turn.response_id)
+    const { changes, equal } = claimConversation(row, turn.response_id)
     return this.#records.commit([turnChange(turn), ...linkChanges(turn), ...changes], { equal })
   }
 
   /** Takes a run that is to be deleted out of its conversation, where it is the last turn of one that can be read. */
   async release(runId: string): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const claim = await this.giveBack(runId).catch(ignoreUnreadable)
+      const claim = await this.#release(runId).catch(ignoreUnreadable)
       if (!claim || (await this.#records.commit(claim.changes, { equal: claim.equal }))) return
     }
   }
 
-  /** Inverse of {@link ConversationStore.claim}: undefined where the run is not the last turn of a conversation. */
-  async giveBack(runId: string): Promise<Claim | undefined> {
-    const row = await this.endingWith(runId)
-    if (!row) return undefined
-    const previous = (await this.turn(runId))?.previous_response_id
-    return this.#move(row, { ...row, head: previous ?? null })
+  async #release(runId: string): Promise<Claim | undefined> {
+    const turn = await this.turn(runId)
+    return turn && this.giveBack(turn)
+  }
+
+  /** Inverse of {@link claimConversation}: undefined where the turn is not the last one of a conversation. */
+  async giveBack(turn: StoredTurn): Promise<Claim | undefined> {
+    const row = await this.endingWith(turn)
+    return row && move(row, { ...row, head: turn.previous_response_id })
   }
 
   /** Turn by its id, of a run or of items that were added without one. */
@@ -152,31 +150,55 @@ export class ConversationStore {
     return new Set(keys.map((key) => key.slice(removedPrefix(id).length)))
   }
 
-  async removeItem(id: string, itemId: string): Promise<void> {
-    await this.#records.commit([[removedPrefix(id) + itemId, '1']], { present: [keyOf(id)] })
+  /**
+   * Removes an item from a conversation; the turn stays as it is for others that continue it.
+   *
+   * @param turnId of the item
+   * @param makeRest returns the messages that are left of the turn without these items
+   */
+  async removeItem(
+    id: string,
+    itemId: string,
+    turnId: string,
+    makeRest: (removed: ReadonlySet<string>) => Promise<readonly Message[]>,
+  ): Promise<void> {
+    const key = restKey(id, turnId)
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const [before] = await this.#records.get([key])
+      const rest = await makeRest(new Set([...(await this.removedItems(id)), itemId]))
+      const changes: Change[] = [
+        [removedPrefix(id) + itemId, '1'],
+        [key, JSON.stringify(rest.map(toMessageJson))],
+      ]
+      const seen = before === undefined ? { absent: [key] } : { equal: [[key, before] as const] }
+      if (await this.#records.commit(changes, { present: [keyOf(id)], ...seen })) return
+      await this.get(id)
+    }
+    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
   }
 
-  /** Keeps the messages that are left of a turn, for when its run and items are deleted. */
-  async keepRest(id: string, turnId: string, messages: readonly Message[]): Promise<void> {
-    const text = JSON.stringify(messages.map(toMessageJson))
-    await this.#records.commit([[restKey(id, turnId), text]], { present: [keyOf(id)] })
+  /** Messages that are left of the turns with removed items, by the ids of the turns. */
+  async rests(id: string): Promise<ReadonlyMap<string, readonly Message[]>> {
+    const prefix = restKey(id, '')
+    const entries = await this.#records.entries({ prefix, limit: MAX_ITEMS })
+    return new Map(
+      entries.map(([key, text]) => [
+        key.slice(prefix.length),
+        (JSON.parse(text) as MessageJson[]).map(fromMessageJson),
+      ]),
+    )
   }
 
-  /** Messages that {@link ConversationStore.keepRest} has kept; none without. */
-  async restOf(id: string, turnId: string): Promise<Message[]> {
-    const [text] = await this.#records.get([restKey(id, turnId)])
-    return text === undefined ? [] : (JSON.parse(text) as MessageJson[]).map(fromMessageJson)
-  }
-
-  /** The conversation that a run is the last turn of. */
-  async endingWith(runId: string): Promise<ConversationRecord | undefined> {
-    const row = await this.#ofRun(runId)
-    return row?.head === runId ? row : undefined
+  /** The conversation that a turn is the last one of. */
+  async endingWith({ response_id: turnId, conversation }: StoredTurn): Promise<ConversationRecord | undefined> {
+    const row = conversation === undefined ? undefined : await this.find(conversation)
+    return row?.head === turnId ? row : undefined
   }
 
   /** Tells whether a run belongs to a conversation that was used at this time (Unix seconds) or later. */
   async isInUse(runId: string, since: number): Promise<boolean> {
-    const row = await this.#ofRun(runId)
+    const { conversation } = (await this.turn(runId)) ?? {}
+    const row = conversation === undefined ? undefined : await this.find(conversation)
     return row !== undefined && row.usedAt >= since
   }
 
@@ -204,30 +226,30 @@ export class ConversationStore {
     return { ids, ...(last === undefined ? {} : { next: last }) }
   }
 
-  async #ofRun(runId: string): Promise<ConversationRecord | undefined> {
-    const { conversation } = (await this.turn(runId)) ?? {}
-    return conversation === undefined ? undefined : this.find(conversation)
-  }
-
   async find(id: string): Promise<ConversationRecord | undefined> {
     const [text] = this.#ids.isId(id) ? await this.#records.get([keyOf(id)]) : []
     return text === undefined ? undefined : parseConversation(id, text)
   }
 
   #replace(row: ConversationRecord, changed: ConversationRecord | undefined): Promise<boolean> {
-    const { changes, equal } = this.#move(row, changed)
+    const { changes, equal } = move(row, changed)
     return this.#records.commit(changes, { equal })
   }
+}
 
-  /** A turn that a conversation ends with is kept by a link, as one that another turn continues. */
-  #move(row: ConversationRecord, changed: ConversationRecord | undefined): Claim {
-    const key = keyOf(row.id)
-    const equal: Entry[] = [[key, JSON.stringify(row)]]
-    const links: Change[] = []
-    if (row.head !== null && row.head !== changed?.head) links.push([branchKey(row.head, row.id), undefined])
-    if (changed && changed.head !== null) links.push([branchKey(changed.head, row.id), '1'])
-    return { changes: [...links, [key, changed && JSON.stringify(changed)]], equal }
-  }
+/** Changes and conditions under which a turn becomes the last one: only while the conversation is as it was read. */
+export function claimConversation(row: ConversationRecord, turnId: string): Claim {
+  return move(row, { ...row, head: turnId, usedAt: nowSeconds() })
+}
+
+/** A turn that a conversation ends with is kept by a link, as one that another turn continues. */
+function move(row: ConversationRecord, changed: ConversationRecord | undefined): Claim {
+  const key = keyOf(row.id)
+  const equal: Entry[] = [[key, JSON.stringify(row)]]
+  const links: Change[] = []
+  if (row.head !== null && row.head !== changed?.head) links.push([branchKey(row.head, row.id), undefined])
+  if (changed && changed.head !== null) links.push([branchKey(changed.head, row.id), '1'])
+  return { changes: [...links, [key, changed && JSON.stringify(changed)]], equal }
 }
 
 function ignoreUnreadable(error: unknown): undefined {

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../../protocols/message.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
-import type { PendingCall } from '../../run/waiting/pending-call.ts'
+import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
-import { BYTES_VERSION, parseRow, ROW_VERSION } from '../rows/parse-row.ts'
+import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
 import { isUnreadable } from '../rows/unreadable-rows.ts'
 import type { HistoryBudget } from './history-budget.ts'
 import {
-  bytesOfMessage,
+  bytesOfAnswer,
+  bytesOfStored,
   fromStoredMessage,
+  readStoredAnswers,
   readStoredMessages,
+  type StoredAnswer,
   type StoredMessage,
+  toStoredAnswer,
   toStoredMessage,
 } from './stored-message.ts'
 import { NewBytes, removeBytes, type StoredBytes, takeLarge } from './turn-bytes.ts'
@@ -28,8 +32,10 @@ export interface StoredTurn {
   readonly created_at: number
   /** The turn's own messages; those of the turns before it as well when these are no longer stored. */
   readonly conversation_data: { readonly messages: readonly StoredMessage[] }
-  /** Calls that the run waits for; omitted if there are none. */
+  /** Calls that the run waits for; until it has ended, those of the turn before that it answers. Omitted if there are none. */
   readonly pending?: readonly PendingCall[]
+  /** Answers with which the run goes on; omitted once it has ended, and for a run that begins with a message. */
+  readonly answers?: readonly StoredAnswer[]
   /** True for a turn whose messages stand for all before it: those are not read. */
   readonly startsOver?: boolean
   /** Tools that clients have added to the conversation so far; omitted if there are none. */
@@ -91,7 +97,8 @@ export async function loadConversation(
   const turns: StoredTurn[] = []
   for (let block = [{ turn: last, bytes: text?.length ?? 0 }]; block.length > 0; ) {
     for (const { turn, bytes } of block) {
-      if (!spend(budget, turn, bytes, isTruncated)) return toConversation(store, last, turns)
+      // The last one is needed, whatever its size.
+      if (!spend(budget, turn, bytes, isTruncated) && turns.length > 0) return toConversation(store, last, turns)
       turns.push(turn)
       if (turn.startsOver) return toConversation(store, last, turns)
     }
@@ -159,6 +166,16 @@ export function messagesOf({ conversation_data }: StoredTurn): Message[] {
   return conversation_data.messages.map((message) => fromStoredMessage(message))
 }
 
+/** Returns the turn of a run that goes on with these answers. */
+export function withAnswers(turn: StoredTurn, answers: readonly PendingAnswer[]): StoredTurn {
+  return { ...turn, answers: answers.map((answer) => toStoredAnswer(answer, takeLarge(turn.response_id))) }
+}
+
+/** Reads the answers with which the run of a turn goes on; undefined for a run that begins with a message. */
+export async function readAnswers(store: RecordStore, { answers }: StoredTurn): Promise<PendingAnswer[] | undefined> {
+  return answers && readStoredAnswers(store, answers)
+}
+
 /** Reads the messages of a stored turn with their bytes. */
 export function readMessages(store: RecordStore, { conversation_data }: StoredTurn): Promise<Message[]> {
   return readStoredMessages(store, conversation_data.messages)
@@ -169,8 +186,8 @@ export function newBytesOf(turn: StoredTurn): NewBytes[] {
   return bytesOf(turn).filter((bytes) => bytes instanceof NewBytes)
 }
 
-function bytesOf({ conversation_data }: StoredTurn): StoredBytes[] {
-  return conversation_data.messages.flatMap(bytesOfMessage)
+function bytesOf({ conversation_data, answers = [] }: StoredTurn): StoredBytes[] {
+  return [...conversation_data.messages.flatMap(bytesOfStored), ...answers.flatMap(bytesOfAnswer)]
 }
 
 export async function loadTurn(store: RecordStore, runId: string): Promise<StoredTurn | undefined> {
@@ -221,7 +238,10 @@ export interface TurnOutcome {
 }
 
 /** Returns the turn with all that its run added. */
-export function withOutcome({ pending: _answered, ...turn }: StoredTurn, outcome: TurnOutcome): StoredTurn {
+export function withOutcome(
+  { pending: _answered, answers: _given, ...turn }: StoredTurn,
+  outcome: TurnOutcome,
+): StoredTurn {
   const added = outcome.messages.map((message) => toStoredMessage(message, takeLarge(turn.response_id)))
   const messages = [...turn.conversation_data.messages, ...added]
   const pending = outcome.pending.length > 0 ? { pending: outcome.pending } : {}
@@ -244,8 +264,7 @@ export function detach(turn: StoredTurn, earlier: readonly Message[]): StoredTur
 
 /** Change that stores a turn, after its bytes. */
 export function turnChange(turn: StoredTurn): Change {
-  const row = bytesOf(turn).length > 0 ? { ...turn, version: BYTES_VERSION } : turn
-  return [turnKey(turn.response_id), JSON.stringify(row)]
+  return [turnKey(turn.response_id), JSON.stringify(turn)]
 }
 
 /** Changes that store the link from a turn to the one before it. */

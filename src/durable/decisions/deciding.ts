@@ -1,23 +1,19 @@
 import { HostError } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
-import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
 import { type Approvals, claimOf, type StoredApproval } from '../approvals/approvals.ts'
+import type { DecidedCalls } from '../continuation/after-decisions.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
-import type { Job } from '../queue/job.ts'
-import type { Draft } from '../runs/run-row.ts'
-import { joinClaims } from './claim.ts'
-import type { NextRun } from './next-run.ts'
-import { answersOf, type Decisions, isDecided, resume, takeDecisions } from './resumption.ts'
+import { type Decisions, isDecided, takeDecisions } from './resumption.ts'
 
-export interface DecidingOptions<Facts, Item> {
+export interface DecidingOptions {
   readonly approvals: Approvals
-  readonly enqueue: (draft: Draft<Facts, Item>, job: Job) => Promise<unknown>
   /**
-   * Describes the run that continues a waiting one; undefined when decisions alone cannot continue it, as it waits for its client, too.
+   * Goes on with a run that waits for nothing else, in one commit with the decisions.
    *
-   * @throws HostError when its agent or history is gone, or cannot be read
+   * @returns the id of the run that continues; null where it waits for its client, too
+   * @throws RequestRepeated when another was quicker; HostError when its agent or history is gone, or cannot be read
    */
-  readonly makeNextRun: (runId: string, answers: readonly PendingAnswer[]) => Promise<NextRun<Facts, Item> | undefined>
+  readonly goOn: (decided: DecidedCalls) => Promise<string | null>
   readonly log: Log
 }
 
@@ -32,10 +28,10 @@ export interface DecidedApprovals {
 const MAX_ATTEMPTS = 10
 
 /** Decides calls of waiting runs. The last decision is committed together with the run that goes on; one that is refused is not taken. */
-export class Deciding<Facts, Item> {
-  readonly #options: DecidingOptions<Facts, Item>
+export class Deciding {
+  readonly #options: DecidingOptions
 
-  constructor(options: DecidingOptions<Facts, Item>) {
+  constructor(options: DecidingOptions) {
     this.#options = options
   }
 
@@ -71,31 +67,18 @@ export class Deciding<Facts, Item> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const before = await approvals.ofRun(runId)
       const after = takeDecisions(before, decisions, by)
-      const continuedBy = await this.#commit(runId, before, after)
-      if (continuedBy !== undefined) return { approvals: after, continuedBy }
+      // A decision came before the expiry, and its run continues.
+      if (after.every((approval, index) => approval === before[index])) return { approvals: after, continuedBy: null }
+      try {
+        const continuedBy = isDecided(after)
+          ? await this.#options.goOn({ runId, approvals: before, decisions, by })
+          : null
+        const isTaken = continuedBy !== null || (await approvals.commit(claimOf(before, after)))
+        if (isTaken) return { approvals: after, continuedBy }
+      } catch (error) {
+        if (!(error instanceof RequestRepeated)) throw error
+      }
     }
     throw new HostError('RESPONSE_CONFLICT', 'The approvals of the run change all the time')
-  }
-
-  /** @returns null for decisions that continue nothing; undefined when another was quicker */
-  async #commit(
-    runId: string,
-    before: readonly StoredApproval[],
-    after: readonly StoredApproval[],
-  ): Promise<string | null | undefined> {
-    const { approvals, enqueue, makeNextRun } = this.#options
-    // A decision came before the expiry, and its run continues.
-    if (after.every((approval, index) => approval === before[index])) return null
-    const next = isDecided(after) ? await makeNextRun(runId, answersOf(after)) : undefined
-    if (!next) return (await approvals.commit(claimOf(before, after))) ? null : undefined
-    const { draft, job } = next
-    const { claim, resumes } = resume(before, after, draft.id)
-    try {
-      await enqueue({ ...draft, claim: joinClaims(claim, draft.claim), resumes }, job)
-      return draft.id
-    } catch (error) {
-      if (error instanceof RequestRepeated) return undefined
-      throw error
-    }
   }
 }

@@ -5,9 +5,9 @@ import type { Change, RecordStore } from '../../store/record-store.ts'
 import { indexIdOf, parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import { undefinedIfDamaged } from '../rows/parse-row.ts'
 import { tenantPart } from '../rows/tenant-part.ts'
+import type { RunFacts } from '../runs/run-facts.ts'
 import {
   changeTopic,
-  jobKey,
   QUEUE_TOPIC,
   QUEUED,
   queuedKey,
@@ -17,7 +17,7 @@ import {
   stepsLog,
 } from '../runs/run-keys.ts'
 import { parseOwner, parseQueued, type QueuedMark, writeOwner } from '../runs/run-marks.ts'
-import { type Job, readJob, writeJob } from './job.ts'
+import { parseRunRow } from '../runs/run-row.ts'
 
 /** Run that waits for a worker. */
 export interface QueuedRun extends QueuedMark, TenantItem {
@@ -27,7 +27,7 @@ export interface QueuedRun extends QueuedMark, TenantItem {
 
 /** Run that this server has taken out of the queue. */
 export interface ClaimedRun extends TenantItem {
-  readonly job: Job
+  readonly facts: RunFacts
   readonly mark: string
   /** Counted from 1. */
   readonly attempt: number
@@ -61,11 +61,8 @@ export class RunQueue {
   }
 
   /** Changes that put a run into the queue, to be stored together with it. */
-  changes(id: string, job: Job): Change[] {
-    return [
-      [jobKey(id), writeJob(job)],
-      [queuedKey(id), describeWaiting(job, 0)],
-    ]
+  changes(id: string, facts: RunFacts): Change[] {
+    return [[queuedKey(id), describeWaiting(facts, 0)]]
   }
 
   /** @throws HostError `OVERLOADED`. The limit may be exceeded by the requests of one second. */
@@ -139,19 +136,9 @@ export class RunQueue {
     return agents.length === 0 ? [] : this.#records.get(agents.map(servedAgentKey))
   }
 
-  /**
-   * Reads the job of a run.
-   *
-   * @throws DamagedRow; HostError `RECORD_UNREADABLE` for a job that a newer version has to carry out
-   */
-  async readJob({ tenant, id }: TenantItem): Promise<Job | undefined> {
-    const [text] = await tenantPart(this.#records, tenant).get([jobKey(id)])
-    return text === undefined ? undefined : readJob(id, text)
-  }
-
-  /** Removes a mark without a job: a store without transactions was interrupted. */
+  /** Removes a mark without a run: a store without transactions was interrupted. */
   async forget({ tenant, id }: TenantItem): Promise<void> {
-    await tenantPart(this.#records, tenant).commit([[queuedKey(id), undefined]], { absent: [jobKey(id)] })
+    await tenantPart(this.#records, tenant).commit([[queuedKey(id), undefined]], { absent: [rowKey(id)] })
   }
 
   /**
@@ -159,7 +146,7 @@ export class RunQueue {
    *
    * @returns undefined when another was quicker, or it does not wait any more
    */
-  async claim({ tenant, id, text, attempts }: QueuedRun, job: Job): Promise<ClaimedRun | undefined> {
+  async claim({ tenant, id, text, attempts }: QueuedRun, facts: RunFacts): Promise<ClaimedRun | undefined> {
     const own = tenantPart(this.#records, tenant)
     const attempt = attempts + 1
     const mark = writeOwner(this.#records.serverId, attempt)
@@ -168,7 +155,7 @@ export class RunQueue {
       [queuedKey(id), undefined],
     ]
     const isClaimed = await own.commit(changes, { equal: [[queuedKey(id), text]] }, [changeTopic(id)])
-    return isClaimed ? { tenant, id, job, mark, attempt } : undefined
+    return isClaimed ? { tenant, id, facts, mark, attempt } : undefined
   }
 
   /**
@@ -176,29 +163,35 @@ export class RunQueue {
    *
    * @returns false when it must not begin again, or is not this server's any more
    */
-  handBack({ job, mark, attempt, ...run }: ClaimedRun): Promise<boolean> {
-    return this.#putBack(run, mark, job, attempt - 1)
+  handBack({ facts, mark, attempt, ...run }: ClaimedRun): Promise<boolean> {
+    return this.#putBack(run, mark, facts, attempt - 1)
   }
 
   /**
    * Puts back a run whose owner is gone.
    *
    * @param mark of that owner
-   * @returns false if the run must not restart, has no job that can be read, or has another owner
-   * @throws HostError `RECORD_UNREADABLE` for a job that a newer version has to carry out
+   * @returns false if the run must not restart, is no background run, or has another owner
+   * @throws HostError `RECORD_UNREADABLE` for a run that a newer version has to carry out
    */
   async retry(run: TenantItem, mark: string): Promise<boolean> {
-    const job = await this.readJob(run).catch(undefinedIfDamaged)
     const { attempt } = parseOwner(mark)
-    return job !== undefined && attempt <= MAX_RETRIES && this.#putBack(run, mark, job, attempt)
+    if (attempt === 0 || attempt > MAX_RETRIES) return false
+    const facts = await this.#readFacts(run).catch(undefinedIfDamaged)
+    return facts !== undefined && this.#putBack(run, mark, facts, attempt)
   }
 
-  async #putBack({ tenant, id }: TenantItem, mark: string, job: Job, attempts: number): Promise<boolean> {
+  async #readFacts({ tenant, id }: TenantItem): Promise<RunFacts | undefined> {
+    const [text] = await tenantPart(this.#records, tenant).get([rowKey(id)])
+    return text === undefined ? undefined : parseRunRow(id, text).facts
+  }
+
+  async #putBack({ tenant, id }: TenantItem, mark: string, facts: RunFacts, attempts: number): Promise<boolean> {
     const changes: Change[] = [
-      [queuedKey(id), describeWaiting(job, attempts)],
+      [queuedKey(id), describeWaiting(facts, attempts)],
       [runningKey(id), undefined],
     ]
-    const absent = job.isRestartSafe ? [] : [`${stepsLog(id)}:`]
+    const absent = facts.options.isRestartSafe ? [] : [`${stepsLog(id)}:`]
     const guards = { present: [rowKey(id)], absent, equal: [[runningKey(id), mark] as const] }
     const own = tenantPart(this.#records, tenant)
     const isBack = await own.commit(changes, guards, [QUEUE_TOPIC, changeTopic(id)])
@@ -207,7 +200,7 @@ export class RunQueue {
   }
 }
 
-function describeWaiting({ agent }: Job, attempts: number): string {
+function describeWaiting({ agent }: RunFacts, attempts: number): string {
   const mark: QueuedMark = { agent, attempts, sinceMs: Date.now() }
   return JSON.stringify(mark)
 }

@@ -1,32 +1,39 @@
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Reservation } from '../../host/reservation.ts'
-import type { Message } from '../../protocols/message.ts'
-import { type Continuation, toTurn } from '../decisions/next-run.ts'
+import type { Turn } from '../../run/turn.ts'
+import type { NextRun } from '../continuation/next.ts'
+import { readNext } from '../continuation/read-next.ts'
+import type { HistoryLimits } from '../conversations/history-budget.ts'
 import type { DurableRuns } from '../durable-runs.ts'
+import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
 import { DamagedRow, damagedRow } from '../rows/parse-row.ts'
 import { DurableRun } from '../runs/durable-run.ts'
+import type { RunFacts } from '../runs/run-facts.ts'
 import type { PersistedRun } from '../runs/run-row.ts'
 import { REASONING } from '../runs/sealed-reasoning.ts'
 import { endFailed } from '../runs/steps.ts'
-import type { Job } from './job.ts'
+import type { StoredSteps } from '../runs/stored-steps.ts'
 import type { ClaimedRun, QueuedRun } from './run-queue.ts'
 import type { ServedAgents } from './served-agents.ts'
 
-export interface RunWorkerOptions<Facts, Item> {
-  readonly runs: DurableRuns<Facts, Item>
+export interface RunWorkerOptions {
+  readonly runs: DurableRuns
   readonly host: AgentHost
   readonly served: ServedAgents
-  readonly readMessages: Continuation<Facts>['readMessages']
+  readonly limits: HistoryLimits
   readonly describeFailure: (error: unknown) => string
   /** Takes the failure of a run, or of the work itself (without a run). */
   readonly onFailure: (error: unknown, runId?: string) => void
 }
 
 /** Run as it was read before it is claimed. */
-interface ReadRun<Facts, Item> {
-  readonly stored: PersistedRun<Facts, Item>
-  readonly messages: readonly Message[]
+interface ReadRun {
+  readonly stored: PersistedRun
+  /** Undefined without its agent: then it fails. */
+  readonly turn: Turn | undefined
+  /** True for one that was stored at this moment, by this server. */
+  readonly isNew?: boolean
 }
 
 /** Worker as those see it who give it runs. */
@@ -52,15 +59,18 @@ export interface Taker {
 
 /** Time after which a run that could not be read is tried again. */
 const RETRY_UNREADABLE_MS = 60_000
+const FIRST_ATTEMPT = 1
+const NO_STEPS: StoredSteps = Object.freeze({ steps: [], batches: 0 })
 
 /** Carries out runs of the queue, as many at once as the host has slots for background runs. */
-export class RunWorker<Facts, Item> implements Taker {
-  readonly #options: RunWorkerOptions<Facts, Item>
+export class RunWorker implements Taker {
+  readonly #options: RunWorkerOptions
   /** Runs that could not be read here, with the time of the attempt: a newer version may have written them. */
   readonly #unreadable = new Map<string, number>()
+  #isStarted = false
   onFree = () => {}
 
-  constructor(options: RunWorkerOptions<Facts, Item>) {
+  constructor(options: RunWorkerOptions) {
     this.#options = options
   }
 
@@ -73,10 +83,12 @@ export class RunWorker<Facts, Item> implements Taker {
   }
 
   start(): void {
+    this.#isStarted = true
     this.#options.served.start()
   }
 
   stop(): void {
+    this.#isStarted = false
     this.#options.served.stop()
   }
 
@@ -88,19 +100,19 @@ export class RunWorker<Facts, Item> implements Taker {
     return agent === undefined || host.has(agent) || served.isAbandoned(id)
   }
 
-  async takeUp(waiting: QueuedRun): Promise<DurableRun<Facts, Item> | undefined> {
+  async takeUp(waiting: QueuedRun): Promise<DurableRun | undefined> {
     const { queue, claiming } = this.#options.runs
     const { id } = waiting
     const place = this.#reserve(waiting)
     if (!place) return undefined
     claiming.add(id)
     try {
-      const job = await queue.readJob(waiting)
-      if (!job) return void (await queue.forget(waiting))
-      const refusal = await varyPlace(place, job)
-      const stored = await this.#read(waiting, job)
-      const claimed = await queue.claim(waiting, job)
-      return claimed && (await this.#begin(claimed, stored, refusal ?? place))
+      const read = await this.#read(waiting)
+      if (!read) return void (await queue.forget(waiting))
+      const { facts } = read.stored.row
+      const refusal = await varyPlace(place, facts)
+      const claimed = await queue.claim(waiting, facts)
+      return claimed && (await this.#begin(claimed, read, refusal ?? place))
     } catch (error) {
       if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
       this.#options.onFailure(error, id)
@@ -114,11 +126,37 @@ export class RunWorker<Facts, Item> implements Taker {
   }
 
   /**
+   * Stores a run and begins it at once.
+   *
+   * @returns false where there is no slot: it can be queued
+   * @throws RequestRepeated when another was quicker; HostError for a turn that the agent does not accept: then nothing is stored
+   */
+  async beginNext(tenant: string, { draft, turn }: NextRun): Promise<boolean> {
+    const { runs } = this.#options
+    const { id, facts } = draft
+    const place = this.#isStarted ? this.#reserve({ id, agent: facts.agent }) : undefined
+    if (!place || place instanceof HostError) return false
+    runs.claiming.add(id)
+    try {
+      await place.vary(facts.options.variant)
+      place.check(turn)
+      const stored = await runs.of(tenant).store.create(draft, [], undefined, FIRST_ATTEMPT)
+      if (!stored) throw new RequestRepeated()
+      const { mark } = stored
+      await this.#begin({ tenant, id, facts, mark, attempt: FIRST_ATTEMPT }, { stored, turn, isNew: true }, place)
+      return true
+    } finally {
+      place.release()
+      runs.claiming.delete(id)
+    }
+  }
+
+  /**
    * Keeps a slot and the agent's version, so that nothing refuses the start of a run that was claimed.
    *
    * @returns the error for an agent that does not exist, or a damaged mark; undefined when there is no place
    */
-  #reserve({ id, agent }: QueuedRun): Reservation | HostError | undefined {
+  #reserve({ id, agent }: Pick<QueuedRun, 'id' | 'agent'>): Reservation | HostError | undefined {
     if (agent === undefined) return damagedRow(id)
     try {
       return this.#options.host.reserve(agent, true)
@@ -129,27 +167,24 @@ export class RunWorker<Facts, Item> implements Taker {
   }
 
   /** Reads a run with its conversation before it is claimed: one that cannot be read here waits for a server that can. */
-  async #read({ tenant, id }: QueuedRun, job: Job): Promise<ReadRun<Facts, Item> | undefined> {
-    const { runs, readMessages, host } = this.#options
-    const stored = await runs.of(tenant).store.load(id)
-    // Without the agent nothing is read: it fails.
-    const isKnown = stored && host.has(job.agent)
-    return stored && { stored, messages: isKnown ? await readMessages(tenant, stored.turn, job) : [] }
+  async #read({ tenant, id }: QueuedRun): Promise<ReadRun | undefined> {
+    const { runs, host, limits } = this.#options
+    const own = runs.of(tenant)
+    const stored = await own.store.load(id)
+    if (!stored) return undefined
+    const { agent } = stored.row.facts
+    // Without the agent nothing more is read: it fails.
+    if (!host.has(agent)) return { stored, turn: undefined }
+    const { attachments } = host.resolve(agent).capabilities
+    return { stored, turn: await readNext(own, stored, { limits, attachments }) }
   }
 
-  async #begin(
-    claimed: ClaimedRun,
-    read: ReadRun<Facts, Item> | undefined,
-    place: Reservation | HostError,
-  ): Promise<DurableRun<Facts, Item> | undefined> {
-    const { id, tenant, job } = claimed
-    const runs = this.#options.runs.of(tenant)
-    // Deleted at this moment.
-    if (!read) return void (await runs.store.unmark(id))
+  async #begin(claimed: ClaimedRun, read: ReadRun, place: Reservation | HostError): Promise<DurableRun | undefined> {
+    const runs = this.#options.runs.of(claimed.tenant)
     const run = await this.#makeRun(claimed, read)
     try {
-      if (place instanceof HostError) throw place
-      run.start(place.start, toTurn(tenant, read.stored.turn, job, read.messages))
+      if (place instanceof HostError || !read.turn) throw place
+      run.start(place.start, read.turn)
     } catch (error) {
       return void (await this.#fail(claimed, error))
     }
@@ -158,21 +193,19 @@ export class RunWorker<Facts, Item> implements Taker {
     return run
   }
 
-  async #makeRun(claimed: ClaimedRun, { stored }: ReadRun<Facts, Item>): Promise<DurableRun<Facts, Item>> {
-    const { describeFailure } = this.#options
-    const { id, tenant, job, mark } = claimed
+  async #makeRun(claimed: ClaimedRun, { stored, isNew }: ReadRun): Promise<DurableRun> {
+    const { describeFailure, host } = this.#options
+    const { id, tenant, facts, mark } = claimed
     const runs = this.#options.runs.of(tenant)
-    const { steps, batches } = await runs.store.readSteps(id)
-    const { host } = this.#options
-    const isSealed = job.sealsReasoning === true && host.has(job.agent)
-    return new DurableRun<Facts, Item>({
+    const { steps, batches } = isNew ? NO_STEPS : await runs.store.readSteps(id)
+    const isSealed = facts.options.sealsReasoning === true && host.has(facts.agent)
+    return new DurableRun({
       origin: { owned: { ...stored, mark }, steps, batches, handBack: () => runs.queue.handBack(claimed) },
       store: runs.store,
       persistsSteps: true,
       confirmsCalls: true,
-      job,
       describeFailure,
-      seal: isSealed ? (await runs.clientSeal(REASONING, host.resolve(job.agent).agent.id)).seal : undefined,
+      seal: isSealed ? (await runs.clientSeal(REASONING, host.resolve(facts.agent).agent.id)).seal : undefined,
     })
   }
 
@@ -199,7 +232,7 @@ export class RunWorker<Facts, Item> implements Taker {
     await runs.of(tenant).store.end(id, endFailed(describeFailure(error)), mark)
   }
 
-  async #whenSettled(run: DurableRun<Facts, Item>): Promise<void> {
+  async #whenSettled(run: DurableRun): Promise<void> {
     try {
       await run.settled
       if (run.failure !== undefined) this.#options.onFailure(run.failure, run.id)
@@ -211,7 +244,7 @@ export class RunWorker<Facts, Item> implements Taker {
 }
 
 /** @returns the error of a variant that the agent no longer allows */
-async function varyPlace(place: Reservation | HostError, { options }: Job): Promise<HostError | undefined> {
+async function varyPlace(place: Reservation | HostError, { options }: RunFacts): Promise<HostError | undefined> {
   if (place instanceof HostError) return undefined
   try {
     await place.vary(options.variant)

@@ -1,18 +1,14 @@
 import { HostError } from '../../errors.ts'
 import { type Fields, isObject } from '../../json.ts'
 
-/** Version of the rows that this version writes. */
-export const ROW_VERSION = 2
-/** Version of a row that refers to bytes in rows of their own: earlier versions of agent-host must not take it for a whole one. */
-export const BYTES_VERSION = 3
-/** Version of the row of a run that names its adapter: earlier versions would take it for a response. */
-export const ADAPTER_VERSION = 4
+/** Version of the rows that this version writes, and reads: a store of earlier ones is refused when it is opened. */
+export const ROW_VERSION = 5
 
 /** Fields without which a row is damaged. */
 export type RowShape<Row> = { readonly [Name in keyof Row]?: 'string' | 'number' | 'object' | 'array' }
 
 /**
- * Parses a row of any version up to this one. Beyond its shape it is not checked: rows are written here alone.
+ * Parses a row of this version. Beyond its shape it is not checked: rows are written here alone.
  *
  * @typeParam Row shape of the rows under this key
  * @param id of the run that the row belongs to
@@ -22,7 +18,7 @@ export function parseRow<Row>(id: string, text: string, shape: RowShape<Row>): R
   const row = parseObject(id, text)
   const { version } = row
   if (typeof version !== 'number') throw damagedRow(id)
-  if (version <= ADAPTER_VERSION) {
+  if (version <= ROW_VERSION) {
     if (!fits(row, shape)) throw damagedRow(id)
     return { ...(row as Row), version }
   }

@@ -1,3 +1,4 @@
+import { HostError } from '../../errors.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import type { Claim } from '../decisions/claim.ts'
 import type { Resumes } from '../decisions/resumption.ts'
@@ -23,4 +24,9 @@ export function giveBackContinued({ runId }: Resumes, nextId: string): Claim {
 export async function readContinued(records: RecordStore, id: string): Promise<string | null | undefined> {
   const [text] = await records.get([continuedKey(id)])
   return text === undefined ? undefined : (JSON.parse(text) as string | null)
+}
+
+/** Error of an answer to calls that another run continues with, or that were cancelled. */
+export function alreadyAnswered(): HostError {
+  return new HostError('APPROVAL_DECIDED', 'The calls are already answered')
 }

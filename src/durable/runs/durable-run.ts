@@ -3,13 +3,13 @@ import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../asy
 import { HostError } from '../../errors.ts'
 import type { RunEvent } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
-import { openWaiting } from '../approvals/open-waiting.ts'
+import { openApprovals } from '../approvals/approvals.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { hasActed } from '../decisions/resumption.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
-import type { Job } from '../queue/job.ts'
 import { Lead } from './lead.ts'
 import type { StepLog } from './read-run.ts'
+import { ANSWER_EVENTS, type RunFacts, type RunOptions } from './run-facts.ts'
 import { parseOwner } from './run-marks.ts'
 import type { Draft } from './run-row.ts'
 import type { OwnedRun, RunStore } from './run-store.ts'
@@ -17,8 +17,8 @@ import { ReasoningCollector, type SealReasoning } from './sealed-reasoning.ts'
 import { type EndStep, endFailed, endUnstored, isEnd, lengthOf, nowSeconds, type Step, stepOf } from './steps.ts'
 
 /** Run that is in the store, and this server's. */
-export interface BegunRun<Facts, Item> {
-  readonly owned: OwnedRun<Facts, Item>
+export interface BegunRun {
+  readonly owned: OwnedRun
   /** Steps of earlier attempts. */
   readonly steps: readonly Step[]
   /** Number of batches in which these are stored. */
@@ -31,17 +31,15 @@ export interface BegunRun<Facts, Item> {
   readonly handBack: () => Promise<boolean>
 }
 
-export interface DurableRunOptions<Facts, Item> {
+export interface DurableRunOptions {
   /** The run as it is about to be stored, or was claimed. */
-  readonly origin: Draft<Facts, Item> | BegunRun<Facts, Item>
+  readonly origin: Draft | BegunRun
   /** Store of the run; undefined for one that is not kept. */
-  readonly store: RunStore<Facts, Item> | undefined
+  readonly store: RunStore | undefined
   /** Stores steps as they come, and not only with the end. */
   readonly persistsSteps: boolean
   /** Keeps the outcome of a run that has no store, for those that continue it. */
   readonly keepsOutcome?: boolean
-  /** Describes the run for those who continue it, and chooses the events that become steps. */
-  readonly job: Job
   /** Stores each tool call before it is executed, so that a crash leaves a record of it. */
   readonly confirmsCalls?: boolean
   readonly describeFailure: (error: unknown) => string
@@ -53,19 +51,20 @@ export interface DurableRunOptions<Facts, Item> {
  * A run that outlives its request. What is shown of it is in the store before: steps become visible when they are
  * durable, all that came meanwhile at once. It ends once, however many want to end it.
  */
-export class DurableRun<Facts, Item> implements StepLog<Facts> {
+export class DurableRun implements StepLog {
   readonly id: string
-  readonly facts: Facts
+  readonly facts: RunFacts
   /** The first state is stored, where it is kept step by step. Fails when it cannot be, or the request cannot be served. */
   readonly stored: Promise<void>
   /** The run has ended, and that is stored: all its steps. Fails when it cannot be. */
   readonly settled: Promise<readonly Step[]>
   /** Error that the agent threw. */
   failure: unknown = undefined
-  readonly #options: DurableRunOptions<Facts, Item>
+  readonly #options: DurableRunOptions
   readonly #stored = deferred()
   readonly #settled = deferred<readonly Step[]>()
   readonly #reasoning: ReasoningCollector | undefined
+  readonly #shows: NonNullable<RunOptions['shows']>
   #handle: RunHandle | undefined
   #steps: Step[] = []
   #ended = false
@@ -77,25 +76,26 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #isReleased = false
   #outcome: TurnOutcome | undefined
   #visible = 0
-  #persisted: OwnedRun<Facts, Item> | undefined
+  #persisted: OwnedRun | undefined
   #batches = 0
   #saving = false
   /** Set while a reader waits for the next steps. */
   #change: Deferred<void> | undefined
   readonly #lead = new Lead()
 
-  constructor(options: DurableRunOptions<Facts, Item>) {
+  constructor(options: DurableRunOptions) {
     const { origin, seal } = options
     this.#options = options
     this.#reasoning = seal && new ReasoningCollector(seal)
     this.id = 'owned' in origin ? origin.owned.row.id : origin.id
     this.facts = 'owned' in origin ? origin.owned.row.facts : origin.facts
+    this.#shows = this.facts.options.shows ?? ANSWER_EVENTS
     this.stored = this.#stored.promise
     this.settled = this.#settled.promise
     if ('owned' in origin) this.#takeUp(origin)
   }
 
-  #takeUp({ owned, steps, batches }: BegunRun<Facts, Item>): void {
+  #takeUp({ owned, steps, batches }: BegunRun): void {
     this.#persisted = owned
     this.#batches = batches
     this.#visible = steps.length
@@ -143,7 +143,9 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     const incomplete = incompleteReason === undefined ? {} : { incomplete: incompleteReason }
     const { store, keepsOutcome } = this.#options
     if ((store || keepsOutcome) && !this.#ended) {
-      const waiting = pending.length === 0 ? [] : openWaiting(this.id, this.#options.job, pending)
+      const { agent } = this.facts
+      const waiting =
+        pending.length === 0 ? [] : openApprovals({ runId: this.id, agent, pending, createdAt: nowSeconds() })
       this.#outcome = { messages: result.trail.slice(given), pending, waiting }
     }
     this.#end({ end: 'completed', at: nowSeconds(), usage, ...incomplete })
@@ -156,7 +158,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   /** Puts the run back: the server has no time for it. */
-  async #handBack(error: unknown, { handBack }: BegunRun<Facts, Item>): Promise<void> {
+  async #handBack(error: unknown, { handBack }: BegunRun): Promise<void> {
     this.#ended = true
     if (await handBack().catch(() => false)) return this.#release()
     this.#ended = false
@@ -214,7 +216,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   /** Returns the steps for the client that is answered: the agent waits for it. `leave` lets the agent go on alone. */
-  readAsClient(): StepLog<Facts> & { leave(): void } {
+  readAsClient(): StepLog & { leave(): void } {
     this.#lead.beginTaking()
     let handedOut = 0
     return {
@@ -304,7 +306,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     if (event.type !== 'end') this.#begin()
     const sealed = this.#reasoning?.take(event)
     if (sealed !== undefined) void this.#add({ sealed })
-    const step = this.#options.job.shows.includes(event.type) ? stepOf(event) : this.#actedStep(event)
+    const step = this.#shows.includes(event.type) ? stepOf(event) : this.#actedStep(event)
     if (step === undefined) return undefined
     const room = this.#add(step)
     return event.type === 'tool_call' && this.#confirmsCalls ? this.#whenStored(this.#steps.length) : room
@@ -397,8 +399,8 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     return store.finish(this.#persisted, { steps, batches: this.#batches, outcome: this.#outcome })
   }
 
-  get #draft(): Draft<Facts, Item> {
-    return this.#options.origin as Draft<Facts, Item>
+  get #draft(): Draft {
+    return this.#options.origin as Draft
   }
 
   /** Whatever cannot be stored is not shown as done. */

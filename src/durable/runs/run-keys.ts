@@ -23,11 +23,6 @@ export function queuedKey(id: string): string {
   return QUEUED + id
 }
 
-/** Key of the job of a queued run. */
-export function jobKey(id: string): string {
-  return `job:${id}`
-}
-
 /** Key of the mark by which one run alone continues another that waits for its client. */
 export function continuedKey(id: string): string {
   return `continued:${id}`

@@ -1,6 +1,5 @@
 import type { Message } from '../../protocols/message.ts'
 import type { Change } from '../../store/record-store.ts'
-import { isAdapterFacts } from '../adapter-runs/adapter-facts.ts'
 import {
   newBytesOf,
   type StoredTurn,
@@ -14,32 +13,30 @@ import type { NewBytes } from '../conversations/turn-bytes.ts'
 import type { Claim } from '../decisions/claim.ts'
 import type { Resumes } from '../decisions/resumption.ts'
 import type { IdempotentRequest } from '../idempotency/idempotent-requests.ts'
-import { ADAPTER_VERSION, BYTES_VERSION, parseRow, ROW_VERSION } from '../rows/parse-row.ts'
+import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
+import type { RunFacts } from './run-facts.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
 import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
 
 /** Row of a run. The run is there when this row is: everything else is written before it, or with it. */
-export interface RunRow<Facts, Item> extends PackedSteps {
+export interface RunRow extends PackedSteps {
   readonly version: number
   readonly id: string
-  /** Data of the adapter that started the run, as JSON; not read here. */
-  readonly facts: Facts
+  readonly facts: RunFacts
   readonly inputs: number
   /** Input items when they are few and short; others have rows of their own. */
-  readonly items?: readonly Item[]
+  readonly items?: readonly unknown[]
   /** Request that the run answers. */
   readonly idempotency?: Pick<IdempotentRequest, 'hash' | 'atMs'>
-  /** True for a run of the queue. */
-  readonly hasJob?: boolean
   /** Decisions that it took: it gives them back when it fails before a call may have begun. */
   readonly resumes?: Resumes
 }
 
 /** Run that is about to be stored. */
-export interface Draft<Facts, Item> {
+export interface Draft {
   readonly id: string
-  readonly facts: Facts
-  readonly items: readonly Item[]
+  readonly facts: RunFacts
+  readonly items: readonly unknown[]
   readonly turn: StoredTurn
   /** Messages before this turn. */
   readonly earlier: readonly Message[]
@@ -51,13 +48,13 @@ export interface Draft<Facts, Item> {
 }
 
 /** Parts of a stored run that stay the same while its owner runs it. */
-export interface PersistedRun<Facts, Item> {
-  readonly row: Omit<RunRow<Facts, Item>, keyof PackedSteps>
+export interface PersistedRun {
+  readonly row: Omit<RunRow, keyof PackedSteps>
   readonly turn: StoredTurn
 }
 
 /** Run to be ended. A turn that is damaged is left out, and stays as it is. */
-export interface EndingRun<Facts, Item> extends Pick<PersistedRun<Facts, Item>, 'row'> {
+export interface EndingRun extends Pick<PersistedRun, 'row'> {
   readonly turn: StoredTurn | undefined
 }
 
@@ -76,23 +73,19 @@ const ITEMS_PER_ROW = 50
 const MAX_ITEMS_LENGTH = 4096
 
 /** Run that is created, as its rows. */
-export interface NewRows<Facts, Item> {
-  readonly row: PersistedRun<Facts, Item>['row']
+export interface NewRows {
+  readonly row: PersistedRun['row']
   /** Changes that store its input items where the row does not hold them. */
   readonly itemRows: readonly Change[]
   /** Bytes of its turn and its input items: they are written first. */
   readonly bytes: readonly NewBytes[]
 }
 
-export function toRows<Facts, Item>(
-  { id, facts, items: given, turn, idempotency, resumes }: Draft<Facts, Item>,
-  hasJob: boolean,
-): NewRows<Facts, Item> {
+export function toRows({ id, facts, items: given, turn, idempotency, resumes }: Draft): NewRows {
   const { items, bytes } = liftItems(id, given, newBytesOf(turn))
-  const version = isAdapterFacts(facts) ? ADAPTER_VERSION : items === given ? ROW_VERSION : BYTES_VERSION
   const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
-  const more = { ...request, ...(hasJob ? { hasJob } : {}), ...(resumes ? { resumes } : {}) }
-  const row = { version, id, facts, inputs: items.length, ...more }
+  const more = { ...request, ...(resumes ? { resumes } : {}) }
+  const row = { version: ROW_VERSION, id, facts, inputs: items.length, ...more }
   // References are resolved in rows of items alone.
   if (items === given && areShort(items)) return { row: { items, ...row }, itemRows: [], bytes }
   const itemRows: Change[] = []
@@ -119,7 +112,7 @@ function spendLength(value: unknown, left: number): number {
 }
 
 /** Changes that store a run which has not ended. */
-export function beginChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>): Change[] {
+export function beginChanges({ row, turn }: PersistedRun): Change[] {
   return [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]
 }
 
@@ -129,14 +122,14 @@ export function endTurn(turn: StoredTurn, { steps, outcome }: Ending): StoredTur
 }
 
 /** Changes that store a run which has ended, with the turn that {@link endTurn} returns. */
-export function endChanges<Facts, Item>({ row, turn }: EndingRun<Facts, Item>, { steps, outcome }: Ending): Change[] {
+export function endChanges({ row, turn }: EndingRun, { steps, outcome }: Ending): Change[] {
   const { text, steps: packed } = packSteps(steps)
   // Spread last: in Node 20, adding properties after a spread takes microseconds.
   const around = turn ? [...(outcome?.waiting ?? []), turnChange(turn)] : (outcome?.waiting ?? [])
   return [...around, rowChange({ text, steps: packed, ...row })]
 }
 
-export function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {
+export function rowChange(row: RunRow): Change {
   return [rowKey(row.id), JSON.stringify(row)]
 }
 
@@ -155,6 +148,6 @@ export function locateItems(id: string, from: number, to: number): { keys: strin
 }
 
 /** @throws HostError `RECORD_UNREADABLE` */
-export function parseRunRow<Facts, Item>(id: string, text: string): RunRow<Facts, Item> {
-  return parseRow<RunRow<Facts, Item>>(id, text, { steps: 'array', inputs: 'number', facts: 'object' })
+export function parseRunRow(id: string, text: string): RunRow {
+  return parseRow<RunRow>(id, text, { steps: 'array', inputs: 'number', facts: 'object' })
 }

@@ -1,5 +1,6 @@
 import { HostError } from '../../errors.ts'
 import type { Message } from '../../protocols/message.ts'
+import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
 import { appendLog, removeLog } from '../../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
 import { Approvals, claimOf, closeOpen, inboxTopics } from '../approvals/approvals.ts'
@@ -13,6 +14,7 @@ import {
   loadConversation,
   loadTurn,
   newBytesOf,
+  readAnswers,
   readMessages,
   removeForgottenTurns,
   type StoredTurn,
@@ -25,14 +27,13 @@ import { type Claim, joinClaims } from '../decisions/claim.ts'
 import { giveBack, hasFailedUnacted, type Resumes } from '../decisions/resumption.ts'
 import type { Taken } from '../decisions/taken-row.ts'
 import { requestChanges, requestKey } from '../idempotency/idempotent-requests.ts'
-import { type Job, readJob } from '../queue/job.ts'
 import { undefinedIfDamaged } from '../rows/parse-row.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
 import { listKeysOfRun } from './keys-of-run.ts'
+import type { RunFacts } from './run-facts.ts'
 import { RUN_PREFIX } from './run-ids.ts'
 import {
   changeTopic,
-  jobKey,
   outcomeTopic,
   QUEUE_TOPIC,
   queuedKey,
@@ -63,13 +64,13 @@ import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } fr
 import { readSteps, type StoredSteps } from './stored-steps.ts'
 
 /** Run as it was read. */
-export interface StoredRun<Facts, Item> {
+export interface StoredRun {
   readonly id: string
-  readonly facts: Facts
+  readonly facts: RunFacts
   /** All so far; the last is the end unless the run is still going. */
   readonly steps: readonly Step[]
   readonly inputs: number
-  readonly items: readonly Item[] | undefined
+  readonly items: readonly unknown[] | undefined
   /** Number of batches in which the steps of a run in progress are stored. */
   readonly batches: number
   /** True while it waits for a worker. */
@@ -77,7 +78,7 @@ export interface StoredRun<Facts, Item> {
 }
 
 /** Run of this server. */
-export interface OwnedRun<Facts, Item> extends PersistedRun<Facts, Item> {
+export interface OwnedRun extends PersistedRun {
   /** Its mark in the store. A server that finds another mark, or none, no longer owns the run and writes nothing. */
   readonly mark: string
 }
@@ -95,7 +96,7 @@ export interface RunRange {
 const MAX_ATTEMPTS = 10
 
 /** Runs with their input items, their part of the conversation and their steps, in a store of records. */
-export class RunStore<Facts, Item> {
+export class RunStore {
   readonly #records: RecordStore
   readonly #tenant: string
   /** Mark of the runs that this server begins without a queue. */
@@ -117,12 +118,12 @@ export class RunStore<Facts, Item> {
   }
 
   /**
-   * Returns the run that continues one without approvals: the one that claimed it, otherwise the first that needed no claim. Undefined if
-   * none does, or it has given the claim back.
+   * Returns the run that continues one without approvals: the one that claimed it, otherwise the first that needed no claim. Null for one
+   * that was cancelled; undefined if none does, or it has given the claim back.
    */
-  async nextOf(id: string): Promise<string | undefined> {
+  async nextOf(id: string): Promise<string | null | undefined> {
     const claimed = await readContinued(this.#records, id)
-    if (claimed !== undefined) return claimed ?? undefined
+    if (claimed !== undefined) return claimed
     for (const next of await listNextTurns(this.#records, id)) {
       const row = next.startsWith(RUN_PREFIX) ? await this.#row(next) : undefined
       if (row && row.resumes?.runId !== id) return next
@@ -146,25 +147,33 @@ export class RunStore<Facts, Item> {
     return readMessages(this.#records, turn)
   }
 
+  /** Answers with which the run of a turn goes on, with their bytes; undefined for a run that begins with a message. */
+  answersOf(turn: StoredTurn): Promise<PendingAnswer[] | undefined> {
+    return readAnswers(this.#records, turn)
+  }
+
   /**
    * Stores a run of this server for the first time: one that goes on, or one that has ended already.
    *
+   * @param attempt 1 for a run that may begin again on another server
    * @returns undefined when another request with the same idempotency key was first
    */
   async create(
-    draft: Draft<Facts, Item>,
+    draft: Draft,
     steps: readonly Step[],
     outcome?: TurnOutcome,
-  ): Promise<OwnedRun<Facts, Item> | undefined> {
+    attempt = 0,
+  ): Promise<OwnedRun | undefined> {
     const { id } = draft
+    const mark = attempt === 0 ? this.#mark : writeOwner(this.#records.serverId, attempt)
     const isEnded = isEnd(steps.at(-1))
     const turn = isEnded ? endTurn(draft.turn, { steps, outcome }) : draft.turn
-    const created = await this.#create({ ...draft, turn }, false, (run) => {
+    const created = await this.#create({ ...draft, turn }, (run) => {
       if (isEnded) return endChanges(run, { steps, outcome })
       const first = steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]
-      return [[runningKey(id), this.#mark], ...first, ...beginChanges(run)]
+      return [[runningKey(id), mark], ...first, ...beginChanges(run)]
     })
-    return created && { ...created, mark: this.#mark }
+    return created && { ...created, mark }
   }
 
   /**
@@ -173,26 +182,25 @@ export class RunStore<Facts, Item> {
    * @param queueing changes that put it into the queue
    * @returns undefined when another request with the same idempotency key was first
    */
-  async enqueue(draft: Draft<Facts, Item>, queueing: readonly Change[]): Promise<StoredRun<Facts, Item> | undefined> {
-    const changes = (run: PersistedRun<Facts, Item>) => [...queueing, ...beginChanges(run)]
-    const created = await this.#create(draft, true, changes, [QUEUE_TOPIC])
+  async enqueue(draft: Draft, queueing: readonly Change[]): Promise<StoredRun | undefined> {
+    const changes = (run: PersistedRun) => [...queueing, ...beginChanges(run)]
+    const created = await this.#create(draft, changes, [QUEUE_TOPIC])
     if (!created) return undefined
     const { id, facts, inputs, items } = created.row
     return { id, facts, inputs, items, steps: [], batches: 0, isQueued: true }
   }
 
   async #create(
-    draft: Draft<Facts, Item>,
-    hasJob: boolean,
-    describe: (run: PersistedRun<Facts, Item>) => readonly Change[],
+    draft: Draft,
+    describe: (run: PersistedRun) => readonly Change[],
     notify: readonly string[] = [],
-  ): Promise<PersistedRun<Facts, Item> | undefined> {
+  ): Promise<PersistedRun | undefined> {
     const { id, turn, earlier, idempotency, claim } = draft
     const equal = claim?.equal ?? []
     const previous = turn.previous_response_id
     const absent = [...(idempotency ? [requestKey(idempotency.hash)] : []), ...(claim?.absent ?? [])]
     const present = previous === null ? [] : [turnKey(previous)]
-    const { row, itemRows, bytes } = toRows(draft, hasJob)
+    const { row, itemRows, bytes } = toRows(draft)
     const around = [...itemRows, ...(idempotency ? requestChanges(idempotency, id) : []), ...(claim?.changes ?? [])]
     const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
     await writeBytes(this.#records, bytes)
@@ -215,7 +223,7 @@ export class RunStore<Facts, Item> {
    * @param batch how many times that was done before, counting from the creation
    * @returns false when it is not this server's any more: it was cancelled, deleted, ended or begun again by another
    */
-  append(run: OwnedRun<Facts, Item>, batch: number, steps: readonly Step[]): Promise<boolean> {
+  append(run: OwnedRun, batch: number, steps: readonly Step[]): Promise<boolean> {
     const { id } = run.row
     const entry = appendLog(stepsLog(id), batch, JSON.stringify(steps))
     return this.#records.commit([entry], ownedGuards(run), [changeTopic(id)])
@@ -226,24 +234,21 @@ export class RunStore<Facts, Item> {
    *
    * @returns false when it is not this server's any more
    */
-  finish(run: OwnedRun<Facts, Item>, ending: Ending): Promise<boolean> {
+  finish(run: OwnedRun, ending: Ending): Promise<boolean> {
     return this.#finish(run, ending, ownedGuards(run), [changeTopic(run.row.id)])
   }
 
   async #finish(
-    run: EndingRun<Facts, Item>,
+    run: EndingRun,
     { batches = 0, ...ending }: Ending,
     guards: Guards,
     notify: readonly string[],
   ): Promise<boolean> {
-    const { id, hasJob } = run.row
+    const { id, facts } = run.row
     const turn = run.turn && endTurn(run.turn, ending)
     if (turn) await writeBytes(this.#records, newBytesOf(turn))
     const log = stepsLog(id)
-    // A run that waits keeps its job: a decision continues it.
-    const isWaiting = ending.outcome !== undefined && ending.outcome.waiting.length > 0
-    const queued = hasJob ? [queuedKey(id), ...(isWaiting ? [] : [jobKey(id)])] : []
-    const marks = [runningKey(id), ...queued]
+    const marks = [runningKey(id), ...(facts.options.background ? [queuedKey(id)] : [])]
     const removals = [...marks.map((key): Change => [key, undefined]), ...removeLog(log, batches)]
     const absent = [appendLog(log, batches, '')[0]]
     const changes = [...endChanges({ row: run.row, turn }, ending), ...removals]
@@ -263,14 +268,11 @@ export class RunStore<Facts, Item> {
   }
 
   /** Gives back the decisions of a run that fails before a call of it may have begun. */
-  async #giveBack(
-    { row: { id, resumes }, turn }: EndingRun<Facts, Item>,
-    { steps }: Ending,
-  ): Promise<Claim | undefined> {
+  async #giveBack({ row: { id, resumes }, turn }: EndingRun, { steps }: Ending): Promise<Claim | undefined> {
     if (!resumes || !hasFailedUnacted(steps)) return undefined
     const approvals = await this.#approvals.ofRun(resumes.runId)
     const taken = approvals.length > 0 ? giveBack(approvals, resumes, id) : giveBackContinued(resumes, id)
-    const named = turn?.conversation === undefined ? undefined : await this.#conversations.giveBack(id)
+    const named = turn && (await this.#conversations.giveBack(turn))
     return joinClaims(taken, named)
   }
 
@@ -279,32 +281,32 @@ export class RunStore<Facts, Item> {
    *
    * @throws HostError `RECORD_UNREADABLE`
    */
-  async load(id: string): Promise<(PersistedRun<Facts, Item> & { readonly hasEnded: boolean }) | undefined> {
+  async load(id: string): Promise<(PersistedRun & { readonly hasEnded: boolean }) | undefined> {
     const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id)])
     return row && turn && { row: withoutSteps(row), turn, hasEnded: endOf(row) !== undefined }
   }
 
   /** As `load`, also for a run whose turn is damaged: it ends without it. */
-  async #loadToEnd(id: string): Promise<(EndingRun<Facts, Item> & { readonly hasEnded: boolean }) | undefined> {
+  async #loadToEnd(id: string): Promise<(EndingRun & { readonly hasEnded: boolean }) | undefined> {
     const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id).catch(undefinedIfDamaged)])
     return row && { row: withoutSteps(row), turn, hasEnded: endOf(row) !== undefined }
   }
 
   /**
-   * Reads the job of a run that is queued, or waits for a person.
+   * Reads how a run was begun, and its end; undefined while it goes on.
    *
    * @throws HostError `RECORD_UNREADABLE`
    */
-  async readJob(id: string): Promise<Job | undefined> {
-    const [text] = await this.#records.get([jobKey(id)])
-    return text === undefined ? undefined : readJob(id, text)
+  async state(id: string): Promise<{ readonly facts: RunFacts; readonly end: EndStep | undefined } | undefined> {
+    const row = await this.#row(id)
+    return row && { facts: row.facts, end: endOf(row) }
   }
 
   /** @throws HostError `RECORD_UNREADABLE` */
-  async get(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+  async get(id: string): Promise<StoredRun | undefined> {
     const [text, queued] = await this.#records.get([rowKey(id), queuedKey(id)])
     if (text === undefined) return undefined
-    const row = parseRunRow<Facts, Item>(id, text)
+    const row = parseRunRow(id, text)
     const { facts, inputs, items } = row
     if (endOf(row)) return { id, facts, steps: unpackSteps(row), inputs, items, batches: 0, isQueued: false }
     const { steps, batches } = await this.readSteps(id)
@@ -338,7 +340,7 @@ export class RunStore<Facts, Item> {
    * @param mark of the owner: a run that has another by now stays as it is, too
    * @returns the updated run; undefined if it does not exist
    */
-  async end(id: string, end: EndStep, mark?: string): Promise<StoredRun<Facts, Item> | undefined> {
+  async end(id: string, end: EndStep, mark?: string): Promise<StoredRun | undefined> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const [run, [running, queued]] = await Promise.all([
         this.#loadToEnd(id),
@@ -355,7 +357,7 @@ export class RunStore<Facts, Item> {
   }
 
   /** Cancels a run, also one that has ended: it keeps its steps, and what it waits for is closed in the same commit. */
-  async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+  async cancel(id: string): Promise<StoredRun | undefined> {
     const end: EndStep = { end: 'cancelled', at: nowSeconds() }
     const ended = await this.end(id, end)
     const last = ended?.steps.at(-1)
@@ -373,12 +375,12 @@ export class RunStore<Facts, Item> {
   }
 
   /** @returns the items from one index (inclusive) to another (exclusive), oldest first */
-  async items({ id, items }: StoredRun<Facts, Item>, from: number, to: number): Promise<Item[]> {
+  async items({ id, items }: StoredRun, from: number, to: number): Promise<unknown[]> {
     if (items) return items.slice(from, to)
     const { keys, firstIndex } = locateItems(id, from, to)
     const rows = await this.#records.get(keys)
-    const read: Item[] = []
-    for (const text of rows) if (text !== undefined) read.push(...(await parseItems<Item>(this.#records, id, text)))
+    const read: unknown[] = []
+    for (const text of rows) if (text !== undefined) read.push(...(await parseItems(this.#records, id, text)))
     return read.slice(from - firstIndex, to - firstIndex)
   }
 
@@ -460,18 +462,18 @@ export class RunStore<Facts, Item> {
     await this.#commit([[key, undefined], ...(back?.changes ?? [])], { absent: [rowKey(id)], equal }, [])
   }
 
-  async #row(id: string): Promise<RunRow<Facts, Item> | undefined> {
+  async #row(id: string): Promise<RunRow | undefined> {
     const [text] = await this.#records.get([rowKey(id)])
-    return text === undefined ? undefined : parseRunRow<Facts, Item>(id, text)
+    return text === undefined ? undefined : parseRunRow(id, text)
   }
 }
 
-function withoutSteps<Facts, Item>({ steps: _steps, text: _text, ...row }: RunRow<Facts, Item>) {
+function withoutSteps({ steps: _steps, text: _text, ...row }: RunRow) {
   return row
 }
 
 /** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */
-function ownedGuards({ row, mark }: OwnedRun<unknown, unknown>): Guards {
+function ownedGuards({ row, mark }: OwnedRun): Guards {
   return { equal: [[runningKey(row.id), mark]] }
 }
 

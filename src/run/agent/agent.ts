@@ -23,7 +23,7 @@ import { type RunObserver, StartedRun } from '../started-run.ts'
 import { openCallsOf } from '../state/trail.ts'
 import type { RunHandle, RunResult, Turn } from '../turn.ts'
 import { hasHeldCall } from '../waiting/held-texts.ts'
-import { findProvider, settleAnswers } from '../waiting/settle-answers.ts'
+import { findProvider, settleAnswers, withKeptAnswers } from '../waiting/settle-answers.ts'
 import { type AgentCapabilities, capabilitiesOf } from './agent-capabilities.ts'
 import type { AgentInfo } from './agent-info.ts'
 import { informOf } from './agent-info.ts'
@@ -164,11 +164,10 @@ export class Agent {
   #makeRun(entryPoint: string, rawTurn: Turn, parent?: ParentRun): { run: AgentRun; turn: Turn } {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
-    const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
-    const run = AgentRun.begin(
-      { agentId, agentVersion, entryPoint, parent, replays: this.#replays, callChild: this.#callChild },
-      turn,
-    )
+    const given = withKeptAnswers(rawTurn)
+    const turn = requestOptions === 'ignore' ? { ...given, requestOptions: undefined } : given
+    const [replays, callChild, { approvalTtl }] = [this.#replays, this.#callChild, this.info]
+    const run = AgentRun.begin({ agentId, agentVersion, entryPoint, parent, replays, callChild, approvalTtl }, turn)
     this.#refuseUnfit(run, turn)
     return { run, turn }
   }

@@ -117,7 +117,7 @@ function toPending(
   { input }: Turn,
 ): PendingCall[] {
   const child: WaitingChild = { runId, agent, pending, trail: trail.map(toMessageJson), ...(input ? { input } : {}) }
-  return pending.map(({ runId: _, decided: __, child: ___, ...asked }, index) => {
+  return pending.map(({ runId: _, decided: __, child: ___, beside: ____, ...asked }, index) => {
     return { ...asked, callId: toPendingId(within, asked), within, ...(index === 0 ? { child } : {}) }
   })
 }

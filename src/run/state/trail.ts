@@ -201,7 +201,8 @@ function pushResults(messages: Message[], { calls }: ModelAnswer): void {
 }
 
 /** Result of a call, as the message that answers it. */
-function toToolMessage(
+/** Message that answers a call of a tool. */
+export function toToolMessage(
   toolCallId: string,
   { text, attachments, isError }: ToolResult,
 ): Extract<Message, { role: 'tool' }> {

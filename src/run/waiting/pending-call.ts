@@ -32,6 +32,16 @@ export interface PendingCall {
   readonly child?: WaitingChild
   /** Earlier decisions about this call, and about calls made by its tool. */
   readonly decided?: readonly EarlierDecision[]
+  /** Time after which it expires, by the agent's `approval_ttl`, and those of the agents that called it; absent for one that does not. */
+  readonly ttlSeconds?: number
+  /** Calls of the same run that are answered already, with their answers: nothing is executed before the last of them has one. */
+  readonly beside?: readonly AnsweredCall[]
+}
+
+/** Call that waits for others to be answered, too. */
+export interface AnsweredCall {
+  readonly call: PendingCall
+  readonly answer: PendingAnswer
 }
 
 /** Child run that waits, with everything that it needs to go on, as JSON. */

@@ -1,7 +1,15 @@
 import type { RunAnswer } from '../state/run-answer.ts'
 import type { Turn } from '../turn.ts'
 import { GivenAnswers } from './given-answers.ts'
-import { type PendingCall, RUN_WAITS, type RunWaits, toolCallOf, type WaitingChild } from './pending-call.ts'
+import {
+  type AnsweredCall,
+  type PendingAnswer,
+  type PendingCall,
+  RUN_WAITS,
+  type RunWaits,
+  toolCallOf,
+  type WaitingChild,
+} from './pending-call.ts'
 
 const NONE = Object.freeze([])
 
@@ -13,15 +21,20 @@ export class RunWaiting {
   readonly #runId: string
   readonly #turn: TurnToContinue
   readonly #answer: RunAnswer
+  /** See `PendingCall.ttlSeconds`. */
+  readonly #ttlSeconds: number | undefined
   #pending: PendingCall[] | undefined
+  #beside: AnsweredCall[] | undefined
   #answers: GivenAnswers | undefined
   /** Tool calls that have called an agent. */
   #calledFrom: Set<string> | undefined
 
-  constructor(runId: string, turn: TurnToContinue, answer: RunAnswer) {
+  /** @param ttlSeconds time that the agent gives a person to decide; undefined for ever */
+  constructor(runId: string, turn: TurnToContinue, answer: RunAnswer, ttlSeconds: number | undefined) {
     this.#runId = runId
     this.#turn = turn
     this.#answer = answer
+    this.#ttlSeconds = ttlSeconds
   }
 
   /** See `Turn.isTrailLost`. */
@@ -46,12 +59,19 @@ export class RunWaiting {
   pendingWithDecisions(): readonly PendingCall[] {
     if (!this.#turn.answers && !this.#turn.pending) return this.pending
     const seen = new Set<string>()
-    return this.pending.map((pending) => {
+    return this.pending.map((pending, index) => {
       const id = toolCallOf(pending)
       const decided = seen.has(id) ? [] : this.answers.keptFor(id)
+      const beside = index === 0 ? this.#beside : undefined
       seen.add(id)
-      return decided.length > 0 ? { ...pending, decided } : pending
+      return { ...pending, ...(decided.length > 0 ? { decided } : {}), ...(beside ? { beside } : {}) }
     })
+  }
+
+  /** Keeps the answer to a call while others of the same run have none. */
+  keep(call: PendingCall, answer: PendingAnswer): void {
+    this.#beside ??= []
+    this.#beside.push({ call, answer })
   }
 
   /**
@@ -62,12 +82,20 @@ export class RunWaiting {
     // One question at a time: the tool of the call runs again after the answer, and then asks the next.
     if (calls.some((call) => this.isFor(toolCallOf(call)))) return RUN_WAITS
     for (const call of calls) {
-      const pending = { ...call, runId: this.#runId }
+      const pending = { ...call, runId: this.#runId, ...this.#expiryOf(call) }
       this.#pending.push(pending)
       const { providerMetadata } = this.#answer.trail.find(call.callId)?.call ?? {}
       this.#answer.notify({ type: 'pending', pending, ...(providerMetadata ? { providerMetadata } : {}) })
     }
     return RUN_WAITS
+  }
+
+  /** The smaller time of the agent and of those that it called. */
+  #expiryOf({ kind, ttlSeconds }: PendingCall): Pick<PendingCall, 'ttlSeconds'> {
+    if (kind === 'client_tool' || (ttlSeconds ?? this.#ttlSeconds) === undefined) return {}
+    return {
+      ttlSeconds: Math.min(ttlSeconds ?? Number.POSITIVE_INFINITY, this.#ttlSeconds ?? Number.POSITIVE_INFINITY),
+    }
   }
 
   /** Tells whether the run waits for a tool call, or for a child that it began. */

@@ -13,8 +13,8 @@ import { toHeldPending, toHeldResult } from './held-texts.ts'
 import { type PendingAnswer, type PendingCall, RunWaits, stateOf, toolCallOf } from './pending-call.ts'
 
 /**
- * Continues where an earlier run waits: accepts outputs of clients, executes decided calls as decided, and what has
- * no answer keeps waiting. Results stand in the conversation before the handler sees it.
+ * Continues where an earlier run waits: accepts outputs of clients, and executes decided calls as decided, once the last of them has an
+ * answer. Until then the answers are kept, and what has none keeps waiting. Results stand in the conversation before the handler sees it.
  *
  * @throws HostError `REQUEST_INVALID` for an answer to a call that is not open, or that does not fit the call's schema
  */
@@ -27,18 +27,41 @@ export async function settleAnswers(
 ): Promise<void> {
   const open = openCallsOf(turn.messages)
   checkAnswers(turn, open, run)
+  const isWhole = turn.pending?.every(({ callId }) => run.waiting.answers.answerTo(callId)) ?? true
   for (const call of open) {
     const recorded = run.answer.trail.resume(call)
     const pending = turn.pending?.filter((each) => toolCallOf(each) === call.id) ?? []
     const answer = run.waiting.answers.answerTo(call.id)
     if (call.held) settleHeld(recorded, answer, run)
-    else if (pending.length > 0 && !pending.some(({ callId }) => run.waiting.answers.answerTo(callId))) {
-      recorded.isPending = true
-      run.waiting.begin(...pending)
-    } else if (answer?.kind === 'client_tool') recorded.result = answer.result
-    else await execute(call, exchange, modules, run)
+    else if (answer?.kind === 'client_tool') recorded.result = answer.result
+    else if (isWhole || pending.length === 0) await execute(call, exchange, modules, run)
+    else waitOn(recorded, pending, run)
     const message = recorded.toMessage()
     if (message) conversation.addMessage(message)
+  }
+}
+
+/** Has a call wait on, with the answers that it has. */
+function waitOn(recorded: RecordedCall, pending: readonly PendingCall[], { waiting }: AgentRun): void {
+  recorded.isPending = true
+  const open: PendingCall[] = []
+  for (const call of pending) {
+    const answer = waiting.answers.answerTo(call.callId)
+    if (answer) waiting.keep(call, answer)
+    else open.push(call)
+  }
+  if (open.length > 0) waiting.begin(...open)
+}
+
+/** Returns a turn with the answers that were kept until the others came. */
+export function withKeptAnswers<T extends Pick<Turn, 'pending' | 'answers'>>(turn: T): T {
+  const { pending = [], answers } = turn
+  const kept = pending.flatMap(({ beside = [] }) => beside)
+  if (!answers || kept.length === 0) return turn
+  return {
+    ...turn,
+    pending: [...pending.map(({ beside: _kept, ...call }) => call), ...kept.map(({ call }) => call)],
+    answers: [...answers, ...kept.map(({ answer }) => answer)],
   }
 }
 

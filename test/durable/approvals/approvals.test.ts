@@ -10,9 +10,9 @@ import {
   type StoredApproval,
   type StoredDecision,
 } from '../../../src/durable/approvals/approvals.ts'
+import { joinDecisions } from '../../../src/durable/continuation/join-decisions.ts'
 import { makeTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import { Deciding } from '../../../src/durable/decisions/deciding.ts'
-import { joinDecisions, readDecided } from '../../../src/durable/decisions/join-decisions.ts'
 import {
   answersOf,
   type Decisions,
@@ -21,11 +21,9 @@ import {
   takeDecisions,
 } from '../../../src/durable/decisions/resumption.ts'
 import { RequestRepeated } from '../../../src/durable/idempotency/idempotent-requests.ts'
-import type { Job } from '../../../src/durable/queue/job.ts'
 import { tenantPart } from '../../../src/durable/rows/tenant-part.ts'
 import { UnreadableRows } from '../../../src/durable/rows/unreadable-rows.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
-import type { Draft } from '../../../src/durable/runs/run-row.ts'
 import type { HostError } from '../../../src/errors.ts'
 import { silentLog } from '../../../src/protocols/log.ts'
 import type { PendingAnswer, PendingCall } from '../../../src/run/waiting/pending-call.ts'
@@ -72,7 +70,8 @@ describe('approvals', () => {
   async function open(pending: PendingCall[], more: { createdAt?: number; ttl?: number } = {}): Promise<string> {
     const runId = ids.next()
     const { createdAt = now(), ttl } = more
-    await records.commit(openApprovals({ runId, agent: 'shop', pending, createdAt, ttl }))
+    const timed = ttl === undefined ? pending : pending.map((call) => ({ ...call, ttlSeconds: ttl }))
+    await records.commit(openApprovals({ runId, agent: 'shop', pending: timed, createdAt }))
     return runId
   }
 
@@ -80,11 +79,12 @@ describe('approvals', () => {
   const decidingIn = (records: RecordStore) =>
     new Deciding({
       approvals: new Approvals(records),
-      makeNextRun: async () => ({ draft: { id: ids.next() } as Draft<object, string>, job: {} as Job }),
-      enqueue: async ({ id, claim }) => {
-        const isFirst = claim && (await records.commit(claim.changes, { equal: claim.equal }))
-        if (!isFirst) throw new RequestRepeated()
+      goOn: async ({ approvals: before, decisions, by }) => {
+        const id = ids.next()
+        const { claim } = resume(before, takeDecisions(before, decisions, by), id)
+        if (!(await records.commit(claim.changes, { equal: claim.equal }))) throw new RequestRepeated()
         begun.push(id)
+        return id
       },
       log: silentLog,
     })
@@ -206,8 +206,7 @@ describe('approvals', () => {
     const runId = await open([PAY])
     const turn = makeTurn(runId, now(), [], undefined, [PAY])
     const join = async (answers: readonly PendingAnswer[] | undefined) => {
-      const { approvals: read } = await readDecided(approvals, turn)
-      return joinDecisions(read, turn, { id: ids.next(), agent: 'shop', answers, by: 'me' })
+      return joinDecisions(await approvals.ofRun(runId), turn, { id: ids.next(), agent: 'shop', answers, by: 'me' })
     }
     const answers = [{ callId: 'c1', ...APPROVE }]
     expect((await join(answers))?.claim.equal).to.have.lengthOf(1)
@@ -218,7 +217,7 @@ describe('approvals', () => {
 
   it('expire for every tenant, in its part of the store', async () => {
     const tenants = ['', 'acme', 'globex']
-    const late = { agent: 'shop', pending: [PAY], createdAt: now() - 10, ttl: 5 }
+    const late = { agent: 'shop', pending: [{ ...PAY, ttlSeconds: 5 }], createdAt: now() - 10 }
     const runIds = tenants.map(() => ids.next())
     for (const [index, tenant] of tenants.entries()) {
       await tenantPart(records, tenant).commit(openApprovals({ ...late, runId: runIds[index] as string }))

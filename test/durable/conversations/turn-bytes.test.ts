@@ -11,6 +11,7 @@ import type { Message } from '../../../src/protocols/message.ts'
 import { CheckedStore } from '../../../src/store/checked-store.ts'
 import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 import { checkRecords, copyStore } from '../../../src/store/walk-store.ts'
+import { makeFacts } from '../../support/run-facts.ts'
 
 const PICTURE = randomBytes(1024 * 1024 + 1)
 const ANSWER = randomBytes(200_000)
@@ -23,14 +24,14 @@ describe('bytes of a turn', () => {
 
   async function open(map = new Map<string, unknown>()) {
     const records = new CheckedStore(await KeyvStore.open(map))
-    const store = new RunStore<object, Items[number]>(records)
+    const store = new RunStore(records)
     /** Stores a run whose message and item hold the same picture, and that answers with another. */
     const create = async (previous?: StoredTurn, picture: Uint8Array = PICTURE) => {
       const id = ids.next()
       const turn = makeTurn(id, nowSeconds(), [asked(picture)], previous)
       const items = [{ content: [{ image_url: new DecodedUrl(HEAD, picture) }] }]
       const earlier = previous ? ((await store.conversation(previous.response_id))?.messages ?? []) : []
-      const draft = { id, facts: {}, items, turn, earlier, idempotency: undefined }
+      const draft = { id, facts: makeFacts(), items, turn, earlier, idempotency: undefined }
       const messages: Message[] = [{ role: 'assistant', content: 'here', attachments: [attachmentOf(ANSWER)] }]
       const isCreated = await store.create(draft, ['here', { end: 'completed', at: nowSeconds() }], {
         messages,
@@ -119,17 +120,17 @@ describe('bytes of a turn', () => {
     }
   })
 
-  it('are not part of a job: its run has them in the turns', async () => {
+  it('are not part of a queued run: it has them in the turns', async () => {
     const { records, store, create, conversation } = await open()
     const first = (await create()) as string
     const { last, messages } = (await store.conversation(first)) ?? expect.fail('It is stored.')
     const id = ids.next()
     const turn = makeTurn(id, nowSeconds(), [asked(ANSWER)], last)
-    const draft = { id, facts: {}, items: [], turn, earlier: messages, idempotency: undefined }
+    const draft = { id, facts: makeFacts(), items: [], turn, earlier: messages, idempotency: undefined }
     const queue = new RunQueue(records, 10)
-    await store.enqueue(draft, queue.changes(id, { agent: 'a', options: {}, shows: [], isRestartSafe: false }))
-    const [[, job = ''] = []] = await records.entries({ prefix: 'job:', limit: 1 })
-    expect(job.length).to.be.below(100)
+    await store.enqueue(draft, queue.changes(id, makeFacts()))
+    const [row = ''] = await records.get([`response:${id}`])
+    expect(row.length).to.be.below(300)
     expect(await conversation(id)).to.deep.equal([[PICTURE], [ANSWER], [ANSWER]])
   })
 
@@ -142,11 +143,10 @@ describe('bytes of a turn', () => {
       const first = (await create()) as string
       const { last, messages } = (await store.conversation(first)) ?? expect.fail('It is stored.')
       const id = ids.next()
-      const job = { agent: 'a', options: {}, shows: [], isRestartSafe: false }
       const turn = makeTurn(id, nowSeconds(), [{ role: 'user', content: 'more' }], last)
-      const draft = { id, facts: {}, items: [], turn, earlier: messages, idempotency: undefined }
+      const draft = { id, facts: makeFacts(), items: [], turn, earlier: messages, idempotency: undefined }
       if (isEarly) await store.delete(first)
-      await store.enqueue(draft, new RunQueue(records, 10).changes(id, job))
+      await store.enqueue(draft, new RunQueue(records, 10).changes(id, makeFacts()))
       if (!isEarly) await store.delete(first)
       expect(Math.max(...(await rows()).map(([, value]) => value.length))).to.be.at.most(64 * 1024 + 2)
       expect(await conversation(id)).to.deep.equal([[PICTURE], [ANSWER], []])
@@ -161,7 +161,7 @@ describe('bytes of a turn', () => {
     const id = ids.next()
     const items = [forged, { content: new DecodedUrl(HEAD, ANSWER) }]
     const turn = makeTurn(id, nowSeconds(), [{ role: 'user', content: 'hi' }], undefined)
-    await opened.store.create({ id, facts: {}, items, turn, earlier: [], idempotency: undefined }, [])
+    await opened.store.create({ id, facts: makeFacts(), items, turn, earlier: [], idempotency: undefined }, [])
     expect(await opened.itemsOf(id)).to.deep.equal(items)
   })
 

@@ -4,15 +4,14 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { deferred } from '../../../src/async.ts'
-import { makeTurn, type StoredTurn } from '../../../src/durable/conversations/conversation-tree.ts'
+import { makeTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import { DurableRuns } from '../../../src/durable/durable-runs.ts'
-import type { Job } from '../../../src/durable/queue/job.ts'
 import { QueuePoller } from '../../../src/durable/queue/queue-poller.ts'
 import { RunWorker } from '../../../src/durable/queue/run-worker.ts'
 import { ServedAgents } from '../../../src/durable/queue/served-agents.ts'
+import type { RunFacts } from '../../../src/durable/runs/run-facts.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import { HostError } from '../../../src/errors.ts'
-import type { Message } from '../../../src/protocols/message.ts'
 import { CheckedStore } from '../../../src/store/checked-store.ts'
 import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 import type { RecordStore } from '../../../src/store/record-store.ts'
@@ -21,15 +20,14 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { DyingMap } from '../../support/dying-map.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeManualHost } from '../../support/manual-host.ts'
+import { makeFacts } from '../../support/run-facts.ts'
 
 const CUT_OFF = 'The server restarted before the response was complete'
 const SHUTDOWN = new HostError('RUN_ABORTED', 'aborted', {
   cause: new HostError('SHUTTING_DOWN', 'The server shuts down.'),
 })
 
-async function readHistory(runs: DurableRuns<object, string>, id: string): Promise<readonly Message[]> {
-  return (await runs.store.conversation(id))?.messages ?? []
-}
+const limits = { maxHistoryItems: 100, maxHistoryMb: 1, maxHistoryTurns: 100 }
 
 describe('a worker of the queue', () => {
   const ids = new RunIds('run_')
@@ -46,18 +44,17 @@ describe('a worker of the queue', () => {
     const records = new CheckedStore(backend instanceof Map ? await KeyvStore.open(backend) : backend)
     const lines: string[] = []
     const log = (line: string) => lines.push(line)
-    const runs = await DurableRuns.open<object, string>({
+    const { host, runs: begun } = makeManualHost(slots, agents)
+    const runs = await DurableRuns.open({
       records,
       sealing: recordSealing(async () => records),
       ids,
       retentionDays: undefined,
       maxQueuedRuns: 100,
       log: { debug: log, info: log, warn: log, error: log },
-      host: { check: () => {}, openVariant: () => expect.fail() },
-      continuation: { shows: [], describeFacts: (facts) => facts, readMessages: async () => [] },
+      host,
+      limits,
     })
-    const { host, runs: begun } = makeManualHost(slots, agents)
-    const readMessages = (tenant: string, { response_id: id }: StoredTurn) => readHistory(runs.of(tenant), id)
     const onFailure = (error: unknown) => lines.push(String(error))
     const served = new ServedAgents(
       runs.queue,
@@ -66,7 +63,7 @@ describe('a worker of the queue', () => {
     )
     const worker = new QueuePoller(
       runs.queue,
-      new RunWorker({ runs, host, served, readMessages, describeFailure: () => 'failed', onFailure }),
+      new RunWorker({ runs, host, served, limits, describeFailure: () => 'failed', onFailure }),
     )
     cleanups.push(async () => {
       await worker.stop()
@@ -78,18 +75,18 @@ describe('a worker of the queue', () => {
 
   type Server = Awaited<ReturnType<typeof openServer>>
 
-  async function enqueue({ runs }: Pick<Server, 'runs'>, says: string, more: Partial<Job> = {}): Promise<string> {
+  async function enqueue({ runs }: Pick<Server, 'runs'>, says: string, more: Partial<RunFacts> = {}): Promise<string> {
     const id = ids.next()
     const messages = [{ role: 'user' as const, content: says }]
     const turn = makeTurn(id, 1_800_000_000, messages, undefined)
-    const draft = { id, facts: {}, items: [says], turn, earlier: [], idempotency: undefined }
-    const job = { agent: 'agent', options: {}, shows: ['text'] as const, isRestartSafe: false, ...more }
-    await runs.enqueue(draft, job)
+    const facts = makeFacts({ ...more, options: { shows: ['text'], background: true, ...more.options } })
+    const draft = { id, facts, items: [says], turn, earlier: [], idempotency: undefined }
+    await runs.enqueue({ draft, turn: { messages } })
     return id
   }
 
   /** A server with one run, begun by its worker. */
-  async function beginOne(more: Partial<Job> = {}) {
+  async function beginOne(more: Partial<RunFacts> = {}) {
     const map = new Map<string, unknown>()
     const first = await openServer(map)
     first.worker.start()
@@ -136,7 +133,7 @@ describe('a worker of the queue', () => {
         expect(await second.runs.of(other).cancel(id)).to.equal(undefined)
       }
     }
-    for (const prefix of ['queued:', 'running:', 'job:', '@acme/job:']) {
+    for (const prefix of ['queued:', 'running:']) {
       expect(await second.records.list({ prefix, limit: 9 })).to.deep.equal([])
     }
   })
@@ -194,7 +191,7 @@ describe('a worker of the queue', () => {
   })
 
   it('restarts a run marked safe, and returns the text of the last attempt', async () => {
-    const { map, first, id } = await beginOne({ isRestartSafe: true })
+    const { map, first, id } = await beginOne({ options: { isRestartSafe: true } })
     first.begun[0]?.say('part')
     await eventually(async () => expect(await stepsOf(first, id)).to.deep.equal(['part']))
     const next = await openServer(map)
@@ -300,7 +297,7 @@ describe('a worker of the queue', () => {
   it('fails runs of which a record is damaged, and goes on with the others', async () => {
     const server = await openServer(new Map())
     const ids = new Map<string, string>()
-    for (const prefix of ['queued:', 'job:', 'turn:']) ids.set(prefix, await enqueue(server, prefix))
+    for (const prefix of ['queued:', 'turn:']) ids.set(prefix, await enqueue(server, prefix))
     await enqueue(server, 'whole')
     await server.records.commit([...ids].map(([prefix, id]) => [prefix + id, '{"half'] as const))
     server.worker.start()
@@ -308,17 +305,17 @@ describe('a worker of the queue', () => {
     for (const [prefix, id] of ids) {
       await eventually(async () => expect((await stepsOf(server, id))?.at(-1), prefix).to.include({ end: 'failed' }))
     }
-    for (const id of ids.values())
-      expect(await server.records.get([`queued:${id}`, `job:${id}`])).to.deep.equal([undefined, undefined])
+    for (const id of ids.values()) expect(await server.records.get([`queued:${id}`])).to.deep.equal([undefined])
     expect(server.lines).to.have.members(
       [...ids.values()].map((id) => `HostError: The stored response '${id}' is damaged.`),
     )
   })
 
-  it('fails a run whose server died when its job is damaged', async () => {
+  it('fails a run whose server died when its turn is damaged', async () => {
     const { map, first, id } = await beginOne()
-    await first.records.commit([[`job:${id}`, '{"half']])
+    await first.records.commit([[`turn:${id}`, '{"half']])
     const second = await openServer(map)
+    second.worker.start()
     await eventually(async () => expect((await stepsOf(second, id))?.at(-1)).to.include({ end: 'failed' }))
     expect(second.begun).to.deep.equal([])
   })
@@ -326,7 +323,7 @@ describe('a worker of the queue', () => {
   it('skips runs of a newer version, and reports them once', async () => {
     const server = await openServer(new Map())
     const id = await enqueue(server, 'newer')
-    await server.records.commit([[`job:${id}`, JSON.stringify({ version: 99 })]])
+    await server.records.commit([[`turn:${id}`, JSON.stringify({ version: 99 })]])
     server.worker.start()
     await enqueue(server, 'readable')
     await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['readable']))

@@ -13,12 +13,13 @@ import { CheckedStore } from '../../../src/store/checked-store.ts'
 import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 import { appendLog } from '../../../src/store/record-log.ts'
 import { eventually } from '../../support/eventually.ts'
+import { makeFacts } from '../../support/run-facts.ts'
 
 describe('StepFeed', () => {
   const ids = new RunIds('run_')
   let records: CheckedStore
-  let store: RunStore<object, string>
-  let feed: StepFeed<object, string>
+  let store: RunStore
+  let feed: StepFeed
   /** Numbers of ranges in the requests of the feed. */
   let requests: number[] = []
   let leaving: AbortController
@@ -42,17 +43,17 @@ describe('StepFeed', () => {
     await records.close()
   })
 
-  async function begin(): Promise<OwnedRun<object, string>> {
+  async function begin(): Promise<OwnedRun> {
     const id = ids.next()
     const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
-    const draft = { id, facts: {}, items: ['hi'], turn, earlier: [], idempotency: undefined }
-    return (await store.create(draft, [])) as OwnedRun<object, string>
+    const draft = { id, facts: makeFacts(), items: ['hi'], turn, earlier: [], idempotency: undefined }
+    return (await store.create(draft, [])) as OwnedRun
   }
 
-  const load = async ({ row }: OwnedRun<object, string>) => (await store.get(row.id)) as StoredRun<object, string>
-  const follow = async (run: OwnedRun<object, string>, { signal } = leaving) => feed.follow(await load(run), signal)
+  const load = async ({ row }: OwnedRun) => (await store.get(row.id)) as StoredRun
+  const follow = async (run: OwnedRun, { signal } = leaving) => feed.follow(await load(run), signal)
 
-  async function readAll(log: StepLog<object>): Promise<readonly Step[]> {
+  async function readAll(log: StepLog): Promise<readonly Step[]> {
     const all: Step[] = []
     while (!isEnd(all.at(-1))) {
       const steps = await log.read(all.length)

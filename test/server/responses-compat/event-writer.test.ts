@@ -2,14 +2,15 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import { type EndStep, packSteps, type Step, unpackSteps } from '../../../src/durable/runs/steps.ts'
-import { beginRecord } from '../../../src/server/adapters/responses-compat/input/begin-record.ts'
 import { EventWriter } from '../../../src/server/adapters/responses-compat/output/event-writer.ts'
 import { recordAfter } from '../../../src/server/adapters/responses-compat/output/output.ts'
+import { RESPONSES, toRecord } from '../../../src/server/adapters/responses-compat/runs/to-record.ts'
 import { anyCharacter } from '../../support/any-character.ts'
 import type { Json } from '../../support/responses.ts'
+import { makeFacts } from '../../support/run-facts.ts'
 import { readEvents } from '../../support/server.ts'
 
-const begun = beginRecord({ input: 'hi', model: 'talk' }, new RunIds('resp_').next(), 1_800_000_000)
+const begun = toRecord(new RunIds('resp_').next(), makeFacts({ adapter: RESPONSES, agent: 'talk', data: {} }))
 
 const text: fc.Arbitrary<Step> = fc.string({ unit: anyCharacter, maxLength: 20 })
 const reasoning: fc.Arbitrary<Step> = fc

@@ -1,11 +1,14 @@
 import { expect } from 'chai'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import type { Step } from '../../../src/durable/runs/steps.ts'
-import { beginRecord } from '../../../src/server/adapters/responses-compat/input/begin-record.ts'
 import { EventWriter } from '../../../src/server/adapters/responses-compat/output/event-writer.ts'
 import { sendSteps } from '../../../src/server/adapters/responses-compat/output/send-steps.ts'
+import { RESPONSES, toRecord } from '../../../src/server/adapters/responses-compat/runs/to-record.ts'
+import { makeFacts } from '../../support/run-facts.ts'
 
-const facts = beginRecord({ input: 'hi', model: 'talk' }, new RunIds('resp_').next(), 1_800_000_000)
+const id = new RunIds('resp_').next()
+const facts = makeFacts({ adapter: RESPONSES, agent: 'talk', data: {} })
+const begun = toRecord(id, facts)
 const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 }
 
 describe('sendSteps', () => {
@@ -25,8 +28,8 @@ describe('sendSteps', () => {
           end: (text: string) => void sent.push(text),
         }
         const read = async () => pieces.shift() ?? []
-        await sendSteps({ id: facts.id, facts, read }, new EventWriter(facts), stream)
-        const writer = new EventWriter(facts)
+        await sendSteps({ id, facts, read }, new EventWriter(begun), stream)
+        const writer = new EventWriter(begun)
         expect(sent.join('')).to.equal(writer.open() + writer.write(steps) + writer.done)
         expect(Math.max(...sent.map((text) => text.split('\n\n').length))).to.be.below(520)
       }

@@ -40,7 +40,7 @@ export class ChatCompatApiAdapter implements Adapter {
   readonly #runs: AdapterOptions['runs']
   readonly #servesInbox: boolean
   readonly #variantOf: AdapterOptions['variantOf']
-  readonly #handed: HandedCalls
+  readonly #handed = new HandedCalls()
 
   constructor({
     host,
@@ -54,7 +54,6 @@ export class ChatCompatApiAdapter implements Adapter {
     durableRuns,
     log,
   }: StoreAdapterOptions) {
-    this.#handed = new HandedCalls({ durableRuns, log })
     this.#requiresKey = requiresKey
     this.#host = host
     this.#options = options
@@ -114,8 +113,7 @@ export class ChatCompatApiAdapter implements Adapter {
       if (event.type === 'reasoning') answer.reasoning += event.text
       else answer.text += eventToContent(event)
     })
-    const starting = this.#start(body, turn, reply)
-    const handle = starting instanceof Promise ? await starting : starting
+    const handle = this.#start(body, turn, reply)
     const result = await handle.result
     const completion = nameCompletion(handle, body)
     this.#handed.note(body.model, turn, result)
@@ -193,8 +191,7 @@ export class ChatCompatApiAdapter implements Adapter {
       early += chunk
     })
     // Started first: a run that is refused is still answered with its own status.
-    const starting = this.#start(body, turn, reply)
-    const handle = starting instanceof Promise ? await starting : starting
+    const handle = this.#start(body, turn, reply)
     const chunks = new ChunkWriter(nameCompletion(handle, body))
     const keepAliveMs = this.#options.streamingTimeout * 1000
     if (begun) {
@@ -248,11 +245,9 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 
   /** Starts a turn; one that ends with outputs of the client follows the run that has called. */
-  #start(body: ChatRequest, turn: Turn, reply: FastifyReply): RunHandle | Promise<RunHandle> {
-    const start = (answersTo: string | undefined) =>
-      startTurn(reply, this.#host, body.model, answersTo === undefined ? turn : { ...turn, answersTo })
+  #start(body: ChatRequest, turn: Turn, reply: FastifyReply): RunHandle {
     const answersTo = this.#handed.find(body.model, turn)
-    return answersTo instanceof Promise ? answersTo.then(start) : start(answersTo)
+    return startTurn(reply, this.#host, body.model, answersTo === undefined ? turn : { ...turn, answersTo })
   }
 }
 

@@ -7,7 +7,6 @@ import { makeAdapterRuns } from '../../../durable/adapter-runs/tenant-runs.ts'
 import { messageOf } from '../../../errors.ts'
 import { makeRedact } from '../../../trace/redact.ts'
 import type { ServerOptions } from '../../options/options.ts'
-import { loadTranslation } from '../load-translation.ts'
 import { openCallMemory } from './call-memory/open-call-memory.ts'
 import { makeSdkServer, overStdio } from './sdk-protocol.ts'
 import { AgentTools } from './tools/agent-tools.ts'
@@ -28,7 +27,7 @@ export interface StdioServer {
 export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const redact = makeRedact(process.env)
   const log = await openLog(options, redact, 2)
-  const project = await openProject(options, { redact, log, loadTranslation })
+  const project = await openProject(options, { redact, log })
   await project.watch()
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const memory = openCallMemory(options, project.openRecords)

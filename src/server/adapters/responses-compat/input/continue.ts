@@ -1,35 +1,26 @@
 import { approvalId } from '../../../../durable/approvals/approvals.ts'
+import type { Given } from '../../../../durable/continuation/next.ts'
 import type { LoadedConversation, StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
-import { toSuperseded } from '../../../../durable/conversations/superseded.ts'
 import { HostError } from '../../../../errors.ts'
 import type { Message } from '../../../../protocols/message.ts'
-import { openCallsOf } from '../../../../run/state/trail.ts'
+import { openCallsOf, toToolMessage } from '../../../../run/state/trail.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { otherKind } from './call-pairs.ts'
-import { type ApprovalReply, type CallOutput, type ReadInput, toToolMessage } from './read-input.ts'
+import type { ApprovalReply, CallOutput, ReadInput } from './read-input.ts'
 
-/** Part of a turn that a request adds to the conversation it continues. */
-export interface Continuation {
-  /** Messages of this turn alone. */
-  readonly messages: readonly Message[]
-  /** Answers to the calls that the response before waits for; undefined where the agent begins with a message. */
-  readonly answers: readonly PendingAnswer[] | undefined
-  /** Calls that the response before waits for, as long as they are answered by `answers`. */
-  readonly pending: readonly PendingCall[]
-}
+/** Part of a request for the next run of a conversation. */
+export type SaidNow = Pick<Given, 'messages' | 'answers'>
 
 /**
- * Joins the input of a request with the conversation that it continues.
+ * Reads what a request adds to the conversation that it continues: messages with the outputs of calls that stand before them, or answers.
  *
- * @param carriedOut calls that the response before waited for, and that a decision has carried out
  * @throws HostError `REQUEST_INVALID` for an output of no waiting call, calls without an output, and an input that says nothing
  */
 export function continueConversation(
   { messages, outputs, approvals, added }: ReadInput,
   conversation: LoadedConversation | undefined,
-  carriedOut: ReadonlySet<PendingCall>,
-): Continuation {
+): SaidNow {
   const pending = conversation?.last.pending ?? []
   refuseUnanswered(messages)
   if (added && !hasQuestion(messages) && !hasQuestion(conversation?.messages ?? [])) {
@@ -39,12 +30,13 @@ export function continueConversation(
     ...outputs.map((output) => toClientAnswer(output, pending)),
     ...approvals.map((approval) => toApprovalAnswer(approval, conversation?.last ?? {})),
   ]
-  if (messages.length === 0 && answers.length > 0) return { messages, answers, pending }
+  if (messages.length === 0 && answers.length > 0) return { messages, answers }
   if (!messages.some(({ role }) => role === 'user' || role === 'tool')) {
     throw invalidField('input', 'must contain a user message')
   }
-  const settled = pending.length > 0 ? settle(pending, outputs, answers, carriedOut) : []
-  return { messages: [...settled, ...messages], answers: undefined, pending: [] }
+  const answered = new Set(answers.map(({ callId }) => callId))
+  refuseOpen(pending.flatMap(({ callId, kind }) => (kind === 'client_tool' && !answered.has(callId) ? [callId] : [])))
+  return { messages, answers }
 }
 
 /**
@@ -65,7 +57,10 @@ export function addToConversation(
     throw new HostError('RESPONSE_CONFLICT', message)
   }
   const earlier = conversation?.messages ?? []
-  const answers = outputs.map((output) => toClientAnswer(output, waiting) && toToolMessage(output))
+  const answers = outputs.map((output) => {
+    toClientAnswer(output, waiting)
+    return toToolMessage(output.callId, output.result)
+  })
   if (messages.length > 0) refuseOpen(openCallsOf([...earlier, ...answers]).map(({ id }) => id))
   const last = messages.at(-1)
   if (last?.role !== 'assistant') refuseUnanswered(messages)
@@ -118,23 +113,6 @@ function toApprovalAnswer(
     ...(reason === undefined ? {} : { reason }),
     ...(call.digest === undefined ? {} : { digest: call.digest }),
   }
-}
-
-/**
- * A message while calls are open: outputs sent with it answer the client's calls; all other open calls are rejected, and those of
- * agents that were called: these do not go on.
- */
-function settle(
-  pending: readonly PendingCall[],
-  outputs: readonly CallOutput[],
-  answers: readonly PendingAnswer[],
-  carriedOut: ReadonlySet<PendingCall>,
-): Message[] {
-  const answered = new Set(answers.map(({ callId }) => callId))
-  refuseOpen(pending.flatMap(({ callId, kind }) => (kind === 'client_tool' && !answered.has(callId) ? [callId] : [])))
-  const others = pending.filter(({ kind, within }) => kind !== 'client_tool' || within !== undefined)
-  const own = outputs.filter(({ callId }) => !others.some((call) => call.callId === callId))
-  return [...own.map(toToolMessage), ...toSuperseded(others, carriedOut)]
 }
 
 function invalid(message: string): HostError {

@@ -1,22 +1,18 @@
+import { type Before, loadBefore } from '../../../../durable/continuation/before.ts'
 import type { ConversationRecord } from '../../../../durable/conversations/conversation-store.ts'
-import type { LoadedConversation, LoadOptions } from '../../../../durable/conversations/conversation-tree.ts'
+import type { LoadOptions } from '../../../../durable/conversations/conversation-tree.ts'
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
+import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
-import { isEnd } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
 import type { CreateRequest } from '../routes/schema.ts'
-import type { ConversationItems } from '../runs/conversation-items.ts'
-import type { ResponseRuns } from '../runs/response-runs.ts'
 import type { UnstoredResponses } from '../runs/unstored-responses.ts'
-import { conversationIdOf } from './begin-record.ts'
 
 /** Turns that a request continues. */
 export interface Earlier {
-  readonly conversation: LoadedConversation | undefined
-  /** LoadedConversation that the response is added to. */
+  readonly before?: Before | undefined
+  /** Conversation that the response is added to. */
   readonly named?: ConversationRecord
-  /** True for turns that exist only on the client's connection. */
-  readonly isUnstored?: boolean
 }
 
 export interface EarlierOptions {
@@ -24,24 +20,18 @@ export interface EarlierOptions {
   readonly unstored: UnstoredResponses | undefined
 }
 
-interface Limits extends LoadOptions {
-  readonly budget: HistoryBudget
-}
-
-const NOTHING: Earlier = Object.freeze({ conversation: undefined })
+const NOTHING: Earlier = Object.freeze({})
 
 type Request = Pick<CreateRequest, 'conversation' | 'previous_response_id' | 'truncation'>
 
 /** Reads the response or conversation that a request continues. */
 export class EarlierTurns {
-  readonly #runs: ResponseRuns
+  readonly #runs: DurableRuns
   readonly #ids: RunIds
-  readonly #items: ConversationItems
 
-  constructor(runs: ResponseRuns, ids: RunIds, items: ConversationItems) {
+  constructor(runs: DurableRuns, ids: RunIds) {
     this.#runs = runs
     this.#ids = ids
-    this.#items = items
   }
 
   /** @throws HostError if it is unknown, in progress, or exceeds the remaining budget */
@@ -52,18 +42,25 @@ export class EarlierTurns {
     return typeof previous === 'string' ? this.#readResponse(previous, limits, unstored) : NOTHING
   }
 
-  async #readConversation(id: string, limits: Limits): Promise<Earlier> {
+  async #readConversation(id: string, limits: LoadOptions): Promise<Earlier> {
     const named = await this.#runs.conversations.get(id)
-    return { named, conversation: await this.#items.load(named, limits) }
+    const { head } = named
+    return { named, before: head === null ? undefined : await loadBefore(this.#runs, head, { ...limits, named }) }
   }
 
-  async #readResponse(previous: string, limits: Limits, unstored: UnstoredResponses | undefined): Promise<Earlier> {
+  async #readResponse(
+    previous: string,
+    limits: LoadOptions & Pick<EarlierOptions, 'budget'>,
+    unstored: UnstoredResponses | undefined,
+  ): Promise<Earlier> {
     const known = unstored?.read(previous, limits.budget)
-    if (known) return { conversation: known, isUnstored: true }
-    const steps = this.#ids.isId(previous) ? (await this.#runs.store.get(previous))?.steps : undefined
-    if (steps && !isEnd(steps.at(-1))) throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
-    const stored = steps && (await this.#runs.store.conversation(previous, limits))
-    if (stored) return { conversation: stored }
+    if (known) return { before: { conversation: known, approvals: [] } }
+    const before = this.#ids.isId(previous) ? await loadBefore(this.#runs, previous, limits) : undefined
+    if (before) return { before }
     throw new HostError('RESPONSE_NOT_FOUND', 'Response not found', { field: 'previous_response_id' })
   }
+}
+
+function conversationIdOf(conversation: NonNullable<CreateRequest['conversation']>): string {
+  return typeof conversation === 'string' ? conversation : conversation.id
 }

@@ -1,9 +1,9 @@
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
+import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import { HostError } from '../../../../errors.ts'
 import { fieldsOf } from '../../../../json.ts'
 import { findItem } from '../ids.ts'
 import type { InputItem } from '../routes/schema.ts'
-import type { ResponseRuns } from '../runs/response-runs.ts'
 import { readItems, type TurnItems } from './read-items.ts'
 
 /** Maximum number of responses that the references of one request lead to: each is read whole. */
@@ -18,13 +18,13 @@ export function isReference(item: InputItem): item is InputItem & { readonly ref
 
 /** The stored items that one request refers to: each response is read once, however often it is named. */
 export class ItemReferences {
-  readonly #runs: ResponseRuns
+  readonly #runs: DurableRuns
   readonly #budget: HistoryBudget
   readonly #responses = new Map<string, Promise<TurnItems | undefined>>()
   /** Of items that were named before, in characters of JSON. */
   readonly #lengths = new Map<string, number>()
 
-  constructor(runs: ResponseRuns, budget: HistoryBudget) {
+  constructor(runs: DurableRuns, budget: HistoryBudget) {
     this.#runs = runs
     this.#budget = budget
   }

@@ -4,6 +4,7 @@ import { type Fields, fieldsOf, isObject } from '../../../../json.ts'
 import type { Attachment, Message, ProviderMetadata, ToolCall } from '../../../../protocols/message.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../../../protocols/tool-provider.ts'
+import { toToolMessage } from '../../../../run/state/trail.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { markdownToAttachments } from '../../../bodies/markdown-to-attachments.ts'
 import type { InputItem } from '../routes/schema.ts'
@@ -77,14 +78,14 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
       addCall(messages, call)
       if (item.type === 'function_call') continue
       calls.close(call.id, 'function', at)
-      messages.push(toToolMessage({ callId: call.id, result: toOwnResult(item) }))
+      messages.push(toToolMessage(call.id, toOwnResult(item)))
     } else if (item.type === 'custom_tool_call') {
       const call = withData(toCustomCall(item, at), dataOfCalls)
       calls.open(call.id, 'custom', at)
       addCall(messages, call)
     } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       const output = toOutput(item, at)
-      if (calls.close(output.callId, output.kind, at)) messages.push(toToolMessage(output))
+      if (calls.close(output.callId, output.kind, at)) messages.push(toToolMessage(output.callId, output.result))
       else outputs.push(output)
     } else if (item.type === 'image_generation_call') addImage(messages, item)
     else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at, decided))
@@ -188,17 +189,6 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
 
 function imageTypeOf(base64: string): string {
   return IMAGE_TYPES[base64.slice(0, 4)] ?? 'image/png'
-}
-
-export function toToolMessage({ callId, result }: Pick<CallOutput, 'callId' | 'result'>): Message {
-  const { text, attachments = [], isError } = result
-  return {
-    role: 'tool',
-    content: text,
-    toolCallId: callId,
-    ...(attachments.length > 0 ? { attachments } : {}),
-    ...(isError ? { isError } : {}),
-  }
 }
 
 function toCall(item: InputItem, at: string): ToolCall {

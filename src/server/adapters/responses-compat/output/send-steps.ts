@@ -1,7 +1,6 @@
 import type { StepLog } from '../../../../durable/runs/read-run.ts'
 import { isEnd } from '../../../../durable/runs/steps.ts'
 import type { EventStream } from '../../../streams/event-streams.ts'
-import type { ResponseRecord } from '../routes/schema.ts'
 import type { EventWriter } from './event-writer.ts'
 
 /** Steps that are put together before the client has to take them. */
@@ -14,11 +13,7 @@ export interface ResponseStream extends Pick<EventStream, 'isOpen' | 'send'> {
 }
 
 /** Sends a response as events, until it has ended or the client has left. */
-export async function sendSteps(
-  log: StepLog<ResponseRecord>,
-  writer: EventWriter,
-  stream: ResponseStream,
-): Promise<void> {
+export async function sendSteps(log: StepLog, writer: EventWriter, stream: ResponseStream): Promise<void> {
   await send(stream, writer.open())
   for (let from = 0; stream.isOpen; ) {
     const steps = await log.read(from)

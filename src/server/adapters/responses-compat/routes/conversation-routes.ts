@@ -55,8 +55,7 @@ export function addConversationRoutes(
     const { id, itemId } = request.params
     const { items, runs } = partsOf(request)
     const row = await runs.conversations.get(id)
-    await items.get(row, itemId)
-    await runs.conversations.removeItem(id, itemId)
+    await items.remove(row, itemId)
     return toView(row)
   })
 }

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency/idempotent-requests.ts'
+import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
+import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
@@ -12,9 +14,9 @@ import type { AdapterOptions } from '../../adapter.ts'
 import { isTriggered } from '../input/compaction.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { recordAfter } from '../output/output.ts'
-import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
-import type { StoredResponse } from '../runs/response-runs.ts'
+import { CLIENT_LEFT, survivesDisconnect } from '../runs/response-run.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
+import { type AskedFields, toRecord } from '../runs/to-record.ts'
 import { readIdempotencyKey } from './read-idempotency-key.ts'
 import type { ResponseReplies } from './response-replies.ts'
 import type { CreateRequest } from './schema.ts'
@@ -98,11 +100,11 @@ export class CreateRoute {
   }
 
   /** Answers with a response that is stored, or has ended. */
-  #show(stored: StoredResponse, { stream }: CreateRequest, request: FastifyRequest, reply: FastifyReply) {
+  #show(stored: StoredRun, { stream }: CreateRequest, request: FastifyRequest, reply: FastifyReply) {
     return stream ? this.#replies.join(stored, 0, request, reply) : this.#replies.toRecord(stored)
   }
 
-  async #collect(run: ResponseRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  async #collect(run: DurableRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     whenClientLeaves(reply, () => {
       // The store is down: maintenance ends abandoned runs.
       if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) {
@@ -118,12 +120,12 @@ export class CreateRoute {
       reply.header('x-should-retry', 'false')
       throw error
     }
-    if (run.failure === undefined) return recordAfter(run.facts, steps, this.#dialect)
+    if (run.failure === undefined) return recordAfter(toRecord(run.id, run.facts), steps, this.#dialect)
     if (run.isStored) reply.header('x-response-id', run.id)
     throw run.failure
   }
 
-  async #stream(run: ResponseRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  async #stream(run: DurableRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const log = run.readAsClient()
     whenClientLeaves(reply, ({ message }) => {
       log.leave()
@@ -132,9 +134,10 @@ export class CreateRoute {
     await run.stored
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
     // The status tells a limit of the model's vendor, which the specification does not have.
-    const { tools, tool_choice } = run.facts
-    const isChecked = this.#dialect.isExtended || tools.length > 0 || typeof tool_choice === 'object'
-    if (isChecked) await run.begins(this.#adapter.options.streamingTimeout * 1000)
+    const { clientTools = [] } = run.facts.options
+    const { tool_choice } = run.facts.data as AskedFields
+    if (this.#dialect.isExtended || clientTools.length > 0 || typeof tool_choice === 'object')
+      await run.begins(this.#adapter.options.streamingTimeout * 1000)
     return this.#replies.send(log, 0, request, reply)
   }
 
@@ -153,11 +156,11 @@ export class CreateRoute {
 
   /** Waits for the end of a run whose client gets all of it at once. */
   async #whenAnswered(
-    first: StoredResponse,
+    first: StoredRun,
     { stream }: CreateRequest,
     reply: FastifyReply,
-  ): Promise<StoredResponse | undefined> {
-    if (stream || first.facts.background) return first
+  ): Promise<StoredRun | undefined> {
+    if (stream || first.facts.options.background) return first
     const { runs } = this.#partsOf(reply.request)
     const log = runs.read(first, signalOf(reply))
     for (let from = 0; ; ) {
@@ -181,7 +184,7 @@ function withVariant(body: CreateRequest, { headers }: FastifyRequest): object {
 }
 
 /** Logs the failure of a run whose request is answered already, or by a stream that has begun. */
-async function logFailureOf(run: ResponseRun, request: FastifyRequest): Promise<void> {
+async function logFailureOf(run: DurableRun, request: FastifyRequest): Promise<void> {
   try {
     await run.settled
     if (run.failure !== undefined) logFailureInside(run.failure, request)

@@ -3,16 +3,12 @@ import type { RunStore, StoredRun } from '../../../../durable/runs/run-store.ts'
 import { HostError } from '../../../../errors.ts'
 import { findItem } from '../ids.ts'
 import type { ItemsQuery, PageQuery } from './page-query.ts'
-import type { InputItem, Page, ResponseRecord } from './schema.ts'
+import type { InputItem, Page } from './schema.ts'
 
-type Responses = RunStore<ResponseRecord, InputItem>
+type Responses = RunStore
 
 /** A page of a response's own input items. Their ids contain their position, so that only the page itself is read. */
-export async function listInputItems(
-  store: Responses,
-  stored: StoredRun<ResponseRecord, InputItem>,
-  query: ItemsQuery,
-): Promise<Page<InputItem>> {
+export async function listInputItems(store: Responses, stored: StoredRun, query: ItemsQuery): Promise<Page<InputItem>> {
   const place = (cursor: string | undefined, name: string) => placeOf(cursor, name, stored.id, stored.inputs)
   const { from, to, hasMore } = cutPage(
     stored.inputs,
@@ -20,7 +16,7 @@ export async function listInputItems(
     place(query.after, 'after'),
     place(query.before, 'before'),
   )
-  const items = await store.items(stored, from, to)
+  const items = (await store.items(stored, from, to)) as InputItem[]
   return toPage(query.order === 'asc' ? items : items.reverse(), hasMore)
 }
 

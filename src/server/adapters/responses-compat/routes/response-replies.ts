@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { StepLog } from '../../../../durable/runs/read-run.ts'
+import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { replyFor } from '../../../replies/error-replies.ts'
 import { streamAnswer, whenClientLeaves } from '../../../streams/serve-turn.ts'
@@ -7,9 +8,9 @@ import type { AdapterOptions } from '../../adapter.ts'
 import { EventWriter, eventStreamOf } from '../output/event-writer.ts'
 import { recordAfter } from '../output/output.ts'
 import { sendSteps } from '../output/send-steps.ts'
-import type { StoredResponse } from '../runs/response-runs.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
-import type { ExtendedRecord, ResponseRecord } from './schema.ts'
+import { toRecord } from '../runs/to-record.ts'
+import type { ExtendedRecord } from './schema.ts'
 
 /** Replies of one dialect that show a response: its record, or its events. */
 export class ResponseReplies {
@@ -24,8 +25,8 @@ export class ResponseReplies {
   }
 
   /** The record as it is now; `queued` is a status of one dialect alone. */
-  toRecord({ facts, steps, isQueued }: StoredResponse): ExtendedRecord {
-    const record = recordAfter(facts, steps, this.#dialect)
+  toRecord({ id, facts, steps, isQueued }: StoredRun): ExtendedRecord {
+    const record = recordAfter(toRecord(id, facts), steps, this.#dialect)
     return isQueued && this.#dialect.isExtended ? { ...record, status: 'queued' } : record
   }
 
@@ -34,16 +35,16 @@ export class ResponseReplies {
    *
    * @param after number of the last event that the client has
    */
-  join(stored: StoredResponse, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  join(stored: StoredRun, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
     return this.send(this.#partsOf(request).runs.read(stored, leaving.signal), after, request, reply)
   }
 
   /** Sends the events of a response. */
-  send(log: StepLog<ResponseRecord>, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  send(log: StepLog, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const { options, streams, describeFailure } = this.#adapter
-    const writer = new EventWriter(log.facts, after, eventStreamOf(this.#dialect))
+    const writer = new EventWriter(toRecord(log.id, log.facts), after, eventStreamOf(this.#dialect))
     return streamAnswer(request, reply, streams, {
       keepAlive: () => ': keep-alive\n\n',
       keepAliveMs: options.streamingTimeout * 1000,

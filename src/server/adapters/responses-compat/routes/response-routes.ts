@@ -1,6 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
+import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { HostError } from '../../../../errors.ts'
 import { liftDataUrls } from '../../../bodies/lift-data-urls.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
@@ -11,8 +12,9 @@ import { findMissing } from '../input/find-missing.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { recordAfter } from '../output/output.ts'
-import { findResponse, type StoredResponse, toResponse } from '../runs/response-runs.ts'
+import { findResponse } from '../runs/find-response.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
+import { toRecord } from '../runs/to-record.ts'
 import type { UnstoredMemory } from '../runs/unstored-responses.ts'
 import { CreateRoute } from './create-route.ts'
 import type { Operations } from './operations.ts'
@@ -62,19 +64,15 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
   })
   typed.delete('/responses/:id', operations.deleteResponse, async (request) => {
     const { id } = request.params
-    const { runs, items } = partsOf(request)
-    if (ids.isId(id)) await runs.unreadable.read(() => items.keepRest(id))
-    if (!ids.isId(id) || !(await runs.delete(id))) throw notFound()
+    if (!ids.isId(id) || !(await partsOf(request).runs.delete(id))) throw notFound()
     return { id, object: 'response', deleted: true }
   })
   typed.post('/responses/:id/cancel', operations.cancelResponse, async (request) => {
     const { id, facts } = await find(request, options)
-    if (!facts.background) throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
-    const { runs } = partsOf(request)
-    const cancelled = await runs.cancel(id)
+    if (!facts.options.background) throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
+    const cancelled = await partsOf(request).runs.cancel(id)
     if (!cancelled) throw notFound()
-    const response = await toResponse(runs, cancelled)
-    return recordAfter(response.facts, response.steps, dialect)
+    return recordAfter(toRecord(id, cancelled.facts), cancelled.steps, dialect)
   })
   typed.get('/responses/:id/input_items', operations.listInputItems, async (request) =>
     listInputItems(partsOf(request).runs.store, await find(request, options), request.query),
@@ -125,7 +123,7 @@ async function openSocket(
 async function find(
   request: FastifyRequest<{ Params: { id: string } }>,
   { ids, partsOf }: ResponseRoutesOptions,
-): Promise<StoredResponse> {
+): Promise<StoredRun> {
   const { id } = request.params
   const stored = ids.isId(id) ? await findResponse(partsOf(request).runs, id) : undefined
   if (!stored) throw notFound()

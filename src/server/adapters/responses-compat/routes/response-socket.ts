@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
+import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import { readEnded } from '../../../../durable/runs/read-run.ts'
+import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { HostError, messageOf } from '../../../../errors.ts'
 import { fieldsOf, isObject } from '../../../../json.ts'
 import { invalidJson, parseJson } from '../../../bodies/json-body.ts'
@@ -20,9 +22,9 @@ import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { EventWriter, FRAMES } from '../output/event-writer.ts'
 import { type ResponseStream, sendSteps } from '../output/send-steps.ts'
-import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
-import type { StoredResponse } from '../runs/response-runs.ts'
+import { CLIENT_LEFT, survivesDisconnect } from '../runs/response-run.ts'
 import type { ResponseStarter } from '../runs/response-starter.ts'
+import { toRecord } from '../runs/to-record.ts'
 import { type UnstoredMemory, UnstoredResponses } from '../runs/unstored-responses.ts'
 import { type CreateRequest, ExtendedCreateRequest } from './schema.ts'
 
@@ -151,10 +153,10 @@ export class ResponseSocket {
   }
 
   /** Shows a response that has ended. */
-  async #show(stored: StoredResponse): Promise<void> {
+  async #show(stored: StoredRun): Promise<void> {
     const log = readEnded(stored)
     this.#leave = undefined
-    if (log) await sendSteps(log, new EventWriter(log.facts, 0, FRAMES), this.#turn())
+    if (log) await sendSteps(log, new EventWriter(toRecord(log.id, log.facts), 0, FRAMES), this.#turn())
   }
 
   #signal(): AbortSignal {
@@ -163,7 +165,7 @@ export class ResponseSocket {
     return leaving.signal
   }
 
-  async #send(run: ResponseRun): Promise<void> {
+  async #send(run: DurableRun): Promise<void> {
     const log = run.readAsClient()
     this.#leave = () => {
       log.leave()
@@ -171,7 +173,7 @@ export class ResponseSocket {
     }
     if (!this.#stream.isOpen) return this.#leave()
     await run.stored
-    await sendSteps(log, new EventWriter(log.facts, 0, FRAMES), this.#turn())
+    await sendSteps(log, new EventWriter(toRecord(log.id, log.facts), 0, FRAMES), this.#turn())
     this.#leave = undefined
   }
 

@@ -1,12 +1,14 @@
 import { toDataUrl } from '../../../../data-url.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import { summarize } from '../../../../durable/conversations/summarize.ts'
+import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { nowSeconds } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import type { Attachment, Message } from '../../../../protocols/message.ts'
 import type { Usage } from '../../../../protocols/run.ts'
+import { toToolMessage } from '../../../../run/state/trail.ts'
 import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { outputItemId } from '../ids.ts'
 import {
@@ -19,15 +21,14 @@ import {
 } from '../input/compaction.ts'
 import type { EarlierTurns } from '../input/earlier-turns.ts'
 import { ItemReferences } from '../input/item-references.ts'
-import { readInput, toToolMessage } from '../input/read-input.ts'
+import { readInput } from '../input/read-input.ts'
 import { COMPACTION, unsealingFor } from '../input/sealed-items.ts'
 import { toInputItems } from '../input/to-input-items.ts'
 import { toTokenUsage } from '../output/token-usage.ts'
 import type { Compaction, CompactionItem, CompactRequest } from '../routes/schema.ts'
-import type { ResponseRuns } from './response-runs.ts'
 
 export interface CompactorOptions {
-  readonly runs: ResponseRuns
+  readonly runs: DurableRuns
   readonly ids: RunIds
   readonly earlier: EarlierTurns
   readonly host: AgentHost
@@ -140,8 +141,12 @@ export class Compactor {
     const resolved = await new ItemReferences(runs, budget).resolve(items)
     const { messages, outputs } = readInput(resolved, 'input', await unsealingFor(resolved, runs))
     budget.addItems(items.length, 0)
-    const { conversation } = await earlier.read(body, { budget, unstored: undefined })
-    const all = [...(conversation?.messages ?? []), ...outputs.map(toToolMessage), ...messages]
+    const { before } = await earlier.read(body, { budget, unstored: undefined })
+    const all = [
+      ...(before?.conversation.messages ?? []),
+      ...outputs.map(({ callId, result }) => toToolMessage(callId, result)),
+      ...messages,
+    ]
     if (all.length > 0) return all
     throw new HostError('REQUEST_INVALID', 'input or previous_response_id is required')
   }

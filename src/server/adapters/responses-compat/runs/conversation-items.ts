@@ -1,25 +1,26 @@
 import type { ConversationRecord, ConversationStore } from '../../../../durable/conversations/conversation-store.ts'
 import {
   type LoadedConversation,
-  type LoadOptions,
   makeTurn,
   type StoredTurn,
 } from '../../../../durable/conversations/conversation-tree.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
+import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { nowSeconds } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
+import type { Message } from '../../../../protocols/message.ts'
+import { toToolMessage } from '../../../../run/state/trail.ts'
 import { turnIdOf } from '../ids.ts'
 import { addToConversation } from '../input/continue.ts'
+import type { EarlierTurns } from '../input/earlier-turns.ts'
 import { readInput } from '../input/read-input.ts'
-import { readItems } from '../input/read-items.ts'
-import { itemsOfTurn, leaveOut, readRest } from '../input/removed-items.ts'
+import { itemsOfTurn } from '../input/read-items.ts'
 import { unsealingFor } from '../input/sealed-items.ts'
 import { toInputItems } from '../input/to-input-items.ts'
 import type { PageQuery } from '../routes/page-query.ts'
 import { toPage, unknownCursor } from '../routes/pages.ts'
 import type { InputItem, Page, RawInputItem } from '../routes/schema.ts'
-import type { ResponseRuns } from './response-runs.ts'
 
 /** Maximum length of a page of items in JSON; one item may be longer. */
 const MAX_PAGE_LENGTH = 10 * 1024 * 1024
@@ -27,7 +28,8 @@ const MAX_PAGE_LENGTH = 10 * 1024 * 1024
 const MAX_ATTEMPTS = 10
 
 export interface ConversationItemsOptions {
-  readonly runs: ResponseRuns
+  readonly runs: DurableRuns
+  readonly earlier: EarlierTurns
   readonly ids: RunIds
   readonly limits: HistoryLimits
 }
@@ -35,30 +37,13 @@ export interface ConversationItemsOptions {
 /** Items of conversations: those of the responses in them, and those that clients added. */
 export class ConversationItems {
   readonly #options: ConversationItemsOptions
+  readonly #earlier: EarlierTurns
   readonly #conversations: ConversationStore
 
   constructor(options: ConversationItemsOptions) {
     this.#options = options
+    this.#earlier = options.earlier
     this.#conversations = options.runs.conversations
-  }
-
-  /**
-   * Reads the items of a conversation; none without turns.
-   *
-   * @throws HostError `RESPONSE_CONFLICT` while a response in it is in progress
-   */
-  async load(row: ConversationRecord, options?: LoadOptions): Promise<LoadedConversation | undefined> {
-    const { store } = this.#options.runs
-    if (row.head === null) return undefined
-    if ((await readItems(this.#options.runs, row.head))?.isRunning) {
-      throw new HostError(
-        'RESPONSE_CONFLICT',
-        `The conversation is in use: response '${row.head}' is still in progress`,
-      )
-    }
-    const conversation = await store.conversation(row.head, options)
-    const removed = await this.#conversations.removedItems(row.id)
-    return conversation && removed.size > 0 ? leaveOut(this.#options.runs, row.id, conversation, removed) : conversation
   }
 
   /** A page of the items of a conversation, those of a response in progress excepted. */
@@ -97,9 +82,10 @@ export class ConversationItems {
   /** Adds items without a run. */
   async add(id: string, rawItems: readonly RawInputItem[]): Promise<InputItem[]> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const row = await this.#conversations.get(id)
       const budget = new HistoryBudget(this.#options.limits)
-      const turn = await this.makeTurn(rawItems, await this.load(row, { budget }), budget)
+      const earlier = await this.#earlier.read({ conversation: id }, { budget, unstored: undefined })
+      const row = earlier.named as ConversationRecord
+      const turn = await this.makeTurn(rawItems, earlier.before?.conversation, budget)
       const isAdded = await this.#conversations.append(row, { ...turn, conversation: id })
       if (isAdded) return (turn.items as readonly InputItem[]).map(toView)
     }
@@ -125,17 +111,23 @@ export class ConversationItems {
     return { ...makeTurn(id, createdAt, messages, earlier?.last, pending), items }
   }
 
-  /** Keeps what is left of the turn of a response that is to be deleted, if a client has removed items of it from its conversation. */
-  async keepRest(responseId: string): Promise<void> {
-    const { conversation } = (await this.#conversations.turn(responseId)) ?? {}
-    if (conversation === undefined) return
-    const removed = await this.#conversations.removedItems(conversation)
-    if (![...removed].some((itemId) => turnIdOf(itemId) === responseId)) return
-    await this.#conversations.keepRest(
-      conversation,
-      responseId,
-      await readRest(this.#options.runs, conversation, responseId, removed),
-    )
+  /**
+   * Removes an item from a conversation.
+   *
+   * @throws HostError `CONVERSATION_NOT_FOUND`
+   */
+  async remove(row: ConversationRecord, itemId: string): Promise<void> {
+    await this.get(row, itemId)
+    const turnId = turnIdOf(itemId) ?? ''
+    await this.#conversations.removeItem(row.id, itemId, turnId, (removed) => this.#readRest(turnId, removed))
+  }
+
+  /** Messages that are left of a turn. */
+  async #readRest(turnId: string, removed: ReadonlySet<string>): Promise<readonly Message[]> {
+    const { runs } = this.#options
+    const rest = (await itemsOfTurn(runs, turnId)).filter(({ id }) => !removed.has(id))
+    const { messages, outputs } = readInput(rest, 'items', await unsealingFor(rest, runs))
+    return [...outputs.map(({ callId, result }) => toToolMessage(callId, result)), ...messages]
   }
 }
 

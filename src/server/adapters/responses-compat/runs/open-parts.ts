@@ -1,5 +1,4 @@
 import type { StoreAdapterOptions } from '../../adapter.ts'
-import { toResponseRuns } from './response-runs.ts'
 import { makeTenantParts, type TenantParts } from './tenant-parts.ts'
 
 /** Opens the durable runs, and returns a function that has the parts of a tenant. */
@@ -9,7 +8,7 @@ export async function openParts({
   describeFailure,
   durableRuns,
 }: StoreAdapterOptions): Promise<(tenant: string) => TenantParts> {
-  const runs = toResponseRuns(await durableRuns.open())
+  const runs = await durableRuns.open()
   const { ids } = durableRuns
   const tenants = new Map<string, TenantParts>()
   return (tenant) => {

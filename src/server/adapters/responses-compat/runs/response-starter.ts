@@ -1,46 +1,45 @@
-import { makeTurn, storedMessages } from '../../../../durable/conversations/conversation-tree.ts'
+import type { Before } from '../../../../durable/continuation/before.ts'
+import { type NextRun, next } from '../../../../durable/continuation/next.ts'
+import { storedMessages } from '../../../../durable/conversations/conversation-tree.ts'
 import { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
-import { truncate } from '../../../../durable/conversations/truncate.ts'
-import { joinClaims } from '../../../../durable/decisions/claim.ts'
-import { joinDecisions, readDecided } from '../../../../durable/decisions/join-decisions.ts'
+import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import {
   type IdempotentRequest,
   RequestRepeated,
   untilClaimed,
 } from '../../../../durable/idempotency/idempotent-requests.ts'
+import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { REASONING } from '../../../../durable/runs/sealed-reasoning.ts'
 import { type EndStep, nowSeconds } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
+import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { Turn } from '../../../../run/turn.ts'
-import { type PendingAnswer, type PendingCall, toolCallOf } from '../../../../run/waiting/pending-call.ts'
+import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Decider } from '../../../guards/decisions.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { AdapterOptions } from '../../adapter.ts'
-import { beginRecord } from '../input/begin-record.ts'
 import { hasReadableTools, mergeTools } from '../input/client-tools.ts'
 import { thresholdOf } from '../input/compaction.ts'
 import { addToConversation, continueConversation } from '../input/continue.ts'
-import type { EarlierTurns } from '../input/earlier-turns.ts'
+import type { Earlier, EarlierTurns } from '../input/earlier-turns.ts'
 import { ItemReferences, isReference } from '../input/item-references.ts'
-import { readInput } from '../input/read-input.ts'
-import { unsealingFor } from '../input/sealed-items.ts'
+import { type ReadInput, readInput } from '../input/read-input.ts'
+import { isSealed, unsealingFor } from '../input/sealed-items.ts'
 import { toInputItems } from '../input/to-input-items.ts'
-import { toJob } from '../input/to-job.ts'
-import { toTurn } from '../input/to-turn.ts'
+import { toRunOptions } from '../input/to-run-options.ts'
 import { toTokenUsage } from '../output/token-usage.ts'
-import type { CreateRequest, InputItem, ResponseRecord } from '../routes/schema.ts'
+import type { CreateRequest, InputItem } from '../routes/schema.ts'
 import type { Compactor } from './compactor.ts'
-import type { ResponseRun } from './response-run.ts'
-import type { ResponseRuns, StoredResponse } from './response-runs.ts'
+import { type OwnFields, RESPONSES, toAsked } from './to-record.ts'
 import type { UnstoredResponses } from './unstored-responses.ts'
 
 export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'describeFailure'> {
   readonly limits: AdapterOptions['options']
-  readonly runs: ResponseRuns
+  readonly runs: DurableRuns
   readonly earlier: EarlierTurns
   readonly compactor: Compactor
   readonly ids: RunIds
@@ -62,12 +61,14 @@ export interface StartOptions {
   readonly unstored?: UnstoredResponses
 }
 
-const NO_TOOLS = Object.freeze([])
-
-/** Response that is about to begin. */
-interface Drafted {
-  readonly draft: Draft<ResponseRecord, InputItem>
-  readonly turn: Turn
+/** Request as it was read, with what it continues. */
+interface ReadRequest extends Earlier {
+  readonly id: string
+  /** Unix seconds. */
+  readonly createdAt: number
+  /** As they are stored. */
+  readonly items: readonly InputItem[]
+  readonly input: ReadInput
 }
 
 /** Starts the run that answers a request, wherever the request came from. */
@@ -84,7 +85,7 @@ export class ResponseStarter {
    * @throws HostError for a request that cannot be served, before its agent runs
    * @throws RequestRepeated when another request with the same idempotency key was quicker
    */
-  start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
+  start(body: CreateRequest, options: StartOptions): Promise<DurableRun> {
     return startRepeatedly(options, () => this.#start(body, options))
   }
 
@@ -93,34 +94,26 @@ export class ResponseStarter {
    *
    * @throws as {@link ResponseStarter.start}
    */
-  enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
-    return startRepeatedly(options, () => this.#enqueue(body, options))
+  enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun> {
+    return startRepeatedly(options, async () => this.#options.runs.enqueue(await this.#draft(body, options)))
   }
 
-  async #enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
-    const { runs, host } = this.#options
-    const { draft, turn } = await this.#draft(body, options)
-    host.check(body.model, turn)
-    return runs.enqueue(draft, toJob(body, turn, host.resolve(body.model).agent))
-  }
-
-  async #start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
+  async #start(body: CreateRequest, options: StartOptions): Promise<DurableRun> {
     const { runs, host, describeFailure } = this.#options
-    const { draft, turn } = await this.#draft(body, options)
-    const { store } = draft.facts
     const { unstored } = options
-    const { agent } = host.resolve(body.model)
-    const job = toJob(body, turn, agent)
-    const run = await runs.start(host, body.model, turn, {
-      origin: draft,
-      store: store ? runs.store : undefined,
+    // A request that names nothing before it waits for nothing.
+    const drafting = this.#draft(body, options)
+    const made = drafting instanceof Promise ? await drafting : drafting
+    const isStored = body.store !== false
+    const { sealsReasoning } = made.draft.facts.options
+    const run = await runs.start(made, {
+      store: isStored ? runs.store : undefined,
       keepsOutcome: unstored !== undefined,
       persistsSteps: body.stream === true,
-      job,
       describeFailure,
-      seal: job.sealsReasoning ? (await runs.clientSeal(REASONING, agent.id)).seal : undefined,
+      seal: sealsReasoning ? (await runs.clientSeal(REASONING, host.resolve(body.model).agent.id)).seal : undefined,
     })
-    if (!store) unstored?.add(run, draft)
+    if (!isStored) unstored?.add(run, made.draft)
     return run
   }
 
@@ -129,141 +122,145 @@ export class ResponseStarter {
    *
    * @throws as {@link ResponseStarter.start}
    */
-  compact(body: CreateRequest, options: StartOptions): Promise<StoredResponse> {
+  compact(body: CreateRequest, options: StartOptions): Promise<StoredRun> {
     return startRepeatedly(options, () => this.#compact(body, options))
   }
 
-  async #compact(body: CreateRequest, options: StartOptions): Promise<StoredResponse> {
+  async #compact(body: CreateRequest, options: StartOptions): Promise<StoredRun> {
     const { runs, compactor } = this.#options
-    const { record, items, input, conversation, named } = await this.#read(body, options)
-    const { id, created_at } = record
-    const { messages: added, pending: open } = addToConversation(input, conversation)
-    const messages = [...(conversation?.messages ?? []), ...added]
+    const read = await this.#read(body, options)
+    const { id, items, input, before, named } = read
+    const { messages: added, pending: open } = addToConversation(input, before?.conversation)
+    const messages = [...(before?.conversation.messages ?? []), ...added]
     if (!messages.some(({ role }) => role === 'user')) throw invalidField('input', 'must contain a user message')
     const instructions = body.instructions ?? undefined
     const long = { responseId: id, agent: body.model, instructions, messages, open }
     const { item, usage, messages: short } = await compactor.summarize(long, options.untilClientLeaves())
-    const turn = { ...makeTurn(id, created_at, short, conversation?.last, open), startsOver: true }
-    const facts: ResponseRecord = { ...record, output: [item] }
+    const given = { ...this.#describe(body, options, read, NO_TOOLS), own: { output: [item] }, items, named }
+    const { idempotency, decider } = options
+    const alone = { ...given, messages: short, by: decider.by, idempotency }
+    const { draft: made } = next(before && withoutPending(before), alone, runs.rulesFor(body.model))
+    const draft: Draft = { ...made, earlier: [], turn: { ...made.turn, startsOver: true } }
     const end: EndStep = { end: 'completed', at: nowSeconds(), usage }
-    const draft: Draft<ResponseRecord, InputItem> = {
-      ...{ id, facts, items, earlier: [], idempotency: options.idempotency },
-      turn: named ? { ...turn, conversation: named.id } : turn,
-      claim: named && runs.conversations.claim(named, id),
-    }
     const outcome = { messages: [], pending: open, waiting: [] }
-    if (!record.store) options.unstored?.addEnded({ id, outcome }, draft)
+    if (body.store === false) options.unstored?.addEnded({ id, outcome }, draft)
     else if (!(await runs.store.create(draft, [end], outcome))) throw new RequestRepeated()
-    return { id, facts, steps: [end], items, inputs: items.length, batches: 1, isQueued: false }
+    return { id, facts: draft.facts, steps: [end], items, inputs: items.length, batches: 1, isQueued: false }
   }
 
   /** Reads the input of a request, and the conversation that it continues. */
-  async #read(body: CreateRequest, { unstored, dialect }: StartOptions) {
+  #read(body: CreateRequest, options: StartOptions): ReadRequest | Promise<ReadRequest> {
     refuseContradictions(body)
-    const { runs, ids, limits, host } = this.#options
-    const createdAt = nowSeconds()
-    const record = beginRecord(body, ids.next(), createdAt)
-    const items = toInputItems(body.input, record.id, createdAt)
+    const { ids, limits, earlier } = this.#options
+    const [id, createdAt] = [ids.next(), nowSeconds()]
+    const items = toInputItems(body.input, id, createdAt)
     const budget = new HistoryBudget(limits)
-    const resolved = items.some(isReference) ? await new ItemReferences(runs, budget).resolve(items) : items
-    if (isTruncated(body)) budget.takeItems(resolved.length, 0)
-    else budget.addItems(resolved.length, 0)
-    const rules = { isStrict: dialect.isExtended, findAgent: () => host.resolve(body.model).agent.id }
-    const opening = unsealingFor(resolved, runs, rules)
-    const read = dialect.isExtended ? resolved : resolved.map(withReadableTools)
-    const input = readInput(read, 'input', opening && (await opening))
-    return { record, items, input, ...(await this.#options.earlier.read(body, { budget, unstored })) }
+    const isAlone = !namesEarlier(body) && !items.some((item) => isReference(item) || isSealed(item))
+    if (!isAlone) return this.#readLater(body, options, { id, createdAt, items, budget })
+    count(items, body, budget)
+    return { id, createdAt, items, input: readInput(toReadable(items, options)) }
   }
 
-  async #draft(body: CreateRequest, options: StartOptions) {
-    const { dialect, traceparent, decider, variant, idempotency, unstored } = options
-    const { runs, ids, host } = this.#options
-    const { record, items, input, conversation, named, isUnstored } = await this.#read(body, options)
-    const { id, created_at: createdAt } = record
-    const decided = conversation && !isUnstored ? conversation.last : undefined
-    const { approvals, carriedOut } = await readDecided(runs.approvals, decided)
-    const { messages, answers: given, pending } = continueConversation(input, conversation, carriedOut)
-    const earlier = conversation?.messages ?? []
-    const seen = this.#truncate([...earlier, ...messages], body, pending)
-    const added = mergeTools(conversation?.last.tools ?? NO_TOOLS, input.added?.tools ?? NO_TOOLS)
-    const asked = toTurn(host, {
-      runId: ids.uuidOf(id),
-      tenant: runs.tenant,
-      body,
-      variant,
-      added,
-      messages: seen,
-      dialect,
-      traceparent,
-    })
-    requireMayAnswer(given, conversation?.last.pending ?? [], decider)
-    if (isUnstored && conversation && given) unstored?.decide(conversation.last.response_id, given)
-    const joining = { answers: given, agent: body.model, id, by: decider.by }
-    const joined = decided && joinDecisions(approvals, decided, joining)
-    const { answers = given, claim, resumes } = joined ?? {}
-    const made = makeTurn(id, createdAt, messages, conversation?.last, pending)
-    const stored = added.length > 0 ? { ...made, tools: added } : made
-    const draft: Draft<ResponseRecord, InputItem> = {
-      id,
-      facts: record,
-      items,
-      turn: named ? { ...stored, conversation: named.id } : stored,
-      earlier,
-      idempotency,
-      claim: joinClaims(claim, named && runs.conversations.claim(named, id)),
-      resumes,
-    }
-    const isTrailLost = body.store === false && !unstored
-    // A message in the place of the answers that the response before waits for.
-    const answersTo = answers ? undefined : conversation?.last.pending?.[0]?.runId
-    // Spread last: in Node 20, adding properties after a spread takes microseconds.
-    const turn: Turn = { answers, pending, isTrailLost, answersTo, ...asked }
+  async #readLater(
+    body: CreateRequest,
+    options: StartOptions,
+    { id, createdAt, items, budget }: Pick<ReadRequest, 'id' | 'createdAt' | 'items'> & { budget: HistoryBudget },
+  ): Promise<ReadRequest> {
+    const { runs, host, earlier } = this.#options
+    const { dialect, unstored } = options
+    const resolved = items.some(isReference) ? await new ItemReferences(runs, budget).resolve(items) : items
+    count(resolved, body, budget)
+    const rules = { isStrict: dialect.isExtended, findAgent: () => host.resolve(body.model).agent.id }
+    const input = readInput(toReadable(resolved, options), 'input', await unsealingFor(resolved, runs, rules))
+    return { id, createdAt, items, input, ...(await earlier.read(body, { budget, unstored })) }
+  }
+
+  #draft(body: CreateRequest, options: StartOptions): NextRun | Promise<NextRun> {
+    const read = this.#read(body, options)
+    return read instanceof Promise ? this.#draftLater(body, options, read) : this.#next(body, options, read)
+  }
+
+  async #draftLater(body: CreateRequest, options: StartOptions, reading: Promise<ReadRequest>): Promise<NextRun> {
+    return this.#next(body, options, await reading)
+  }
+
+  /** Makes the run of a request; a conversation that is too long is shortened first. */
+  #next(body: CreateRequest, options: StartOptions, read: ReadRequest): NextRun | Promise<NextRun> {
+    const made = this.#make(body, options, read)
     const maxTokens = thresholdOf(body)
-    if (maxTokens !== undefined) return this.#limit({ draft, turn }, maxTokens, options.untilClientLeaves())
-    if (!joined?.answers || variant) return { draft, turn }
-    return {
-      draft,
-      turn: { ...turn, variant: await this.#variantOfWaiting(conversation?.last.response_id, body.model) },
-    }
+    return maxTokens === undefined ? made : this.#limit(made, maxTokens, options.untilClientLeaves())
+  }
+
+  #make(body: CreateRequest, options: StartOptions, read: ReadRequest): NextRun {
+    const { decider, unstored } = options
+    const { runs } = this.#options
+    const { items, input, before, named } = read
+    const last = before?.conversation.last
+    const { messages, answers } = continueConversation(input, before?.conversation)
+    const isGoingOn = messages.length === 0
+    requireMayAnswer(isGoingOn ? answers : undefined, last?.pending ?? [], decider)
+    if (last && !before?.facts && isGoingOn && answers) unstored?.decide(last.response_id, answers)
+    const tools = mergeTools(last?.tools ?? NO_TOOLS, input.added?.tools ?? NO_TOOLS)
+    const begun = this.#describe(body, options, read, tools)
+    const given = { ...begun, messages, answers, by: decider.by, items, named, tools, idempotency: options.idempotency }
+    const { draft, turn } = next(before, given, runs.rulesFor(body.model))
+    const isTrailLost = body.store === false && !unstored
+    return isTrailLost ? { draft, turn: { ...turn, isTrailLost } } : { draft, turn }
+  }
+
+  /** Describes the run that answers a request. */
+  #describe(
+    body: CreateRequest,
+    { dialect, traceparent, variant }: StartOptions,
+    { id, createdAt }: ReadRequest,
+    tools: readonly ToolDefinition[],
+  ) {
+    const { runs, host } = this.#options
+    const target = host.resolve(body.model)
+    const options = toRunOptions(body, { target, tools, dialect, variant, traceparent })
+    return { id, createdAt, tenant: runs.tenant, adapter: RESPONSES, agent: body.model, options, data: toAsked(body) }
   }
 
   /** Puts a summary in the place of a conversation that is too long. One that waits for a person stays as it is until then. */
-  async #limit(drafted: Drafted, maxTokens: number, signal: AbortSignal): Promise<Drafted> {
+  async #limit(made: NextRun, maxTokens: number, signal: AbortSignal): Promise<NextRun> {
     const { compactor, host } = this.#options
-    const { draft, turn } = drafted
+    const { draft, turn } = made
     const { id, facts } = draft
     const { pending: open = [], messages, instructions } = turn
-    if (open.some(({ kind }) => kind !== 'client_tool')) return drafted
+    if (open.some(({ kind }) => kind !== 'client_tool')) return made
     // A request that is refused needs no summary.
-    host.check(facts.model, turn)
-    const long = { responseId: id, agent: facts.model, instructions, messages, open }
+    host.check(facts.agent, turn)
+    const long = { responseId: id, agent: facts.agent, instructions, messages, open }
     const short = await compactor.limit(long, maxTokens, signal)
-    if (!short) return drafted
-    const usage = toTokenUsage(short.usage)
+    if (!short) return made
+    const own: OwnFields = { output: [short.item], usage: toTokenUsage(short.usage) }
     return {
       draft: {
         ...draft,
-        facts: { ...facts, output: [short.item], usage },
+        facts: { ...facts, own },
         turn: { ...draft.turn, ...storedMessages(id, short.messages), startsOver: true },
         earlier: [],
       },
       turn: { ...turn, messages: short.messages },
     }
   }
+}
 
-  /** A decision continues the variant that waits, from any client. */
-  async #variantOfWaiting(id = '', name: string): Promise<Turn['variant']> {
-    const { runs, host } = this.#options
-    const variant = (await runs.store.readJob(id))?.options.variant
-    if (variant) await host.openVariant(name, variant)
-    return variant
-  }
+const NO_TOOLS = Object.freeze([])
 
-  #truncate(messages: Turn['messages'], body: CreateRequest, pending: NonNullable<Turn['pending']>): Turn['messages'] {
-    if (!isTruncated(body)) return messages
-    const open = pending.map(toolCallOf)
-    return truncate(messages, new HistoryBudget(this.#options.limits), open)
-  }
+/** The summary holds the calls that are open: they stay so. */
+function withoutPending(before: Before): Before {
+  const { conversation } = before
+  return { ...before, conversation: { ...conversation, last: { ...conversation.last, pending: [] } } }
+}
+
+function namesEarlier({ previous_response_id: previous, conversation }: CreateRequest): boolean {
+  return typeof previous === 'string' || (conversation ?? null) !== null
+}
+
+function count(items: readonly InputItem[], body: CreateRequest, budget: HistoryBudget): void {
+  if (isTruncated(body)) budget.takeItems(items.length, 0)
+  else budget.addItems(items.length, 0)
 }
 
 /**
@@ -300,6 +297,11 @@ function refuseContradictions({ background, store, conversation, previous_respon
 
 function contradiction(field: string, message: string): HostError {
   return new HostError('REQUEST_INVALID', message, { field })
+}
+
+/** Items whose tools cannot be read are read without them in one dialect. */
+function toReadable(items: readonly InputItem[], { dialect }: StartOptions): readonly InputItem[] {
+  return dialect.isExtended ? items : items.map(withReadableTools)
 }
 
 /** The item; one without tools in the place of one whose tools cannot be read. */

@@ -5,13 +5,12 @@ import {
 } from '../../../../durable/conversations/conversation-tree.ts'
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import { lengthOf } from '../../../../durable/conversations/truncate.ts'
+import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
 import { HostError } from '../../../../errors.ts'
 import { RecentlyUsed } from '../../../../recently-used.ts'
 import type { PendingAnswer } from '../../../../run/waiting/pending-call.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
-import type { InputItem, ResponseRecord } from '../routes/schema.ts'
-import type { ResponseRun } from './response-run.ts'
 
 /** Responses of one connection that can be continued: the oldest are forgotten. */
 const MAX_RESPONSES = 8
@@ -19,8 +18,8 @@ const MAX_RESPONSES = 8
 const LIMITS = { maxItems: 10_000, maxBytes: 256 * 1024 * 1024 }
 
 interface Unstored {
-  readonly run: Pick<ResponseRun, 'id' | 'outcome'>
-  readonly draft: Draft<ResponseRecord, InputItem>
+  readonly run: Pick<DurableRun, 'id' | 'outcome'>
+  readonly draft: Draft
 }
 
 /** Responses with `store: false` of all connections. */
@@ -41,7 +40,7 @@ export class UnstoredResponses {
     this.#memory = memory
   }
 
-  add(run: ResponseRun, draft: Draft<ResponseRecord, InputItem>): void {
+  add(run: DurableRun, draft: Draft): void {
     this.addEnded(run, draft)
     // Again with its text so far.
     run.settled.then(
@@ -51,7 +50,7 @@ export class UnstoredResponses {
   }
 
   /** Adds a response that has ended. */
-  addEnded(run: Unstored['run'], draft: Draft<ResponseRecord, InputItem>): void {
+  addEnded(run: Unstored['run'], draft: Draft): void {
     this.#ids.add(run.id)
     this.#memory.set(run.id, { run, draft })
     const [oldest] = this.#ids

@@ -1,13 +1,9 @@
 import { HostError } from '../../errors.ts'
 import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
-import type { ApprovalStatus } from '../../wire/approval.ts'
-import { type Approvals, approvalId, closeOpen, type StoredApproval } from '../approvals/approvals.ts'
+import { approvalId, closeOpen, type StoredApproval } from '../approvals/approvals.ts'
 import type { StoredTurn } from '../conversations/conversation-tree.ts'
-import type { Claim } from './claim.ts'
-import { answersOf, type Resumes, resume, takeDecisions } from './resumption.ts'
-
-/** Decisions by which a call is carried out. */
-const ALLOWED: readonly ApprovalStatus[] = ['approved', 'edited', 'answered']
+import type { Claim } from '../decisions/claim.ts'
+import { answersOf, type Resumes, resume, takeDecisions } from '../decisions/resumption.ts'
 
 /** Request that continues a waiting run. */
 export interface Continuing {
@@ -30,38 +26,15 @@ export interface Joined {
   readonly isBranch: boolean
 }
 
-/** Decisions about what a turn waits for. */
-export interface Decided {
-  readonly approvals: readonly StoredApproval[]
-  /** Calls that were allowed, and that another run has continued with. */
-  readonly carriedOut: ReadonlySet<PendingCall>
-}
-
-const NOTHING_DECIDED: Decided = Object.freeze({ approvals: [], carriedOut: new Set<PendingCall>() })
-
-/** Reads what was decided about the calls that a turn waits for. */
-export async function readDecided(approvals: Approvals, turn: StoredTurn | undefined): Promise<Decided> {
-  const { response_id: runId, pending = [] } = turn ?? {}
-  if (runId === undefined || !waitsForPerson(pending)) return NOTHING_DECIDED
-  const all = await approvals.ofRun(runId)
-  // Those that were superseded by a message took the others with them.
-  const isSuperseded = all.some(({ status }) => status === 'superseded')
-  const ids = new Set(isSuperseded ? [] : all.filter(isCarriedOut).map(({ id }) => id))
-  return { approvals: all, carriedOut: new Set(pending.filter((_, index) => ids.has(approvalId(runId, index)))) }
-}
-
-function isCarriedOut({ status, continuedBy }: StoredApproval): boolean {
-  return continuedBy !== null && ALLOWED.includes(status)
-}
-
-function waitsForPerson(pending: readonly PendingCall[]): boolean {
+/** Tells whether a person is asked about any of the calls. */
+export function waitsForPerson(pending: readonly PendingCall[]): boolean {
   return pending.some(({ kind }) => kind !== 'client_tool')
 }
 
 /**
  * Takes the decisions of a request, and those of others. What is still open is superseded: the new run asks again.
  *
- * @param before as {@link readDecided} has read them
+ * @param before approvals of the run that waits
  * @returns undefined for a run that waits for no person
  * @throws HostError `APPROVAL_DECIDED`, `APPROVAL_NOT_FOUND`, `REQUEST_INVALID` for decisions that are sent to another agent
  */

@@ -1,0 +1,88 @@
+import { HostError } from '../../errors.ts'
+import type { Approvals, StoredApproval } from '../approvals/approvals.ts'
+import type { ConversationRecord, ConversationStore } from '../conversations/conversation-store.ts'
+import type { LoadedConversation, LoadOptions } from '../conversations/conversation-tree.ts'
+import { withoutRemoved } from '../conversations/without-removed.ts'
+import type { RunFacts } from '../runs/run-facts.ts'
+import type { RunStore } from '../runs/run-store.ts'
+import type { EndStep } from '../runs/steps.ts'
+import { waitsForPerson } from './join-decisions.ts'
+
+/** Past of a run that goes on, as it was read: each thing once. */
+export interface Before {
+  /** Up to the turn that the next run follows, as its agent is to see it. */
+  readonly conversation: LoadedConversation
+  /** The run of that turn; undefined for a turn without a stored run. */
+  readonly facts?: RunFacts | undefined
+  /** Decisions so far about the calls that it waits for; empty where no person decides. */
+  readonly approvals: readonly StoredApproval[]
+  /** Conversation that ends with the turn; undefined unless its reader names it, as the next. */
+  readonly named?: ConversationRecord | undefined
+  /** Run that continues one which waits for its client alone; null for one that was cancelled. */
+  readonly continuedBy?: string | null | undefined
+}
+
+/** Stored runs of a tenant, as they are read here. */
+export interface BeforeSource {
+  readonly store: RunStore
+  readonly approvals: Approvals
+  readonly conversations: ConversationStore
+}
+
+export interface BeforeOptions extends LoadOptions {
+  /** Conversation of a client; its own: the one that the turn belongs to. Items that the client has removed from it are left out. */
+  readonly named?: ConversationRecord | 'its own' | undefined
+  /** Approvals of the run, where they were read. */
+  readonly approvals?: readonly StoredApproval[]
+  /** Reads what continues a run that waits for its client alone. */
+  readonly readsContinued?: boolean
+}
+
+/**
+ * Reads the past of a run that goes on; undefined if it does not exist.
+ *
+ * @param runId of the run, or of the turn that a client added to its conversation
+ * @throws HostError `RESPONSE_CONFLICT` for a run in progress; `REQUEST_INVALID` for more than the budget has left; `RECORD_UNREADABLE`
+ */
+export async function loadBefore(
+  source: BeforeSource,
+  runId: string,
+  { named: place, approvals: known, readsContinued, ...limits }: BeforeOptions = {},
+): Promise<Before | undefined> {
+  const { store, approvals, conversations } = source
+  const state = await store.state(runId)
+  if (state && !state.end) throw inProgress(runId, typeof place === 'object')
+  const found = await store.conversation(runId, limits)
+  // Items that were added, and deleted runs, are found by their conversation alone.
+  if (!found || !(state || place)) return undefined
+  const id = found.last.conversation
+  const named = place !== 'its own' ? place : id === undefined ? undefined : await conversations.find(id)
+  const conversation = named ? await withoutRemoved(conversations, named.id, found) : found
+  const { pending = [] } = conversation.last
+  const isAsked = waitsForPerson(pending)
+  return {
+    conversation,
+    facts: state?.facts,
+    approvals: known ?? (isAsked ? await approvals.ofRun(runId) : []),
+    named: named?.head === runId ? named : undefined,
+    continuedBy: readsContinued && pending.length > 0 ? await findNext(store, runId, state, isAsked) : undefined,
+  }
+}
+
+/** One that waits for a person is claimed by its approvals. */
+async function findNext(
+  store: RunStore,
+  runId: string,
+  state: { readonly end: EndStep | undefined } | undefined,
+  isAsked: boolean,
+): Promise<string | null | undefined> {
+  if (state?.end?.end === 'cancelled') return null
+  return isAsked ? undefined : store.nextOf(runId)
+}
+
+function inProgress(runId: string, isNamed: boolean): HostError {
+  const message = isNamed
+    ? `The conversation is in use: response '${runId}' is still in progress`
+    : 'Response is still in progress'
+  return new HostError('RESPONSE_CONFLICT', message)
+}
