@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
-import { WaitingRuns } from '../durable/approvals/waiting-runs.ts'
 import { RunService } from '../durable/run-service.ts'
 import { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import { AgentHost, attachBoundaries } from '../host/host.ts'
@@ -94,12 +93,10 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     cleanup.add(() => host.close(options.drainTimeout * 1000))
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
-    const waiting = new WaitingRuns({ host, log, openRecords: () => records.open() })
     return new AssembledProject(
       { host, agents, traces, redact, log, durableRuns, sealing, openRecords: () => shared.open() },
       options,
       cleanup,
-      waiting,
     )
   } catch (error) {
     await cleanup.run()

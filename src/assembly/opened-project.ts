@@ -1,8 +1,8 @@
 import type { CleanupStack } from '../async.ts'
 import type { Problem } from '../definition/problem.ts'
 import type { AdapterRuns } from '../durable/adapter-runs/adapter-runs.ts'
+import { PROGRAM, ProgramRuns } from '../durable/adapter-runs/program-runs.ts'
 import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
-import type { WaitingRuns } from '../durable/approvals/waiting-runs.ts'
 import type { RunService } from '../durable/run-service.ts'
 import type { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import type { FileChange } from '../host/agent-folder/load-history.ts'
@@ -61,8 +61,6 @@ export interface OpenedProject {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Name under which data of programs is stored. */
-const PROGRAM = 'program'
 /** An opened project with the parts that the server and the commands need beside the public ones. */
 export class AssembledProject implements OpenedProject {
   readonly host: AgentHost
@@ -79,7 +77,7 @@ export class AssembledProject implements OpenedProject {
   readonly openRecords: () => Promise<RecordStore>
   readonly #drainTimeoutMs: number
   readonly #cleanup: CleanupStack
-  readonly #waiting: WaitingRuns
+  readonly #program: ProgramRuns
   #watching: ReturnType<typeof watchAgents> | undefined
 
   constructor(
@@ -89,7 +87,6 @@ export class AssembledProject implements OpenedProject {
     >,
     { drainTimeout }: ProjectOptions,
     cleanup: CleanupStack,
-    waiting: WaitingRuns,
   ) {
     this.host = parts.host
     this.agents = parts.agents
@@ -102,23 +99,24 @@ export class AssembledProject implements OpenedProject {
     this.openRecords = parts.openRecords
     this.#drainTimeoutMs = drainTimeout * 1000
     this.#cleanup = cleanup
-    this.#waiting = waiting
+    const { host, log, durableRuns: service } = parts
+    this.#program = new ProgramRuns({ host, log, service })
   }
 
   run(name: string, input: string | readonly Message[], options?: RunOptions): Promise<RunResult> {
-    return this.#waiting.run(name, input, options)
+    return this.#program.run(name, input, options)
   }
 
   resume(runId: string, answers: readonly PendingAnswer[], options?: ResumeOptions): Promise<RunResult> {
-    return this.#waiting.resume(runId, answers, options)
+    return this.#program.resume(runId, answers, options)
   }
 
   onWaiting(listener: (waiting: WaitingRun) => void): () => void {
-    return this.#waiting.onWaiting(listener)
+    return this.#program.onWaiting(listener)
   }
 
   listWaiting(): Promise<WaitingRun[]> {
-    return this.#waiting.list()
+    return this.#program.list()
   }
 
   problems(): readonly Problem[] {

@@ -4,7 +4,7 @@ import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RecordSealing } from '../store/sealing.ts'
-import { indexIdOf } from '../store/tenant-records.ts'
+import { indexIdOf, listTenants } from '../store/tenant-records.ts'
 import { Approvals } from './approvals/approvals.ts'
 import { type DecidedCalls, nextAfterDecisions } from './continuation/after-decisions.ts'
 import type { NextRun, SightRules } from './continuation/next.ts'
@@ -139,6 +139,17 @@ export class DurableRuns {
         return text === undefined ? undefined : JSON.parse(text)
       },
     }
+  }
+
+  /** Returns the tenant of a run; undefined for one that is not stored. */
+  async findTenant(id: string): Promise<string | undefined> {
+    for (const runs of await this.allTenants()) if (await runs.store.has(id)) return runs.tenant
+    return undefined
+  }
+
+  /** Returns the runs of every tenant that the store has. */
+  async allTenants(): Promise<DurableRuns[]> {
+    return (await listTenants(this.#shared.options.records)).map((tenant) => this.of(tenant))
   }
 
   /** Has runs that go on after decisions begin in this process. */

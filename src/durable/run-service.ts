@@ -165,6 +165,11 @@ export class RunService {
     }
   }
 
+  /** Describes the failure of a run for clients. */
+  get describeFailure(): RunServiceOptions['describeFailure'] {
+    return this.#options.describeFailure
+  }
+
   /** Limits of the project. */
   get limits(): RunLimits {
     return this.#options.limits

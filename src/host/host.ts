@@ -29,6 +29,7 @@ import { NO_SEALING, NO_STORAGE } from './no-storage.ts'
 import { type NameSeparator, RegisteredAgents } from './registered-agents.ts'
 import { type Reservation, reserveAgent } from './reservation.ts'
 import { type RunKind, RunningRuns } from './running-runs.ts'
+import { untilEnd } from './until-end.ts'
 import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
 
 /** Options of an {@link AgentHost}. */
@@ -343,22 +344,9 @@ export class AgentHost {
   ): Promise<RunResult> {
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
     if (turn.variant) await this.openVariant(name, turn.variant)
-    const result = await this.#untilEnd(start({ ...turn, messages }), signal)
+    const result = await untilEnd(start({ ...turn, messages }), signal)
     if (result.status === 'waiting') this.#onWaiting.tell(toResumableRun(name, result, turn))
     return result
-  }
-
-  async #untilEnd(handle: RunHandle, signal: AbortSignal | undefined): Promise<RunResult> {
-    if (!signal) return handle.result
-    const abort = () => handle.abort(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    // The agent's code runs only after this turn of the event loop: a signal that was aborted before keeps it from running.
-    if (signal.aborted) abort()
-    try {
-      return await handle.result
-    } finally {
-      signal.removeEventListener('abort', abort)
-    }
   }
 
   /**
@@ -464,19 +452,16 @@ export class AgentHost {
    * Continues a waiting run. Calls without an answer keep waiting, as a new run. The host remembers no run: the program that keeps
    * them resumes each once.
    *
-   * @param reservation slot to start it on; it takes a free one when left out
    * @throws HostError `REQUEST_INVALID` for an answer that does not fit; and as {@link AgentHost.run}
    */
   async resume(
     waiting: ResumableRun,
     answers: readonly PendingAnswer[],
     options: ResumeOptions = {},
-    reservation?: Reservation,
   ): Promise<RunResult> {
     checkAnswers(waiting, answers)
     const { messages, ...turn } = toNextTurn(waiting, answers)
-    const start = (turn: Turn) => reservation?.start(turn) ?? this.start(waiting.agent, turn)
-    return this.#run(waiting.agent, messages, { ...turn, ...options }, start)
+    return this.run(waiting.agent, messages, { ...turn, ...options })
   }
 
   /** Number of runs under way. A run that ignores its abort counts until its code ends. */

@@ -105,7 +105,7 @@ describe('runs of an opened project that wait', () => {
     } finally {
       CheckedStore.prototype.commit = commit
     }
-    expect([commits, paid()]).to.deep.equal([3, []])
+    expect([commits, paid()]).to.deep.equal([2, []])
     await eventually(
       async () => expect((await project.listWaiting()).map((run) => run.runId)).to.deep.equal([runId]),
       5000,

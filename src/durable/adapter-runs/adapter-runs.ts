@@ -1,8 +1,8 @@
 import type { WaitingOptions } from '../../host/waiting-run.ts'
 import type { Message } from '../../protocols/message.ts'
 import type { Usage } from '../../protocols/run.ts'
-import type { RunResult, Turn } from '../../run/turn.ts'
-import type { GivenAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
+import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
+import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import type { DurableEvent } from '../runs/durable-event.ts'
 
 /**
@@ -30,6 +30,16 @@ export interface TenantRuns {
    * @returns what it waits for, in the order of its pending calls
    */
   keep(waiting: KeptRun): Promise<readonly OpenCall[]>
+  /**
+   * Answers calls of a run that waits, by the ids of its pending calls, and goes on with it in this process, once: of several callers one
+   * does. What has no answer keeps waiting, in the run that goes on. A run that fails, or is aborted, before it has called anything gives
+   * the answers back.
+   *
+   * @param by name of the one who answers
+   * @throws HostError `APPROVAL_DECIDED` when the calls are answered or cancelled; `REQUEST_INVALID` for an answer that does not fit, and
+   *   for none; `APPROVAL_NOT_FOUND`, `OVERLOADED`, `AGENT_NOT_FOUND`: then the calls stay open
+   */
+  resume(id: string, answers: readonly PendingAnswer[], by: string, options?: HereOptions): Promise<ResumedRun>
   /** Returns a run as it is now, also one that another adapter started; undefined if it does not exist. */
   find(id: string): Promise<StoredRunInfo | undefined>
   /**
@@ -81,8 +91,20 @@ export interface KeptRun extends WaitingOptions, Pick<Turn, 'messages'> {
   /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
   readonly agent: string
   readonly result: RunResult
+  /** Id under which it is stored; left out, it gets one. */
+  readonly id?: string
+  /** Seconds in which a person has to decide, where the agent allows more. */
+  readonly ttlSeconds?: number | undefined
   /** As {@link DurableRequest.data}. */
   readonly data?: unknown
+}
+
+/** Part of a turn that exists in one process alone. */
+export type HereOptions = Pick<Turn, 'onEvent' | 'overrides'>
+
+/** Run that goes on in this process, under the id by which it is stored. Its result is given out once that is stored, too. */
+export interface ResumedRun extends RunHandle {
+  readonly agent: string
 }
 
 /** Call that a run waits for, under the id by which it is answered. */

@@ -1,11 +1,12 @@
 import { raceAbort } from '../../async.ts'
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
+import { checkAnswers } from '../../host/waiting-run.ts'
 import { NO_USAGE } from '../../protocols/usage.ts'
 import { CheckTime } from '../../run/checks/check-time.ts'
 import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
-import { approvalId, openApprovals, runIdOf, type StoredApproval } from '../approvals/approvals.ts'
+import { approvalId, openWaiting, runIdOf, type StoredApproval } from '../approvals/approvals.ts'
 import { type Before, loadBefore } from '../continuation/before.ts'
 import { carriedOn, next } from '../continuation/next.ts'
 import type { StoredTurn } from '../conversations/conversation-tree.ts'
@@ -17,7 +18,7 @@ import type { RunService } from '../run-service.ts'
 import { alreadyAnswered } from '../runs/continued-mark.ts'
 import { type DurableEvent, EventReader } from '../runs/durable-event.ts'
 import { ADAPTER_EVENTS, SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
-import { secondsOf } from '../runs/run-ids.ts'
+import { uuidOf } from '../runs/run-ids.ts'
 import type { StoredRun } from '../runs/run-store.ts'
 import { answerOf, isEnd, nowSeconds, type Step } from '../runs/steps.ts'
 import type {
@@ -25,8 +26,10 @@ import type {
   AnsweredRun,
   DurableRequest,
   FollowOptions,
+  HereOptions,
   KeptRun,
   OpenCall,
+  ResumedRun,
   RunOutcome,
   StoredRunInfo,
   StoredRunStatus,
@@ -84,9 +87,10 @@ class StoredTenantRuns implements TenantRuns {
     const { service, host, adapter } = this.#options
     const { isRestartSafe } = host.resolve(agent).agent
     const runs = await this.#open()
-    const { text, pending, usage, trail } = result
-    const [id, createdAt] = [service.ids.next(), nowSeconds()]
-    const { tenant, ...asked } = given
+    const { text, usage, trail } = result
+    const createdAt = nowSeconds()
+    const { tenant, id = service.ids.next(), ttlSeconds, ...asked } = given
+    const pending = result.pending.map((call) => limitTime(call, ttlSeconds))
     const options = { ...asked, shows: SHOWN_AFTER_DECISION, isRestartSafe }
     const begun = { id, createdAt, tenant: runs.tenant, adapter, agent, messages, data, by: adapter }
     const { draft } = next(undefined, { ...begun, options }, runs.rulesFor(agent))
@@ -95,7 +99,7 @@ class StoredTenantRuns implements TenantRuns {
       ...pending.map((call) => ({ pending: call })),
       { end: 'completed', at: createdAt, usage },
     ]
-    const waiting = openApprovals({ runId: id, agent, pending, createdAt })
+    const waiting = openWaiting({ runId: id, agent, pending, createdAt })
     await runs.store.create(draft, steps, { messages: trail.slice(messages.length), pending, waiting })
     return pending.map((call, index) => ({ id: approvalId(id, index), call }))
   }
@@ -203,11 +207,35 @@ class StoredTenantRuns implements TenantRuns {
     return { continuedBy: id, open: [] }
   }
 
+  async resume(
+    id: string,
+    answers: readonly PendingAnswer[],
+    by: string,
+    { onEvent, overrides }: HereOptions = {},
+  ): Promise<ResumedRun> {
+    const { service, tenant } = this.#options
+    const runs = await this.#open()
+    const before = await this.#readWaiting(runs, id)
+    const { facts, conversation, named } = before
+    const { pending = [] } = conversation.last
+    checkAnswers({ runId: uuidOf(id), agent: facts.agent, pending }, answers)
+    const { options, ...carried } = carriedOn(facts)
+    const begun = { ...carried, id: service.ids.next(), createdAt: nowSeconds(), tenant, messages: [], named }
+    const given = { ...begun, options: { ...options, background: undefined }, answers, by, isOnce: true, isUnasked: true }
+    const { draft, turn } = next(before, given, runs.rulesFor(facts.agent))
+    const { describeFailure } = service
+    const kept = { store: runs.store, persistsSteps: false, describeFailure, onEvent }
+    try {
+      return await runs.start({ draft, turn: { ...turn, overrides } }, kept)
+    } catch (error) {
+      throw error instanceof RequestRepeated ? alreadyAnswered() : error
+    }
+  }
+
   /** @throws HostError `APPROVAL_NOT_FOUND` */
   async #readWaiting(runs: Runs, id: string): Promise<Before & Required<Pick<Before, 'facts'>>> {
-    const before = this.#options.service.ids.isId(id)
-      ? await loadBefore(runs, id, { named: 'its own', readsContinued: true })
-      : undefined
+    const isStored = /^resp_[0-9a-f-]{36}$/.test(id)
+    const before = isStored ? await loadBefore(runs, id, { named: 'its own', readsContinued: true }) : undefined
     if (!before?.facts) throw callNotFound()
     return { ...before, facts: before.facts }
   }
@@ -227,7 +255,7 @@ class StoredTenantRuns implements TenantRuns {
       previousId: facts.previousId,
       agent: facts.agent,
       data: facts.adapter === this.#options.adapter ? facts.data : null,
-      createdAt: secondsOf(id),
+      createdAt: facts.createdAt,
       endedAt: end?.at ?? null,
       usage: end?.usage ?? NO_USAGE,
       incompleteReason: end?.incomplete,
@@ -259,6 +287,11 @@ function isContinued({ continuedBy }: StoredApproval): boolean {
 
 function waitsForClient({ open }: StoredRunInfo): boolean {
   return open.length > 0 && open.every(({ call }) => call.kind === 'client_tool')
+}
+
+function limitTime(call: PendingCall, maxSeconds: number | undefined): PendingCall {
+  if (maxSeconds === undefined || call.kind === 'client_tool') return call
+  return { ...call, ttlSeconds: Math.min(call.ttlSeconds ?? maxSeconds, maxSeconds) }
 }
 
 function statusOf(

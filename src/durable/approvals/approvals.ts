@@ -9,6 +9,7 @@ import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
 import { EXPIRING_APPROVALS } from '../rows/tenant-part.ts'
 import { isUnreadable, type UnreadableRows } from '../rows/unreadable-rows.ts'
 import { RUN_PREFIX, uuidOf } from '../runs/run-ids.ts'
+import { WAITING, waitingKey } from '../runs/run-keys.ts'
 import { nowSeconds } from '../runs/steps.ts'
 
 /** Call of a waiting run that a person decides. */
@@ -53,6 +54,8 @@ const OPEN = 'open-approval:'
 const CALLBACKS = 'approval-callback:'
 const PAGE = 500
 const MAX_PER_RUN = 1000
+/** More than people look at. */
+const MAX_WAITING = 100_000
 
 /** Id of an approval: of its run, and its place among the run's pending calls. Grows with the run's. */
 export function approvalId(runId: string, index: number): string {
@@ -84,6 +87,15 @@ export function openApprovals({ runId, agent, pending, createdAt }: NewApprovals
     const indexed = openKeysOf(row).map((key): Change => [key, JSON.stringify(null)])
     return [[APPROVALS + id, JSON.stringify(row)], ...indexed]
   })
+}
+
+/**
+ * Changes that store what a run of a program waits for, together with its end: approvals; where no person is asked, the run is found by
+ * {@link listWaiting} all the same.
+ */
+export function openWaiting(waiting: NewApprovals): Change[] {
+  const changes = openApprovals(waiting)
+  return changes.length > 0 ? changes : [[waitingKey(waiting.runId), JSON.stringify(null)]]
 }
 
 /** Keys of the indexes that an approval is in until it is closed. */
@@ -149,6 +161,15 @@ export class Approvals {
     const [key] = await this.#records.list({ prefix, limit: 1 })
     if (key !== undefined) return key.slice(prefix.length)
     throw new HostError('APPROVAL_NOT_FOUND', 'No question waits for this answer')
+  }
+
+  /** Ids of the runs that have open approvals, and of those of programs that wait for a tool of the program. */
+  async listWaiting(): Promise<string[]> {
+    const [approvals, alone] = await Promise.all(
+      [OPEN, WAITING].map((prefix) => this.#records.list({ prefix, limit: MAX_WAITING })),
+    )
+    const asked = (approvals ?? []).map((key) => runIdOf(key.slice(OPEN.length)))
+    return [...new Set([...asked, ...(alone ?? []).map((key) => key.slice(WAITING.length))])]
   }
 
   /** Approvals of one run, in the order of its calls. */

@@ -1,8 +1,8 @@
 import { HostError } from '../../errors.ts'
-import type { RecordStore } from '../../store/record-store.ts'
+import type { Change, RecordStore } from '../../store/record-store.ts'
 import type { Claim } from '../decisions/claim.ts'
 import type { Resumes } from '../decisions/resumption.ts'
-import { continuedKey } from './run-keys.ts'
+import { continuedKey, waitingKey } from './run-keys.ts'
 
 /**
  * Claims a run that waits for its client alone, and so has no approvals: one run continues it, or its cancellation.
@@ -11,7 +11,11 @@ import { continuedKey } from './run-keys.ts'
  */
 export function claimContinued(id: string, nextId: string | null): Claim {
   const key = continuedKey(id)
-  return { changes: [[key, JSON.stringify(nextId)]], equal: [], absent: [key] }
+  const changes: Change[] = [
+    [key, JSON.stringify(nextId)],
+    [waitingKey(id), undefined],
+  ]
+  return { changes, equal: [], absent: [key] }
 }
 
 /** Inverse of {@link claimContinued}, for a run that failed before a call of it may have begun. */

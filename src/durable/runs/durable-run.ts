@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../async.ts'
-import { HostError } from '../../errors.ts'
-import type { RunEvent } from '../../run/run-event.ts'
+import { HostError, messageOf } from '../../errors.ts'
+import type { RunEvent, RunEventSink } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
 import { openApprovals } from '../approvals/approvals.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
@@ -43,6 +43,8 @@ export interface DurableRunOptions {
   /** Stores each tool call before it is executed, so that a crash leaves a record of it. */
   readonly confirmsCalls?: boolean
   readonly describeFailure: (error: unknown) => string
+  /** Receives the events, too. */
+  readonly onEvent?: RunEventSink | undefined
   /** Seals reasoning for the client; undefined where it asks for none. */
   readonly seal?: SealReasoning | undefined
 }
@@ -81,6 +83,7 @@ export class DurableRun implements StepLog {
   #saving = false
   /** Set while a reader waits for the next steps. */
   #change: Deferred<void> | undefined
+  #result: Promise<RunResult> | undefined
   readonly #lead = new Lead()
 
   constructor(options: DurableRunOptions) {
@@ -189,6 +192,28 @@ export class DurableRun implements StepLog {
     if (this.failure.code === 'REQUEST_INVALID' || this.failure.limit) throw this.failure
   }
 
+  /**
+   * Result of the run, once it is stored. For a run that was started alone.
+   *
+   * @throws as `RunHandle.result`; HostError `STORE_UNAVAILABLE`
+   */
+  get result(): Promise<RunResult> {
+    this.#result ??= this.#readResult()
+    return this.#result
+  }
+
+  async #readResult(): Promise<RunResult> {
+    const [result, settled] = await Promise.allSettled([this.#handle?.result, this.settled])
+    if (settled.status === 'rejected') throw settled.reason
+    if (result.status === 'rejected') throw result.reason
+    return result.value as RunResult
+  }
+
+  /** Name of its agent. */
+  get agent(): string {
+    return this.facts.agent
+  }
+
   get hasStore(): boolean {
     return this.#options.store !== undefined
   }
@@ -237,6 +262,13 @@ export class DurableRun implements StepLog {
     this.#end({ end: 'cancelled', at: nowSeconds() })
     this.#handle?.abort(new Error(reason))
     return this.settled
+  }
+
+  /** Ends it early. Decisions that it took are given back, unless a call may have begun. */
+  abort(reason: unknown): void {
+    if (this.#takesDecisions && !hasActed(this.#steps)) this.#end(endFailed(messageOf(reason)))
+    else this.#end({ end: 'cancelled', at: nowSeconds() })
+    this.#handle?.abort(reason)
   }
 
   /**
@@ -303,6 +335,13 @@ export class DurableRun implements StepLog {
   }
 
   #take(event: RunEvent): void | Promise<void> {
+    const { onEvent } = this.#options
+    if (!onEvent) return this.#note(event)
+    const taken = [this.#note(event), onEvent(event)]
+    return taken.some((each) => each) ? Promise.all(taken).then(() => {}) : undefined
+  }
+
+  #note(event: RunEvent): void | Promise<void> {
     if (event.type !== 'end') this.#begin()
     const sealed = this.#reasoning?.take(event)
     if (sealed !== undefined) void this.#add({ sealed })

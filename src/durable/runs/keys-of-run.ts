@@ -2,7 +2,7 @@ import type { RecordStore } from '../../store/record-store.ts'
 import type { Approvals } from '../approvals/approvals.ts'
 import { requestKeys } from '../idempotency/idempotent-requests.ts'
 import { isUnreadable } from '../rows/unreadable-rows.ts'
-import { continuedKey, itemsPrefix, queuedKey, rowKey, runningKey, stepsLog } from './run-keys.ts'
+import { continuedKey, itemsPrefix, queuedKey, rowKey, runningKey, stepsLog, waitingKey } from './run-keys.ts'
 import { locateItems, parseRunRow, type RunRow } from './run-row.ts'
 
 /** More rows of one kind than any run has. */
@@ -20,7 +20,7 @@ export async function listKeysOfRun(
   approvals: Approvals,
 ): Promise<string[]> {
   const batches = await records.list({ prefix: `${stepsLog(id)}:`, limit: MAX_ROWS })
-  const own = [rowKey(id), runningKey(id), queuedKey(id), continuedKey(id), ...batches]
+  const own = [rowKey(id), runningKey(id), queuedKey(id), continuedKey(id), waitingKey(id), ...batches]
   try {
     const row = parseRunRow(id, text)
     const items = row.items ? [] : locateItems(id, 0, row.inputs).keys

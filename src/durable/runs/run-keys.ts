@@ -5,6 +5,9 @@ export const RUNNING = 'running:'
 /** Prefix of the marks of runs that wait for a worker. A run has one mark at most. */
 export const QUEUED = 'queued:'
 
+/** Prefix of the marks of runs of programs that wait for a tool of the program alone. */
+export const WAITING = 'waiting:'
+
 /** Topic of workers. */
 export const QUEUE_TOPIC = 'queue'
 
@@ -26,6 +29,11 @@ export function queuedKey(id: string): string {
 /** Key of the mark by which one run alone continues another that waits for its client. */
 export function continuedKey(id: string): string {
   return `continued:${id}`
+}
+
+/** Key by which a run of a program is found that waits for a tool of the program alone. */
+export function waitingKey(id: string): string {
+  return WAITING + id
 }
 
 /** Key of the stamp of an agent that a server has, of all tenants. */

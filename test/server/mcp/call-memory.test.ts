@@ -69,11 +69,9 @@ for (const [place, open] of Object.entries(KINDS)) {
       const memory = await open()
       const [acme, globex] = [memory.of('acme'), memory.of('globex')]
       const id = await acme.writeConversation(undefined, CONVERSATION)
-      const call = await acme.keepWaiting(CALL)
       for (const other of [memory, globex, memory.of('')]) {
         expect(await other.readConversation(id, 'guide')).to.equal(undefined)
         expect(await other.listTitles('guide', { limit: 9 })).to.deep.equal([])
-        expect(await other.findWaiting(call, 'shop')).to.equal(undefined)
         const answers: unknown[] = []
         const question = { id: randomUUID(), session: 's' }
         const end = await acme.awaitAnswer(question, (answer) => answers.push(answer))
@@ -82,24 +80,6 @@ for (const [place, open] of Object.entries(KINDS)) {
         expect(answers).to.deep.equal([])
       }
       expect(await memory.of('acme').readConversation(id, 'guide')).to.deep.equal(CONVERSATION.messages)
-      expect(await memory.of('acme').findWaiting(call, 'shop')).to.deep.include(CALL)
-      await memory.close()
-    })
-
-    it('gives a waiting call to one caller of its tool, and again when that gives it back', async () => {
-      const memory = await open()
-      const id = await memory.keepWaiting(CALL)
-      expect(await memory.findWaiting(id, 'other')).to.equal(undefined)
-      const found = await memory.findWaiting(id, 'shop')
-      expect([found?.name, found?.pending, found?.trail]).to.deep.equal([CALL.name, CALL.pending, CALL.trail])
-      const taken = (await Promise.all([found?.take(), found?.take()])).filter((one) => one !== undefined)
-      expect(taken).to.have.lengthOf(1)
-      expect(await (await memory.findWaiting(id, 'shop'))?.take()).to.equal(undefined)
-      await taken[0]?.giveBack()
-      const again = await (await memory.findWaiting(id, 'shop'))?.take()
-      await again?.spend()
-      await again?.giveBack()
-      expect(await memory.findWaiting(id, 'shop')).to.equal(undefined)
       await memory.close()
     })
   })

@@ -149,6 +149,8 @@ export class CallInFlight {
       this.#call = this.#begin({ state, responses })
       return await this.#answer()
     } catch (error) {
+      // Where the store is down it expires.
+      if (this.#leaving?.signal.aborted) await this.#options.tools.giveUp(state, this.peer.tenant).catch(() => {})
       if (error instanceof JsonRpcError) return this.#fail(error)
       throw error
     }

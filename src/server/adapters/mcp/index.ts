@@ -12,6 +12,7 @@ import { DETAILS } from '../../replies/error-replies.ts'
 import { streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
 import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../adapter.ts'
 import { openCallMemory } from './call-memory/open-call-memory.ts'
+import { sealFor } from './call-memory/seal-for.ts'
 import { canElicitForm } from './elicitation/elicitation.ts'
 import { CallInFlight, HandshakeProtocol, type Peer } from './handshake-protocol.ts'
 import {
@@ -39,10 +40,11 @@ export class McpApiAdapter implements Adapter {
   #sdk: Promise<SdkProtocol> | undefined
 
   constructor(options: StoreAdapterOptions) {
-    const { host, describeFailure, redact, runs, servesInbox, openRecords } = options
+    const { host, describeFailure, redact, runs, servesInbox, openRecords, durableRuns } = options
     this.#options = options
     const memory = openCallMemory(options.options, openRecords)
-    const parts = { host, describeFailure, redact, limits: options.options, memory, runs, servesInbox }
+    const seal = sealFor(durableRuns)
+    const parts = { host, describeFailure, redact, limits: options.options, memory, runs, seal, servesInbox }
     this.#tools = new AgentTools(parts)
     this.#plain = new HandshakeProtocol(this.#tools, memory)
   }

@@ -8,6 +8,7 @@ import { messageOf } from '../../../errors.ts'
 import { makeRedact } from '../../../trace/redact.ts'
 import type { ServerOptions } from '../../options/options.ts'
 import { openCallMemory } from './call-memory/open-call-memory.ts'
+import { sealFor } from './call-memory/seal-for.ts'
 import { makeSdkServer, overStdio } from './sdk-protocol.ts'
 import { AgentTools } from './tools/agent-tools.ts'
 
@@ -33,7 +34,7 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const memory = openCallMemory(options, project.openRecords)
   const { host } = project
   const runs = makeAdapterRuns(project.durableRuns, host, 'McpApiAdapter')
-  const parts = { host, describeFailure, redact, limits: options, memory, runs, servesInbox: false }
+  const parts = { host, describeFailure, redact, limits: options, memory, runs, seal: sealFor(project.durableRuns), servesInbox: false }
   const tools = new AgentTools(parts)
   const connection = connect(project, tools, log)
   project.durableRuns.resume().catch((error) => log.error(`Stored runs do not go on: ${messageOf(error)}`))

@@ -1,23 +1,4 @@
-import type { Taken } from '../../../../durable/decisions/taken-row.ts'
 import type { Message } from '../../../../protocols/message.ts'
-import type { Turn } from '../../../../run/turn.ts'
-import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
-
-/** Call of a tool whose run waits for the person behind the client. */
-export interface WaitingCall {
-  /** Name of the tool, as the client calls it. */
-  readonly name: string
-  readonly pending: readonly PendingCall[]
-  readonly trail: readonly Message[]
-  /** Of the agent, where the call began with one. */
-  readonly variant?: Turn['variant']
-}
-
-/** Waiting call, as it was found: it has not been continued yet. */
-export interface FoundCall extends WaitingCall {
-  /** Takes it: of several callers one does, the others get undefined. */
-  take(): Promise<Taken | undefined>
-}
 
 /** Conversation that calls may continue. */
 export interface KeptConversation {
@@ -51,7 +32,7 @@ export function titleOf({ messages }: KeptConversation): string {
   return messages[0]?.content.slice(0, MAX_TITLE) ?? ''
 }
 
-/** Conversations and waiting calls, which later calls go on with. Their ids cannot be guessed. */
+/** Conversations that later calls go on with, and open questions to clients. Their ids cannot be guessed. */
 export interface CallMemory {
   /** Returns the part of a tenant: nothing in it exists for another, and it needs no closing. */
   of(tenant: string): CallMemory
@@ -66,10 +47,6 @@ export interface CallMemory {
    * @returns its id
    */
   writeConversation(id: string | undefined, conversation: KeptConversation): Promise<string>
-  /** @returns the id of the waiting call */
-  keepWaiting(call: WaitingCall): Promise<string>
-  /** Finds a call: undefined when no call of that tool has the id, or it was answered before. */
-  findWaiting(id: string, name: string): Promise<FoundCall | undefined>
   /**
    * Waits for the answer of a client that reaches another server than the one that asks.
    *

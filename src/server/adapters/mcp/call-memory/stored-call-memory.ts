@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { TakenRow, type WaitingRow } from '../../../../durable/decisions/taken-row.ts'
 import { parseRow, ROW_VERSION, type RowShape } from '../../../../durable/rows/parse-row.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
@@ -8,12 +7,10 @@ import { parseIndexKey, tenantRecords } from '../../../../store/tenant-records.t
 import {
   type CallMemory,
   type ConversationTitle,
-  type FoundCall,
   type KeptConversation,
   type OpenQuestion,
   type TitleRange,
   titleOf,
-  type WaitingCall,
 } from './call-memory.ts'
 
 interface Expiring {
@@ -27,10 +24,6 @@ interface ConversationRow extends Expiring {
   readonly messages: readonly MessageJson[]
 }
 
-interface CallRow extends Expiring, WaitingRow, Omit<WaitingCall, 'trail'> {
-  readonly trail: readonly MessageJson[]
-}
-
 interface QuestionRow extends Expiring {
   readonly session: string
   /** Answer of the client, once there is one: null for none. */
@@ -41,12 +34,11 @@ const CONVERSATION_SHAPE = { agentId: 'string', messages: 'array' } as const
 const CONVERSATION = 'mcp-conversation:'
 /** Followed by the agent and the id of a conversation: lists read these alone. */
 const TITLE = 'mcp-title:'
-const WAITING = 'mcp-waiting:'
 const QUESTION = 'mcp-question:'
 /** Followed by a time and a key: the records to remove, of all tenants, the next one first. */
 const EXPIRY = 'mcp-expiry:'
 const DAY_MS = 24 * 60 * 60 * 1000
-/** A person who has not answered by then does not answer any more. */
+/** A client that has not answered by then does not answer any more. */
 const WAITING_MS = 7 * DAY_MS
 /** Interval at which an answer is looked for: a notice may be lost. */
 const POLL_MS = 2000
@@ -99,29 +91,6 @@ export class StoredCallMemory implements CallMemory {
     return id
   }
 
-  async keepWaiting({ trail, ...call }: WaitingCall): Promise<string> {
-    const id = randomUUID()
-    const expiresMs = Date.now() + WAITING_MS
-    const row: CallRow = { version: ROW_VERSION, expiresMs, resumedBy: null, ...call, trail: trail.map(toMessageJson) }
-    await this.#write(WAITING + id, row, undefined)
-    return id
-  }
-
-  async findWaiting(id: string, name: string): Promise<FoundCall | undefined> {
-    const [text, row] =
-      (await this.#readText<CallRow>(WAITING, id, { name: 'string', pending: 'array', trail: 'array' })) ?? []
-    if (text === undefined || row?.name !== name) return undefined
-    const entry = [WAITING + id, text] as const
-    const records = await this.#open()
-    return {
-      name,
-      pending: row.pending,
-      variant: row.variant,
-      trail: row.trail.map(fromMessageJson),
-      take: () => TakenRow.take(records, entry, row, expiryOf(entry[0], row)),
-    }
-  }
-
   async awaitAnswer({ id, session }: OpenQuestion, onAnswer: (result: unknown) => void): Promise<() => void> {
     const key = QUESTION + id
     const row: QuestionRow = { version: ROW_VERSION, expiresMs: Date.now() + WAITING_MS, session }
@@ -156,18 +125,10 @@ export class StoredCallMemory implements CallMemory {
   }
 
   async #read<Row extends Expiring>(prefix: string, id: string, shape: RowShape<Row>): Promise<Row | undefined> {
-    return (await this.#readText<Row>(prefix, id, shape))?.[1]
-  }
-
-  async #readText<Row extends Expiring>(
-    prefix: string,
-    id: string,
-    shape: RowShape<Row>,
-  ): Promise<[text: string, row: Row] | undefined> {
     // Ids are ours: anything else is no key.
     if (!UUID.test(id)) return undefined
     const [text] = await (await this.#open()).get([prefix + id])
-    return text === undefined ? undefined : [text, parseRow<Row>(id, text, shape)]
+    return text === undefined ? undefined : parseRow<Row>(id, text, shape)
   }
 
   async #write(key: string, row: Expiring, earlier: Expiring | undefined, more: readonly Change[] = []): Promise<void> {

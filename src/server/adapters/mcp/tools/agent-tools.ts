@@ -10,7 +10,7 @@ import { SKILLS_EXTENSION, type SkillEntry, type SkillList } from '../resources/
 import type { Call, Caller, CallOptions } from './call.ts'
 import { CallTasks, type CallTasksOptions, type TaskCall, type TaskClient } from './call-tasks.ts'
 import { makeToRpcError, type ToRpcError } from './to-rpc-error.ts'
-import { nameOf, ToolCalls, type ToolRequest } from './tool-calls.ts'
+import { nameOf, ToolCalls, type ToolCallsOptions, type ToolRequest } from './tool-calls.ts'
 import { ToolCatalog } from './tool-catalog.ts'
 import type { CallTask, ToolResult } from './tool-result.ts'
 
@@ -23,6 +23,7 @@ export interface AgentToolsOptions {
   readonly describeFailure: (error: unknown) => string
   readonly limits: HistoryLimits & Pick<CallTasksOptions, 'retentionDays'>
   readonly memory: CallMemory
+  readonly seal: ToolCallsOptions['seal']
   readonly redact: Redact
 }
 
@@ -37,11 +38,12 @@ export class AgentTools {
 
   constructor(options: AgentToolsOptions) {
     this.#options = options
-    const { host, redact, memory, runs, servesInbox, limits } = options
+    const { host, redact, memory, runs, seal, servesInbox, limits } = options
     this.resources = new AgentResources({ host, redact, memory })
     this.#toRpcError = makeToRpcError(options.describeFailure)
     const catalog = this.#catalog
-    this.#calls = new ToolCalls({ host, catalog, memory, runs, servesInbox, limits, toRpcError: this.#toRpcError })
+    const toRpcError = this.#toRpcError
+    this.#calls = new ToolCalls({ host, catalog, memory, runs, seal, servesInbox, limits, toRpcError })
     const { retentionDays } = limits
     this.#tasks = new CallTasks({ host, runs, servesInbox, retentionDays, catalog })
   }
@@ -65,6 +67,11 @@ export class AgentTools {
     } catch (error) {
       throw this.#toRpcError(error, options.source)
     }
+  }
+
+  /** Cancels a waiting call: its client has left. */
+  giveUp(state: string, tenant: string): Promise<void> {
+    return this.#calls.giveUp(state, tenant)
   }
 
   /** Starts to read a resource; it cannot be stopped. */

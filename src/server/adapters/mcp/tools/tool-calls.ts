@@ -1,14 +1,17 @@
-import type { AdapterRuns } from '../../../../durable/adapter-runs/adapter-runs.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { AdapterRuns, StoredRunInfo, TenantRuns } from '../../../../durable/adapter-runs/adapter-runs.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
-import { startTaken } from '../../../../durable/decisions/taken-row.ts'
+import { runIdOf } from '../../../../durable/approvals/approvals.ts'
+import type { ClientSeal } from '../../../../durable/durable-runs.ts'
+import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
 import type { AgentHost, Target } from '../../../../host/host.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import type { RunEventSink } from '../../../../run/run-event.ts'
-import type { RunResult, Turn } from '../../../../run/turn.ts'
+import type { RunHandle, RunResult, Turn } from '../../../../run/turn.ts'
 import { ENTRY } from '../../../../wiring/wiring.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
-import type { CallMemory, WaitingCall } from '../call-memory/call-memory.ts'
+import type { CallMemory } from '../call-memory/call-memory.ts'
 import { describeOpen } from '../elicitation/describe-open.ts'
 import { toPendingAnswer } from '../elicitation/elicitation.ts'
 import { INVALID_PARAMS, invalidParams, JsonRpcError } from '../json-rpc.ts'
@@ -28,15 +31,20 @@ export interface ToolRequest {
   readonly input: ToolInput
 }
 
+/** A person who has not answered by then does not answer any more. */
+const WAITING_SECONDS = 7 * 24 * 60 * 60
+
 /** Part of a turn that depends on earlier calls. */
-type GivenTurn = Pick<Turn, 'messages' | 'pending' | 'answers' | 'variant'>
+type GivenTurn = Pick<Turn, 'messages' | 'variant'>
 
 export interface ToolCallsOptions {
   readonly host: AgentHost
   readonly catalog: ToolCatalog
   readonly memory: CallMemory
-  /** Takes the runs whose clients cannot be asked. */
+  /** Takes the runs that wait. */
   readonly runs: AdapterRuns
+  /** Calls `use` with what seals the states of waiting calls for the clients of a tenant. */
+  readonly seal: <T>(tenant: string, use: (seal: ClientSeal) => T) => Promise<T>
   /** True where links to what waits lead somewhere. */
   readonly servesInbox: boolean
   readonly limits: HistoryLimits
@@ -62,9 +70,8 @@ export class ToolCalls {
     request: ToolRequest,
     given: GivenTurn,
     options: CallOptions,
-    start = (turn: Turn) => this.#options.host.start(request.name, turn, '.'),
   ): Call<ToolResult> {
-    const { onProgress, source, tenant, traceparent } = options
+    const { onProgress, tenant, traceparent } = options
     const turn = {
       tenant,
       traceparent,
@@ -72,8 +79,17 @@ export class ToolCalls {
       onEvent: onProgress && toProgress(onProgress),
       ...given,
     }
-    const handle = start(turn)
-    const toRpcError = (error: unknown) => this.#options.toRpcError(error, source)
+    return this.#answerWith(this.#options.host.start(request.name, turn, '.'), request, given.messages, options, given.variant)
+  }
+
+  #answerWith(
+    handle: RunHandle,
+    request: ToolRequest,
+    messages: readonly Message[],
+    options: CallOptions,
+    variant?: Turn['variant'],
+  ): Call<ToolResult> {
+    const toRpcError = (error: unknown) => this.#options.toRpcError(error, options.source)
     return {
       answer: (onResult, onFailure) =>
         handle.result.then(
@@ -82,8 +98,8 @@ export class ToolCalls {
             try {
               finished =
                 result.status === 'waiting'
-                  ? this.#wait(request.name, result, given, options)
-                  : this.#finish(result, request, given.messages, options)
+                  ? this.#wait(request, result, { messages, variant }, options)
+                  : this.#finish(result, request, messages, options)
             } catch (error) {
               return onFailure(toRpcError(error))
             }
@@ -125,22 +141,40 @@ export class ToolCalls {
   async #resume(
     request: ToolRequest,
     state: string,
-    answered: Answered,
+    { responses, by }: Answered,
     options: CallOptions,
   ): Promise<Call<ToolResult>> {
-    const found = await this.#options.memory.of(options.tenant).findWaiting(state, request.name)
-    if (!found) throw unknownState()
-    const turn = toNextTurn(found, answered)
-    const reservation = this.#options.host.reserve(request.name, false, '.')
-    try {
-      await reservation.vary(turn.variant)
-      reservation.check(turn)
-      const taken = await found.take()
-      if (!taken) throw unknownState()
-      return this.#begin(request, turn, options, startTaken(taken, reservation.start))
-    } finally {
-      reservation.release()
+    const runs = this.#options.runs.of(options.tenant)
+    const id = await this.#options.seal(options.tenant, (seal) => seal.open(state))
+    const waiting = typeof id === 'string' ? await runs.find(id) : undefined
+    if (!waiting || !isCallOf(waiting, request)) throw unknownState()
+    if (waiting.continuedBy !== null) return this.#follow(waiting.continuedBy, request, options)
+    const answers = waiting.open.flatMap(({ call }) => {
+      const response = responses[call.callId]
+      return (response && toPendingAnswer(call, response, by)) ?? []
+    })
+    if (answers.length === 0) {
+      await runs.cancel(waiting.id)
+      throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: no question was answered')
     }
+    const onEvent = options.onProgress && toProgress(options.onProgress)
+    const handle = await runs.resume(waiting.id, answers, by, { onEvent })
+    return this.#answerWith(handle, request, [toMessage(request)], options)
+  }
+
+  /** Cancels a waiting call: its client has left. */
+  async giveUp(state: string, tenant: string): Promise<void> {
+    const id = await this.#options.seal(tenant, (seal) => seal.open(state))
+    if (typeof id === 'string') await this.#options.runs.of(tenant).cancel(id)
+  }
+
+  /** The inbox was quicker: gives the outcome of the run that goes on. */
+  #follow(id: string, request: ToolRequest, options: CallOptions): Call<ToolResult> {
+    const runs = this.#options.runs.of(options.tenant)
+    const leaving = new AbortController()
+    const result = readResult(runs, id, leaving.signal)
+    const abort = (reason: unknown) => leaving.abort(reason)
+    return this.#answerWith({ id, result, abort }, request, [toMessage(request)], options)
   }
 
   async #continue(memory: CallMemory, id: string, agentId: string, message: Message): Promise<readonly Message[]> {
@@ -149,27 +183,24 @@ export class ToolCalls {
     throw invalidParams('conversation_id is unknown, or was forgotten')
   }
 
-  async #wait(name: string, result: RunResult, given: GivenTurn, options: CallOptions): Promise<ToolResult> {
-    const { pending, trail } = result
-    if (!options.elicitation) {
-      return this.#tellOpen(nameOf(this.#options.host.resolve(name, '.')), given, result, options)
-    }
-    const call = { name, pending, trail, variant: given.variant }
-    return {
-      content: [],
-      waiting: { state: await this.#options.memory.of(options.tenant).keepWaiting(call), pending },
-    }
-  }
-
-  /** The error for a client whose user cannot be asked: where another person decides, and how the run goes on then. */
-  async #tellOpen(
-    agent: string,
-    { messages, variant }: GivenTurn,
+  /** Keeps a run that waits: for the answers of the client, or for another person where the client's user cannot be asked. */
+  async #wait(
+    { name }: ToolRequest,
     result: RunResult,
-    { baseUrl, tenant }: CallOptions,
+    { messages, variant }: GivenTurn,
+    { elicitation, baseUrl, tenant }: CallOptions,
   ): Promise<ToolResult> {
-    const { runs, servesInbox } = this.#options
-    const open = await runs.of(tenant).keep({ agent, messages, variant, result })
+    const { host, runs, servesInbox, seal } = this.#options
+    const agent = nameOf(host.resolve(name, '.'))
+    // One that has gone on after answers is stored already.
+    const stored = await runs.of(tenant).find(`${RUN_PREFIX}${result.runId}`)
+    const kept = { agent, messages, variant, result, data: { tool: name }, ttlSeconds: WAITING_SECONDS }
+    const open = stored?.open ?? (await runs.of(tenant).keep(kept))
+    if (elicitation) {
+      const id = runIdOf(open[0]?.id ?? '')
+      const state = await seal(tenant, (seal) => seal.seal(id))
+      return { content: [], waiting: { state, pending: open.map(({ call }) => call) } }
+    }
     const place =
       servesInbox && baseUrl !== undefined ? 'in the response that `continued_by` names' : 'in the background'
     const text = `${describeOpen(open, { baseUrl }, { servesInbox })} The agent then continues ${place}.`
@@ -209,15 +240,16 @@ function unknownState(): JsonRpcError {
   return invalidParams('requestState is unknown, or was answered before')
 }
 
-function toNextTurn({ pending, trail: messages, variant }: WaitingCall, { responses, by }: Answered): GivenTurn {
-  const answers = pending.flatMap((asked) => {
-    const response = responses[asked.callId]
-    return (response && toPendingAnswer(asked, response, by)) ?? []
-  })
-  if (answers.length < pending.length) {
-    throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: not every question was answered')
-  }
-  return { messages, pending, answers, variant }
+/** Tells whether a run that waits is a call of this tool. */
+function isCallOf({ data }: StoredRunInfo, { name }: ToolRequest): boolean {
+  return isDeepStrictEqual(data, { tool: name })
+}
+
+async function readResult(runs: TenantRuns, id: string, signal: AbortSignal): Promise<RunResult> {
+  const { text, usage, incompleteReason, open } = await runs.outcome(id, signal)
+  const pending = open.map(({ call }) => call)
+  const status = pending.length > 0 ? 'waiting' : 'completed'
+  return { runId: id, status, text, attachments: [], usage, incompleteReason, pending, trail: [] }
 }
 
 /** Name by which other protocols call an agent at an entry point. */

@@ -1,0 +1,105 @@
+import { HostError } from '../../errors.ts'
+import type { AgentHost, ResumeOptions, RunOptions } from '../../host/host.ts'
+import { Listeners } from '../../host/listeners.ts'
+import { untilEnd } from '../../host/until-end.ts'
+import { toResumableRun, type WaitingRun } from '../../host/waiting-run.ts'
+import type { Log } from '../../protocols/log.ts'
+import type { Message } from '../../protocols/message.ts'
+import type { RunResult } from '../../run/turn.ts'
+import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
+import type { DurableRuns } from '../durable-runs.ts'
+import type { RunService } from '../run-service.ts'
+import { RUN_PREFIX, uuidOf } from '../runs/run-ids.ts'
+import { makeAdapterRuns } from './tenant-runs.ts'
+
+/** Name under which runs of programs are stored. */
+export const PROGRAM = 'program'
+
+export interface ProgramRunsOptions {
+  readonly host: AgentHost
+  readonly log: Log
+  readonly service: RunService
+}
+
+/** Runs of the program that has opened the project. Those that wait are durable runs, under the ids of their results. */
+export class ProgramRuns {
+  readonly #options: ProgramRunsOptions
+  readonly #onWaiting: Listeners<WaitingRun>
+
+  constructor(options: ProgramRunsOptions) {
+    this.#options = options
+    this.#onWaiting = new Listeners('waiting runs', options.log)
+  }
+
+  /** Calls `listener` with every run of this process that begins to wait, once it is stored. Returns a function that ends it. */
+  onWaiting(listener: (waiting: WaitingRun) => void): () => void {
+    return this.#onWaiting.add(listener)
+  }
+
+  /** Runs one turn to its end. A run that waits is stored before this returns. */
+  async run(agent: string, input: string | readonly Message[], options: RunOptions = {}): Promise<RunResult> {
+    const { host, service } = this.#options
+    const runId = options.runId ?? uuidOf(service.ids.next())
+    const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
+    const result = await host.run(agent, messages, { ...options, runId })
+    if (result.status !== 'waiting') return result
+    const { options: asked } = toResumableRun(agent, result, options)
+    await this.#of(options.tenant ?? '').keep({ ...asked, id: RUN_PREFIX + runId, agent, messages, result })
+    this.#tell(agent, result)
+    return result
+  }
+
+  /**
+   * Continues a run in this process. Of several callers one does. What has no answer keeps waiting, as a new run. A run that is refused,
+   * or fails before a call of it has begun, waits as before.
+   *
+   * @throws HostError `RUN_NOT_WAITING` for a run that is not stored, or was resumed before; `REQUEST_INVALID` for an answer that
+   *   does not fit; and as `host.run`
+   */
+  async resume(runId: string, answers: readonly PendingAnswer[], options: ResumeOptions = {}): Promise<RunResult> {
+    const { signal, ...others } = options
+    const tenant = (await (await this.#options.service.open()).findTenant(RUN_PREFIX + runId)) ?? ''
+    const handle = await this.#of(tenant)
+      .resume(RUN_PREFIX + runId, answers, PROGRAM, others)
+      .catch((error: unknown) => {
+        throw isTaken(error) ? notWaiting(runId) : error
+      })
+    const result = await untilEnd(handle, signal)
+    if (result.status === 'waiting') this.#tell(handle.agent, result)
+    return result
+  }
+
+  /** Returns the runs of all tenants that wait, in no certain order. */
+  async list(): Promise<WaitingRun[]> {
+    const all = await (await this.#options.service.open()).allTenants()
+    return (await Promise.all(all.map(listWaiting))).flat()
+  }
+
+  #of(tenant: string) {
+    const { service, host } = this.#options
+    return makeAdapterRuns(service, host, PROGRAM).of(tenant)
+  }
+
+  #tell(agent: string, { runId, pending }: RunResult): void {
+    this.#onWaiting.tell({ runId, agent, pending })
+  }
+}
+
+async function listWaiting(runs: DurableRuns): Promise<WaitingRun[]> {
+  const ids = await runs.approvals.listWaiting()
+  const read = ids.map((id) => runs.unreadable.read(() => readWaiting(runs, id)))
+  return (await Promise.all(read)).flatMap((waiting) => waiting ?? [])
+}
+
+async function readWaiting({ store, conversations }: DurableRuns, id: string): Promise<WaitingRun | undefined> {
+  const [state, turn] = await Promise.all([store.state(id), conversations.turn(id)])
+  return state && turn && { runId: uuidOf(id), agent: state.facts.agent, pending: turn.pending ?? [] }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof HostError && (error.code === 'APPROVAL_NOT_FOUND' || error.code === 'APPROVAL_DECIDED')
+}
+
+function notWaiting(runId: string): HostError {
+  return new HostError('RUN_NOT_WAITING', `No run '${runId}' waits here, or it was resumed before.`)
+}
