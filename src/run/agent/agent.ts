@@ -20,7 +20,8 @@ import { RunConversation, RunResponse } from '../exchange/run-providers.ts'
 import { GuardRails } from '../guard-rails.ts'
 import { handleMessage } from '../handle-message.ts'
 import { type RunObserver, StartedRun } from '../started-run.ts'
-import { openCallsOf } from '../state/trail.ts'
+import { openCallsOf } from '../state/paired-calls.ts'
+import { withUniqueCalls } from '../state/unique-calls.ts'
 import type { RunHandle, RunResult, Turn } from '../turn.ts'
 import { hasHeldCall } from '../waiting/held-texts.ts'
 import { findProvider, settleAnswers } from '../waiting/settle-answers.ts'
@@ -164,7 +165,7 @@ export class Agent {
   #makeRun(entryPoint: string, rawTurn: Turn, parent?: ParentRun): { run: AgentRun; turn: Turn } {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
-    const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
+    const turn = withUniqueCalls(requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn)
     const run = AgentRun.begin(
       { agentId, agentVersion, entryPoint, parent, replays: this.#replays, callChild: this.#callChild },
       turn,

@@ -3,7 +3,7 @@ import type { LoadedConversation, StoredTurn } from '../../../../durable/convers
 import { toSuperseded } from '../../../../durable/conversations/superseded.ts'
 import { HostError } from '../../../../errors.ts'
 import type { Message } from '../../../../protocols/message.ts'
-import { openCallsOf } from '../../../../run/state/trail.ts'
+import { openCallsOf } from '../../../../run/state/paired-calls.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { otherKind } from './call-pairs.ts'
@@ -84,10 +84,7 @@ function hasQuestion(messages: readonly Message[]): boolean {
 }
 
 function refuseUnanswered(messages: readonly Message[]): void {
-  if (!messages.some((message) => message.role === 'assistant' && message.toolCalls)) return
-  const answered = new Set(messages.map((message) => (message.role === 'tool' ? message.toolCallId : undefined)))
-  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
-  refuseOpen(calls.flatMap(({ id }) => (answered.has(id) ? [] : [id])))
+  refuseOpen(openCallsOf(messages).map(({ id }) => id))
 }
 
 function refuseOpen(callIds: readonly string[]): void {
