@@ -152,6 +152,24 @@ describe('ids of calls that a model uses again', () => {
       }
     }
 
+    it('leave every approval open to a decision', async () => {
+      const { request } = await serve()
+      const messages: object[] = [{ role: 'user', content: 'go' }]
+      const body = { model: 'payer', messages, metadata: { approvals: 'tool' } }
+      const asked: unknown[] = []
+      for (;;) {
+        const reply = await request('POST', '/compat/chat/completions', body)
+        const [{ message }] = reply.json().choices
+        if (!message.tool_calls) {
+          expect([message.content, asked]).to.deep.equal(['noted; paid 1; paid 2', [1, 2]])
+          break
+        }
+        const [{ id, function: call }] = message.tool_calls
+        asked.push(JSON.parse(call.arguments).arguments.amount)
+        messages.push(message, { role: 'tool', tool_call_id: id, content: '{"decision": "approve"}' })
+      }
+    })
+
     it('may repeat in the history of a client: the model gets them as they are there', async () => {
       const { request } = await serve()
       const call = (n: number) => ({

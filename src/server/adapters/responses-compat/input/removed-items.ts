@@ -1,6 +1,7 @@
 import type { LoadedConversation } from '../../../../durable/conversations/conversation-tree.ts'
 import { withWholeCalls } from '../../../../durable/conversations/whole-calls.ts'
 import type { Message } from '../../../../protocols/message.ts'
+import { callsOf } from '../../../../run/state/paired-calls.ts'
 import { toolCallOf } from '../../../../run/waiting/pending-call.ts'
 import { turnIdOf } from '../ids.ts'
 import type { InputItem } from '../routes/schema.ts'
@@ -28,9 +29,7 @@ export async function leaveOut(
     messages,
     open.flatMap((call) => [call.callId, toolCallOf(call)]),
   )
-  const calls = new Set(
-    kept.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : [])).map(({ id }) => id),
-  )
+  const calls = new Set(kept.flatMap(callsOf).map(({ id }) => id))
   return {
     last: { ...last, pending: open.filter((call) => calls.has(call.callId) || calls.has(toolCallOf(call))) },
     turns,
