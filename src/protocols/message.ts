@@ -3,8 +3,10 @@ export type ProviderMetadata = Readonly<Record<string, Readonly<Record<string, u
 
 /** Call of a tool that a model asked for. */
 export interface ToolCall {
-  /** Unique within the conversation; the tool's message answers it. */
+  /** Unique within the conversation; the tool's message answers it. The model's own, unless that is empty or was used before. */
   readonly id: string
+  /** The model's own id of a call that has another one here. Requests to models have it in the place of `id`. Set by the host alone. */
+  readonly vendorId?: string
   readonly name: string
   /** Already parsed. Not checked against the tool's schema. */
   readonly arguments: Readonly<Record<string, unknown>>

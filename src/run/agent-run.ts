@@ -109,7 +109,7 @@ export class AgentRun implements Run {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
     const { instructions, user, input, variant, clientTools = NONE, traceparent, background = false } = turn
     const abort = new RunAbort()
-    const answer = new RunAnswer(turn.onEvent, abort)
+    const answer = new RunAnswer(id, turn, abort)
     const { maxToolCalls } = turn
     const callBudget = parent?.callBudget ?? (maxToolCalls === undefined ? undefined : new CallBudget(maxToolCalls))
     const waiting = new RunWaiting(id, turn, answer, approvalTtl)

@@ -232,6 +232,13 @@ export const TAPE_KINDS: readonly TapeKind[] = [
   kind(looping('edited', PAYING), decides({ decision: 'edit', arguments: { amount: 4 } })),
   kind(looping('asked', [tools(['ask']), { text: 'Fine.' }]), decides({ answers: ['red'] })),
   kind(
+    looping('repeated-ids', [
+      ...['add', 'add', 'ask'].map((name) => ({ tool_calls: [{ id: 'call_0', name, arguments: {} }] })),
+      { text: 'Fine.' },
+    ]),
+    decides({ answers: ['red'] }),
+  ),
+  kind(
     {
       id: 'held',
       modules: [

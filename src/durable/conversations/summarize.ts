@@ -4,6 +4,7 @@ import { LLM } from '../../protocols/llm.ts'
 import type { Message } from '../../protocols/message.ts'
 import type { Run, Usage } from '../../protocols/run.ts'
 import { addUsage, NO_USAGE } from '../../protocols/usage.ts'
+import { callsOf } from '../../run/state/paired-calls.ts'
 import type { AgentDescription } from '../../wiring/describe-agent.ts'
 
 /** Conversation that is to be summarized. */
@@ -67,7 +68,6 @@ function modelOf(description: AgentDescription | undefined, entryPoint: string):
 }
 
 function toTranscript(message: Message): string {
-  const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : []
-  const called = calls.map(({ name, arguments: args }) => `[calls ${name} ${JSON.stringify(args)}]`)
+  const called = callsOf(message).map(({ name, arguments: args }) => `[calls ${name} ${JSON.stringify(args)}]`)
   return `${message.role}: ${[message.content, ...called].filter((text) => text !== '').join('\n')}`
 }

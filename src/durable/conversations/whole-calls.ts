@@ -1,4 +1,5 @@
 import type { Message } from '../../protocols/message.ts'
+import { type PairedCall, pairCalls } from '../../run/state/paired-calls.ts'
 
 /**
  * Leaves out results without their call, and calls without their result: models refuse both.
@@ -6,18 +7,18 @@ import type { Message } from '../../protocols/message.ts'
  * @param open ids of the calls that wait for a result
  */
 export function withWholeCalls(messages: readonly Message[], open: readonly string[]): Message[] {
-  const answered = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
-  const called = new Set(messages.flatMap((message) => toolCallsOf(message).map(({ id }) => id)))
-  return messages.flatMap((message): Message[] => {
-    if (message.role === 'tool') return called.has(message.toolCallId) ? [message] : []
+  const pairs = pairCalls(messages)
+  const answers = new Set(pairs.map(({ answeredAt }) => answeredAt))
+  const whole = new Set<PairedCall | undefined>(
+    pairs.filter(({ call, answeredAt }) => answeredAt !== undefined || open.includes(call.id)),
+  )
+  const next = pairs.values()
+  return messages.flatMap((message, index): Message[] => {
+    if (message.role === 'tool') return answers.has(index) ? [message] : []
     if (message.role !== 'assistant' || !message.toolCalls) return [message]
     const { toolCalls: calls, ...rest } = message
-    const toolCalls = calls.filter(({ id }) => answered.has(id) || open.includes(id))
+    const toolCalls = calls.filter(() => whole.has(next.next().value))
     if (toolCalls.length > 0) return [{ ...rest, toolCalls }]
     return rest.content === '' ? [] : [rest]
   })
-}
-
-function toolCallsOf(message: Message) {
-  return message.role === 'assistant' ? (message.toolCalls ?? []) : []
 }

@@ -1,3 +1,4 @@
+import { callsOf } from '../../run/state/paired-calls.ts'
 import { toolCallOf } from '../../run/waiting/pending-call.ts'
 import type { ConversationStore } from './conversation-store.ts'
 import type { LoadedConversation } from './conversation-tree.ts'
@@ -27,9 +28,7 @@ export async function withoutRemoved(
     messages,
     open.flatMap((call) => [call.callId, toolCallOf(call)]),
   )
-  const calls = new Set(
-    kept.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : [])).map(({ id }) => id),
-  )
+  const calls = new Set(kept.flatMap(callsOf).map(({ id }) => id))
   const pending = open.filter((call) => calls.has(call.callId) || calls.has(toolCallOf(call)))
   return { last: { ...last, pending }, turns, messages: kept }
 }

@@ -20,7 +20,8 @@ import { RunConversation, RunResponse } from '../exchange/run-providers.ts'
 import { GuardRails } from '../guard-rails.ts'
 import { handleMessage } from '../handle-message.ts'
 import { type RunObserver, StartedRun } from '../started-run.ts'
-import { openCallsOf } from '../state/trail.ts'
+import { openCallsOf } from '../state/paired-calls.ts'
+import { withUniqueCalls } from '../state/unique-calls.ts'
 import type { RunHandle, RunResult, Turn } from '../turn.ts'
 import { hasHeldCall } from '../waiting/held-texts.ts'
 import { findProvider, settleAnswers, withKeptAnswers } from '../waiting/settle-answers.ts'
@@ -165,7 +166,7 @@ export class Agent {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
     const given = withKeptAnswers(rawTurn)
-    const turn = requestOptions === 'ignore' ? { ...given, requestOptions: undefined } : given
+    const turn = withUniqueCalls(requestOptions === 'ignore' ? { ...given, requestOptions: undefined } : given)
     const [replays, callChild, { approvalTtl }] = [this.#replays, this.#callChild, this.info]
     const run = AgentRun.begin({ agentId, agentVersion, entryPoint, parent, replays, callChild, approvalTtl }, turn)
     this.#refuseUnfit(run, turn)

@@ -5,12 +5,13 @@ import type { LLM, LLMPart, LLMRequest } from '../../protocols/llm.ts'
 import type { Run } from '../../protocols/run.ts'
 import { AgentRun } from '../agent-run.ts'
 import type { ModelAnswer, Trail } from '../state/trail.ts'
+import { withVendorIds } from '../state/unique-calls.ts'
 import { RUN_WAITS } from '../waiting/pending-call.ts'
 import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from './stream-tap.ts'
 
-/** A model that gets the options of the run's client. Around a facade: its events have the request as the model gets it. */
-export function withOptionsOfClient(llm: LLM): LLM {
-  return { generate: (request, run) => llm.generate(withClientOptions(request, run), run) }
+/** A model that gets the options of the run's client, and its own ids of calls. Around a facade: its events have the request as the model gets it. */
+export function completeRequests(llm: LLM): LLM {
+  return { generate: (request, run) => llm.generate(withVendorIds(withClientOptions(request, run)), run) }
 }
 
 /** A model whose answers enter the trail of the run. A run that waits asks no model. */
@@ -39,7 +40,7 @@ function withClientOptions(request: LLMRequest, run: Run | undefined): LLMReques
 const NO_CALL =
   "A part 'tool_call' of the model has no call. Yield { type: 'tool_call', call: { id, name, arguments } }, with texts as id and name."
 
-/** Notes one answer in the trail. */
+/** Notes one answer in the trail, and gives its calls the ids that they have there. */
 class AnswerTap implements StreamTap {
   readonly #trail: Trail
   readonly #answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
@@ -49,13 +50,16 @@ class AnswerTap implements StreamTap {
     this.#trail = trail
   }
 
-  part(value: unknown): void {
+  replace(value: unknown): LLMPart {
     const part = value as LLMPart
-    this.#parts.take(part)
-    if (part.type !== 'tool_call') return
+    if (part.type !== 'tool_call') return part
     const { id, name } = fieldsOf(part.call)
     if (typeof id !== 'string' || typeof name !== 'string') throw new TypeError(NO_CALL)
-    this.#trail.propose(part.call, this.#answer)
+    return { ...part, call: this.#trail.propose(part.call, this.#answer).call }
+  }
+
+  part(value: unknown): void {
+    this.#parts.take(value as LLMPart)
   }
 
   end(): void {

@@ -2,6 +2,8 @@ import { types } from 'node:util'
 
 /** Observer of a stream. Exactly one of `end` and `fail` is called, once, even if the reader stops early. */
 export interface StreamTap {
+  /** Returns what takes the place of a part, for this listener too. */
+  replace?(value: unknown): unknown
   part(value: unknown): void
   end(): void
   fail(error: unknown): void
@@ -66,14 +68,16 @@ class TappedGenerator implements AsyncGenerator<unknown, unknown, unknown> {
       this.#end()
       return result
     }
+    let { value } = result
     for (const tap of this.#taps) {
       try {
-        tap.part(result.value)
+        if (tap.replace) value = tap.replace(value)
+        tap.part(value)
       } catch (error) {
         return this.#refuse(error, tap)
       }
     }
-    return result
+    return value === result.value ? result : { done: false, value }
   }
 
   /** Ends the stream early, for its reader. */
@@ -129,8 +133,9 @@ function tapReadable(stream: ReadableStream<unknown>, tap: StreamTap): ReadableS
             tap.end()
             controller.close()
           } else {
-            tap.part(value)
-            controller.enqueue(value)
+            const taken = tap.replace ? tap.replace(value) : value
+            tap.part(taken)
+            controller.enqueue(taken)
           }
         } catch (error) {
           tap.fail(error)

@@ -11,7 +11,7 @@ import { type EntryPoint, type Link, RUN_PROVIDERS, STORAGE, type WiredModule } 
 import type { AgentRun } from '../agent-run.ts'
 import type { Boundaries } from '../calls/boundaries.ts'
 import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from '../calls/facade.ts'
-import { recordLLM, withOptionsOfClient } from '../calls/recorded-llm.ts'
+import { completeRequests, recordLLM } from '../calls/recorded-llm.ts'
 import { CLIENT_TOOL_PROVIDER, recordToolProvider } from '../calls/recorded-tools.ts'
 import type { RunConversation, RunResponse } from './run-providers.ts'
 import { storageOfRun } from './storage-of-run.ts'
@@ -202,7 +202,7 @@ export class Exchange {
   /** @param own instance for this caller alone, unless the run overrides it */
   #provide(id: string, protocol: Protocol, callerId: string, caller: Caller | undefined, own?: object): object {
     const provided = this.#provideRecorded(id, protocol, callerId, caller, own)
-    return protocol.name === LLM.name ? withOptionsOfClient(provided as LLM) : provided
+    return protocol.name === LLM.name ? completeRequests(provided as LLM) : provided
   }
 
   #provideRecorded(id: string, protocol: Protocol, callerId: string, caller: Caller | undefined, own?: object): object {

@@ -1,15 +1,20 @@
 import type { Attachment, Message } from '../../protocols/message.ts'
 import type { Usage } from '../../protocols/run.ts'
 import { addUsage, NO_USAGE } from '../../protocols/usage.ts'
-import type { RunEvent, RunEventSink, RunStatus } from '../run-event.ts'
+import type { RunEvent, RunStatus } from '../run-event.ts'
+import type { Turn } from '../turn.ts'
 import type { RunAbort } from './run-abort.ts'
 import { Trail, toLastMessage } from './trail.ts'
 
 const NONE = Object.freeze([])
 
+/** Turn as its answer needs it. */
+type AnsweredTurn = Pick<Turn, 'messages' | 'onEvent'>
+
 /** The answer of a run: its events in order, and what they add up to. */
 export class RunAnswer {
-  readonly #sink: RunEventSink | undefined
+  readonly #runId: string
+  readonly #turn: AnsweredTurn
   readonly #abort: RunAbort
   #isEnded = false
   #usage: Usage | undefined
@@ -20,14 +25,15 @@ export class RunAnswer {
   #holdsText = false
   #trail: Trail | undefined
 
-  constructor(sink: RunEventSink | undefined, abort: RunAbort) {
-    this.#sink = sink
+  constructor(runId: string, turn: AnsweredTurn, abort: RunAbort) {
+    this.#runId = runId
+    this.#turn = turn
     this.#abort = abort
   }
 
   /** Emits an event. Where it returns a promise, the next event waits for that. */
   emit(event: RunEvent): void | Promise<void> {
-    if (!this.#isEnded) return this.#sink?.(event)
+    if (!this.#isEnded) return this.#turn.onEvent?.(event)
   }
 
   /** Emits an event that nothing waits for. A sink that fails aborts the run. */
@@ -127,7 +133,7 @@ export class RunAnswer {
   }
 
   get trail(): Trail {
-    this.#trail ??= new Trail(() => this.#text)
+    this.#trail ??= new Trail(this.#runId, this.#turn.messages, () => this.#text)
     return this.#trail
   }
 

@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { CollectedAnswer } from '../../protocols/answer-parts.ts'
 import type { Attachment, Message, RecordedDecision, ToolCall } from '../../protocols/message.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
 import type { CallDecision } from '../waiting/pending-call.ts'
+import { callsOf } from './paired-calls.ts'
+import { uniqueCall } from './unique-calls.ts'
 
 /** Answer of a model, as its facade saw it. */
 export interface ModelAnswer extends CollectedAnswer {
@@ -52,19 +53,34 @@ export class Trail {
   /** Calls of earlier runs that this one answers: their assistant message stands in the conversation already. */
   readonly #resumed: ModelAnswer = { text: '', reasoning: [], calls: [] }
   readonly #answers: ModelAnswer[] = []
+  readonly #runId: string
+  readonly #conversation: readonly Message[]
   readonly #readText: () => string
+  /** Ids of the calls of the conversation, and of those that were proposed. */
+  #usedIds: Set<string> | undefined
   /** Length of the text that stands in messages already. */
   #saidUpTo = 0
   /** Answers without calls. */
   readonly #finished: ModelAnswer[] = []
 
-  /** @param readText returns the whole text of the run so far */
-  constructor(readText: () => string) {
+  /**
+   * @param runId ids of calls begin with it: they are the same where the run is replayed
+   * @param conversation messages that the run continues
+   * @param readText returns the whole text of the run so far
+   */
+  constructor(runId: string, conversation: readonly Message[], readText: () => string) {
+    this.#runId = runId
+    this.#conversation = conversation
     this.#readText = readText
   }
 
-  /** Notes that a model proposed a call. A call seen twice, through a wrapping model, counts once. */
-  propose(call: ToolCall, answer: ModelAnswer): RecordedCall {
+  /**
+   * Notes that a model proposed a call, under an id that no other call of the conversation has. A call seen twice, through a wrapping model,
+   * counts once.
+   */
+  propose(proposed: ToolCall, answer: ModelAnswer): RecordedCall {
+    this.#usedIds ??= new Set(this.#conversation.flatMap(callsOf).map(({ id }) => id))
+    const call = this.#isPassedOn(proposed, answer) ? proposed : uniqueCall(proposed, this.#usedIds, this.#runId)
     const recorded = new RecordedCall(call, answer)
     answer.calls.push(recorded)
     this.#proposed.set(call.id, recorded)
@@ -104,7 +120,8 @@ export class Trail {
    */
   begin(name: string, args: ToolCall['arguments'], callId: string | undefined): RecordedCall {
     const known = callId === undefined ? this.#match(name, args) : this.#proposed.get(callId)
-    const recorded = known ?? this.#invent(name, args, callId)
+    const isAnother = known?.result && !(known.call.name === name && isDeepStrictEqual(known.call.arguments, args))
+    const recorded = known && !isAnother ? known : this.#invent(name, args, callId)
     this.#commit(recorded.answer)
     return recorded
   }
@@ -128,12 +145,19 @@ export class Trail {
     return messages
   }
 
+  /** Tells whether a wrapping model passes on the call of another: with its arguments, before anything came of it. */
+  #isPassedOn({ id, arguments: args }: ToolCall, answer: ModelAnswer): boolean {
+    const known = this.#proposed.get(id)
+    if (!known || known.result || known.isPending) return false
+    return known.answer !== answer && known.call.arguments === args
+  }
+
   #match(name: string, args: ToolCall['arguments']): RecordedCall | undefined {
     const open = [...this.#proposed.values()].filter(({ result, isPending }) => !result && !isPending)
     return open.find(({ call }) => call.name === name && isDeepStrictEqual(call.arguments, args))
   }
 
-  #invent(name: string, args: ToolCall['arguments'], callId = `call_${randomUUID()}`): RecordedCall {
+  #invent(name: string, args: ToolCall['arguments'], callId = ''): RecordedCall {
     const answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
     return this.propose({ id: callId, name, arguments: args }, answer)
   }
@@ -213,11 +237,4 @@ export function toToolMessage(
     ...(attachments && attachments.length > 0 ? { attachments } : {}),
     ...(isError ? { isError } : {}),
   }
-}
-
-/** Tool calls of a conversation that no message answers, oldest first. */
-export function openCallsOf(messages: readonly Message[]): ToolCall[] {
-  const answered = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
-  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
-  return calls.filter(({ id }) => !answered.has(id))
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Message, ToolCall } from '../../protocols/message.ts'
+import { callsOf } from '../state/paired-calls.ts'
 import { digestOf, type PendingAnswer, type PendingCall } from './pending-call.ts'
 
 /** Text that a guard holds until a person decides: the message of a user, or the answer of the agent. */
@@ -44,7 +45,7 @@ export function toHeldResult(answer: Extract<PendingAnswer, { kind: 'approval' }
 }
 
 export function hasHeldCall(message: Message): boolean {
-  return message.role === 'assistant' && (message.toolCalls ?? []).some(({ held }) => held !== undefined)
+  return callsOf(message).some(({ held }) => held !== undefined)
 }
 
 /**
@@ -58,7 +59,7 @@ export function partHeldTexts(messages: readonly Message[]): { messages: Message
   let userIndex = -1
   for (const message of messages) {
     if (message.role === 'user') userIndex++
-    const calls = message.role === 'assistant' && hasHeldCall(message) ? (message.toolCalls ?? []) : []
+    const calls = hasHeldCall(message) ? callsOf(message) : []
     for (const call of calls) held.set(call.id, { call, userIndex })
     const asked = message.role === 'tool' ? held.get(message.toolCallId) : undefined
     const decision = asked && readDecision(asked.call, asked.userIndex, message.content)

@@ -86,6 +86,23 @@ for (const [shape, make] of Object.entries(SHAPES)) {
       expect(isClosed).equal(true)
     })
 
+    it('gives its reader, and the listeners after it, what a listener puts in the place of a part', async () => {
+      const order: unknown[] = []
+      const replacing: StreamTap = {
+        replace: (value) => `${value}!`,
+        part: (value) => order.push(value),
+        end() {},
+        fail() {},
+      }
+      const last: StreamTap = { part: (value) => order.push(value), end() {}, fail() {} }
+      const replaced = tapStream(tapStream(tap('a', 'b'), replacing), last)
+      expect(await read(replaced)).deep.equal(['a!', 'b!'])
+      expect([notes, order]).deep.equal([
+        ['a', 'b', 'end'],
+        ['a!', 'a!', 'b!', 'b!'],
+      ])
+    })
+
     it('tells its listeners in the order in which they were added', async () => {
       const order: string[] = []
       const listener = (name: string): StreamTap => ({

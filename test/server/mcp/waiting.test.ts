@@ -22,6 +22,14 @@ modules:
       { text: '', tool_calls: [{ name: size, arguments: {} }] }, { text: Done. } ] } }
   - { id: tools, module: pay }
   - { id: loop, module: orchestrator/tool-loop }`,
+  'agents/twice.yml': `id: twice
+modules:
+  - { id: llm, module: llm/mock, scope: agent, config: { replies: [
+      { text: '', tool_calls: [{ id: call_0, name: pay, arguments: { amount: 1 } }] },
+      { text: '', tool_calls: [{ id: call_0, name: pay, arguments: { amount: 2 } }] },
+      { text: '', tool_calls: [{ id: call_0, name: size, arguments: {} }, { id: call_0, name: size, arguments: {} }] }, { text: Done. } ] } }
+  - { id: tools, module: pay }
+  - { id: loop, module: orchestrator/tool-loop }`,
   'modules/pay.ts': `import { defineModule, ToolProvider } from 'agent-host'
 const paid = (globalThis.mcpPaid ??= [])
 const parameters = { type: 'object', properties: { amount: { type: 'number' } } }
@@ -130,6 +138,18 @@ for (const [title, version, connect] of CLIENTS) {
       expect(asked[0]).to.deep.include({ message: 'May I call pay({"amount":40})?' })
       expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
       expect(paid()).to.deep.equal([40])
+    })
+
+    it("asks for each call, where a model uses a call's id again", async () => {
+      const { asked, result } = await callWith({ action: 'accept', content: { answer: 42 } }, 'twice')
+      expect(asked.map((question) => (question as { message: string }).message)).to.deep.equal([
+        'May I call pay({"amount":1})?',
+        'May I call pay({"amount":2})?',
+        'Which size?',
+        'Which size?',
+      ])
+      expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
+      expect(paid()).to.deep.equal([1, 2, 42, 42])
     })
 
     it('reports a rejection to the agent, and ends with an error if the user cancels', async () => {

@@ -3,6 +3,7 @@ import { lengthOf } from '../../../../durable/conversations/truncate.ts'
 import type { Fields } from '../../../../json.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
+import { callsOf } from '../../../../run/state/paired-calls.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { ContextManagement, type CreateRequest } from '../routes/schema.ts'
 
@@ -47,8 +48,7 @@ export function isTriggered({ input }: CreateRequest, isExtended: boolean): bool
 /** Number of tokens of a conversation, roughly. */
 export function estimateTokens(messages: readonly Message[]): number {
   const lengths = messages.map((message) => {
-    const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : []
-    return calls.reduce((sum, call) => sum + JSON.stringify(call.arguments).length, lengthOf(message))
+    return callsOf(message).reduce((sum, call) => sum + JSON.stringify(call.arguments).length, lengthOf(message))
   })
   return Math.ceil(lengths.reduce((sum, length) => sum + length, 0) / TOKEN_LENGTH)
 }
@@ -103,6 +103,6 @@ function isInstruction({ role, content }: Message): boolean {
 }
 
 function lastStepOf(messages: readonly Message[]): readonly Message[] {
-  const step = messages.findLastIndex((message) => message.role === 'assistant' && message.toolCalls)
+  const step = messages.findLastIndex((message) => callsOf(message).length > 0)
   return step === -1 ? [] : messages.slice(step)
 }

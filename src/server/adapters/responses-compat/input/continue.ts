@@ -3,7 +3,8 @@ import type { Given } from '../../../../durable/continuation/next.ts'
 import type { LoadedConversation, StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import { HostError } from '../../../../errors.ts'
 import type { Message } from '../../../../protocols/message.ts'
-import { openCallsOf, toToolMessage } from '../../../../run/state/trail.ts'
+import { openCallsOf } from '../../../../run/state/paired-calls.ts'
+import { toToolMessage } from '../../../../run/state/trail.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { otherKind } from './call-pairs.ts'
@@ -79,10 +80,7 @@ function hasQuestion(messages: readonly Message[]): boolean {
 }
 
 function refuseUnanswered(messages: readonly Message[]): void {
-  if (!messages.some((message) => message.role === 'assistant' && message.toolCalls)) return
-  const answered = new Set(messages.map((message) => (message.role === 'tool' ? message.toolCallId : undefined)))
-  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
-  refuseOpen(calls.flatMap(({ id }) => (answered.has(id) ? [] : [id])))
+  refuseOpen(openCallsOf(messages).map(({ id }) => id))
 }
 
 function refuseOpen(callIds: readonly string[]): void {

@@ -4,6 +4,7 @@ import { type Fields, fieldsOf, isObject } from '../../../../json.ts'
 import type { Attachment, Message, ProviderMetadata, ToolCall } from '../../../../protocols/message.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../../../protocols/tool-provider.ts'
+import { callsOf } from '../../../../run/state/paired-calls.ts'
 import { toToolMessage } from '../../../../run/state/trail.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { markdownToAttachments } from '../../../bodies/markdown-to-attachments.ts'
@@ -125,8 +126,7 @@ function pairKept(kept: readonly Message[], customCalls: readonly string[] = [],
   const calls = new CallPairs()
   for (const message of kept) {
     const kindOf = (id: string) => (customCalls.includes(id) ? 'custom' : 'function')
-    const opened = message.role === 'assistant' ? (message.toolCalls ?? []) : []
-    for (const { id } of opened) calls.open(id, kindOf(id), at)
+    for (const { id } of callsOf(message)) calls.open(id, kindOf(id), at)
     if (message.role === 'tool') calls.close(message.toolCallId, kindOf(message.toolCallId), at)
   }
   return calls
