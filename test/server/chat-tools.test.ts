@@ -188,45 +188,6 @@ describe('tools of a chat client', () => {
     expect([other?.continues, oslo?.continued_by]).to.deep.equal([null, null])
   })
 
-  it('lead back to their run after a restart, for their tenant and agent alone', async () => {
-    const keys = keysFile(['acme', 'globex'].map((tenant) => ({ name: tenant, tenant, scopes: ['run'] })))
-    const files = { ...CLIENT_TOOLS_PROJECT, 'keys.yml': keys }
-    const adapters = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter']
-    const { dir } = await makeSharedProject({ ...AGENTS, ...files })
-    const start = async () => {
-      const { app } = await makeServer({ debug: true, adapters, keys: 'keys.yml', projectDir: dir })
-      return async (tenant: string, payload: object) => {
-        const headers = { authorization: `Bearer key-of-${tenant}` }
-        const reply = await app.inject({ method: 'POST', url: '/v1/chat/completions', headers, payload })
-        return reply.json().choices[0].message
-      }
-    }
-    try {
-      const question = [{ role: 'user', content: 'weather Lima time Lima' }]
-      const called = await (await start())('acme', { model: 'tools', tools, messages: question })
-      await closeServers()
-      const post = await start()
-      const outputs = ['call_1_0', 'call_1_1'].map((tool_call_id) => ({ role: 'tool', tool_call_id, content: 'x' }))
-      const messages = [...question, called, ...outputs]
-      const other = [{ role: 'user', content: 'weather Oslo time Lima' }, called, ...outputs]
-      await post('globex', { model: 'tools', tools, messages })
-      await post('acme', { model: 'late', tools, messages })
-      await post('acme', { model: 'tools', tools, messages: other })
-      await post('acme', { model: 'tools', tools, messages })
-      await closeServers()
-      const { stdout } = await callCli(['runs', '--json'], { cwd: dir })
-      const runs: Record<string, string | null>[] = JSON.parse(stdout).runs
-      const [last, ...others] = runs
-      const first = others.pop()
-      expect(runs).to.have.length(5)
-      expect([last?.continues, first?.continued_by]).to.deep.equal([first?.run_id, last?.run_id])
-      expect(others.map(({ continues }) => continues)).to.deep.equal([null, null, null])
-    } finally {
-      await closeServers()
-      await removeFolder(dir)
-    }
-  })
-
   it('make no store where there is none', async () => {
     const { app, project } = await makeServer({}, CLIENT_TOOLS_PROJECT)
     const payload = chat('tools', 'weather Lima', { tools })

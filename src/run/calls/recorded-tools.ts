@@ -164,7 +164,7 @@ async function executeDecided(
   { decision, reason, arguments: edited }: CallDecision,
   run: AgentRun,
 ): Promise<ToolResult> {
-  if (decision === 'reject') return refused(`A person rejected this call of '${name}'; it was not executed.`, reason)
+  if (decision !== 'approve' && decision !== 'edit') return refused(`A person rejected this call of '${name}'; it was not executed.`, reason)
   if (!edited || isDeepStrictEqual(edited, args)) return provider.executeTool(name, args, run)
   const result = await provider.executeTool(name, edited, run)
   return { ...result, text: `(A person changed the arguments to ${JSON.stringify(edited)}.)\n${result.text}` }

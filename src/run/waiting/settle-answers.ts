@@ -1,4 +1,5 @@
 import { messageOf } from '../../errors.ts'
+import { fieldsOf, isObject } from '../../json.ts'
 import type { ToolCall } from '../../protocols/message.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
 import type { WiredModule } from '../../wiring/wiring.ts'
@@ -73,11 +74,27 @@ export function withKeptAnswers<T extends Pick<Turn, 'pending' | 'answers'>>(tur
  */
 export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer, time: CheckTime): string | undefined {
   if (answer.kind !== pending.kind) return `The call '${pending.callId}' waits for ${NAMES[pending.kind]}.`
+  const problem = findShapeProblem(answer)
+  if (problem !== undefined) return problem
   if (answer.kind === 'question') return findQuestionProblem(pending, answer.answers.at(-1), time)
   if (!pending.schema) return undefined
   const isEdited = answer.kind === 'approval' && answer.decision === 'edit'
   return isEdited ? findMisfit(pending.schema, answer.arguments ?? {}, time) : undefined
 }
+
+/** Problem of an answer as such: programs and adapters hand over whatever they were sent. Nothing but an explicit approval executes a call. */
+function findShapeProblem(answer: PendingAnswer): string | undefined {
+  const { decision, arguments: edited, reason, answers, result } = fieldsOf(answer)
+  if (answer.kind === 'question') return Array.isArray(answers) && answers.length > 0 ? undefined : 'answers must hold one.'
+  if (answer.kind === 'client_tool') return isObject(result) && typeof result.text === 'string' ? undefined : NO_RESULT
+  if (decision !== 'approve' && decision !== 'edit' && decision !== 'reject')
+    return "decision must be 'approve', 'edit' or 'reject'."
+  if ((edited !== undefined) !== (decision === 'edit')) return "arguments go with 'edit', and with nothing else."
+  if (edited !== undefined && !isObject(edited)) return 'arguments must be an object.'
+  return reason === undefined || typeof reason === 'string' ? undefined : 'reason must be a string.'
+}
+
+const NO_RESULT = 'result must be an object with a text.'
 
 /** Checks the answer to a question: what another site sent back has its `state`, so that no answer to another one counts. */
 function findQuestionProblem(pending: PendingCall, answer: unknown, time: CheckTime): string | undefined {
@@ -99,7 +116,7 @@ function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolC
     if (!open.some(({ id }) => id === toolCallOf(asked ?? answer))) {
       throw run.refuse(`No call '${answer.callId}' waits for an answer.`)
     }
-    const problem = asked && findAnswerProblem(asked, answer, run.checkTime)
+    const problem = asked ? findAnswerProblem(asked, answer, run.checkTime) : findShapeProblem(answer)
     if (problem !== undefined) throw run.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
   }
 }
