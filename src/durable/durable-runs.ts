@@ -245,9 +245,10 @@ export class DurableRuns<Facts, Item> {
     return this.store.cancel(id)
   }
 
-  /** Ends a run in progress and leaves nothing behind: its client has left without knowing of it. */
+  /** Ends a run in progress and leaves nothing behind, unless a call may have begun: its client has left without knowing of it. */
   async abandon(run: DurableRun<Facts, Item>): Promise<void> {
-    if (run.abandon('The client has left.') && run.isStored) await this.#forget(run.id)
+    if (run.hasActed) await run.cancel('The client has left.')
+    else if (run.abandon('The client has left.') && run.isStored) await this.#forget(run.id)
   }
 
   /** @returns false if it does not exist */

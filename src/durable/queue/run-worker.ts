@@ -169,7 +169,6 @@ export class RunWorker<Facts, Item> implements Taker {
       origin: { owned: { ...stored, mark }, steps, batches, handBack: () => runs.queue.handBack(claimed) },
       store: runs.store,
       persistsSteps: true,
-      confirmsCalls: true,
       job,
       describeFailure,
       seal: isSealed ? (await runs.clientSeal(REASONING, host.resolve(job.agent).agent.id)).seal : undefined,

@@ -7,16 +7,16 @@ import {
   type TurnOutcome,
   turnChange,
   withOutcome,
-  withText,
 } from '../conversations/conversation-tree.ts'
 import { liftItems } from '../conversations/item-bytes.ts'
 import type { NewBytes } from '../conversations/turn-bytes.ts'
 import type { Claim } from '../decisions/claim.ts'
-import type { Resumes } from '../decisions/resumption.ts'
+import { hasActed, type Resumes } from '../decisions/resumption.ts'
 import type { IdempotentRequest } from '../idempotency/idempotent-requests.ts'
 import { ADAPTER_VERSION, BYTES_VERSION, parseRow, ROW_VERSION } from '../rows/parse-row.ts'
+import { readTrail } from './read-trail.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
-import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
+import { type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
 
 /** Row of a run. The run is there when this row is: everything else is written before it, or with it. */
 export interface RunRow<Facts, Item> extends PackedSteps {
@@ -125,7 +125,10 @@ export function beginChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Ite
 
 /** Returns the turn of a run that ends. */
 export function endTurn(turn: StoredTurn, { steps, outcome }: Ending): StoredTurn {
-  return outcome ? withOutcome(turn, outcome) : withText(turn, answerOf(steps))
+  if (outcome) return withOutcome(turn, outcome)
+  // Behind open calls nothing may stand: they stay open unless one may have begun.
+  if (turn.pending && !hasActed(steps)) return turn
+  return withOutcome(turn, { messages: readTrail(steps, turn.pending), pending: [] })
 }
 
 /** Changes that store a run which has ended, with the turn that {@link endTurn} returns. */

@@ -89,7 +89,10 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   // The other calls of the waiting step still run; later steps do not.
   if (waiting.hasBegun && !recorded.answer.calls.some(({ isPending }) => isPending)) throw RUN_WAITS
   const { id } = recorded.call
-  await answer.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
+  const { moduleId } = tools
+  const called = { ...recorded.call, name, arguments: args }
+  await answer.emit({ type: 'tool_call', call: called, moduleId, answer: answer.trail.answerOf(recorded) })
+  recorded.hasBegun = true
   try {
     const call = { id, name, args, isNested: false }
     const denial = run.callBudget?.take()
