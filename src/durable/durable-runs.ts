@@ -39,6 +39,8 @@ export interface DurableRunsOptions<Facts, Item> {
   readonly sealing: RecordSealing
   readonly continuation: Continuation<Facts>
   readonly log: Log
+  /** Called when a run of this process is stored, or was stored before. */
+  readonly onStored?: ((id: string, tenant: string) => void) | undefined
 }
 
 /** Parts that the runs of all tenants share. */
@@ -211,6 +213,10 @@ export class DurableRuns<Facts, Item> {
   follow(run: DurableRun<Facts, Item>, isWatched: boolean): void {
     this.#runs.set(run.id, run)
     void this.#whenSettled(run)
+    run.stored.then(
+      () => run.isStored && this.#shared.options.onStored?.(run.id, this.tenant),
+      () => {},
+    )
     if (isWatched) this.#watchOutcome(run)
   }
 

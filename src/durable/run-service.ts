@@ -40,6 +40,8 @@ export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown
   readonly openRecords: () => Promise<RecordStore>
   readonly sealing: RecordSealing
   readonly loadTranslation: () => Promise<Translation>
+  /** See {@link DurableRunsOptions.onStored}. */
+  readonly onStored?: (id: string, tenant: string) => void
 }
 
 interface Opened {
@@ -142,7 +144,7 @@ export class RunService {
   }
 
   async #openRuns(): Promise<DurableRuns<object, unknown>> {
-    const { host, log, limits, sealing, openRecords } = this.#options
+    const { host, log, limits, sealing, openRecords, onStored } = this.#options
     const { retentionDays, maxQueuedRuns } = limits
     const records = await openRecords()
     try {
@@ -153,7 +155,8 @@ export class RunService {
         readMessages: this.readMessages,
       }
       const { ids } = this
-      return await DurableRuns.open({ records, ids, retentionDays, maxQueuedRuns, log, host, sealing, continuation })
+      const more = { retentionDays, maxQueuedRuns, onStored }
+      return await DurableRuns.open({ records, ids, log, host, sealing, continuation, ...more })
     } catch (error) {
       await records.close()
       throw error
