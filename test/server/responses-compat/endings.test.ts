@@ -16,7 +16,7 @@ const BASES = ['/compat', '/v1'] as const
 const ENDED = ['completed', 'failed', 'cancelled', 'incomplete']
 
 describe('the history after a run that did not end well has what its tools did', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   afterEach(closeServers)
   afterEach(killRunning)
 
