@@ -92,7 +92,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       openRecords: () => shared.open(),
       sealing,
       loadTranslation,
-      onStored: (id, tenant) => sweeper?.noteStored(id, tenant),
+      onStored: sweeper && ((id, tenant) => sweeper.noteStored(id, tenant)),
       describeFailure: makeDescribeFailure(options.debug, redact),
       onFailure: (error, id) => logRunFailure(error, id, log),
     })

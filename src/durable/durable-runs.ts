@@ -213,10 +213,12 @@ export class DurableRuns<Facts, Item> {
   follow(run: DurableRun<Facts, Item>, isWatched: boolean): void {
     this.#runs.set(run.id, run)
     void this.#whenSettled(run)
-    run.stored.then(
-      () => run.isStored && this.#shared.options.onStored?.(run.id, this.tenant),
-      () => {},
-    )
+    const { onStored } = this.#shared.options
+    if (onStored)
+      run.stored.then(
+        () => run.isStored && onStored(run.id, this.tenant),
+        () => {},
+      )
     if (isWatched) this.#watchOutcome(run)
   }
 

@@ -41,7 +41,7 @@ export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown
   readonly sealing: RecordSealing
   readonly loadTranslation: () => Promise<Translation>
   /** See {@link DurableRunsOptions.onStored}. */
-  readonly onStored?: (id: string, tenant: string) => void
+  readonly onStored?: ((id: string, tenant: string) => void) | undefined
 }
 
 interface Opened {
