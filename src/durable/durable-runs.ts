@@ -26,7 +26,7 @@ import { RunStore, type StoredRun } from './runs/run-store.ts'
 import { StepFeed } from './runs/step-feed.ts'
 import { endUnstored } from './runs/steps.ts'
 
-export interface DurableRunsOptions<Facts, Item> {
+export interface DurableRunsOptions {
   /** The whole store. */
   readonly records: RecordStore
   readonly ids: RunIds
@@ -34,22 +34,22 @@ export interface DurableRunsOptions<Facts, Item> {
   readonly retentionDays: number | undefined
   /** Number of runs that may wait for a worker. */
   readonly maxQueuedRuns: number
-  readonly host: NextRunOptions<Facts, Item>['host']
+  readonly host: NextRunOptions['host']
   /** Seals what clients keep. */
   readonly sealing: RecordSealing
-  readonly continuation: Continuation<Facts>
+  readonly continuation: Continuation
   readonly log: Log
   /** Called when a run of this process is stored, or was stored before. */
   readonly onStored?: ((id: string, tenant: string) => void) | undefined
 }
 
 /** Parts that the runs of all tenants share. */
-interface Shared<Facts, Item> {
-  readonly options: DurableRunsOptions<Facts, Item>
+interface Shared {
+  readonly options: DurableRunsOptions
   readonly queue: RunQueue
   readonly claiming: Set<string>
-  readonly tenants: Map<string, DurableRuns<Facts, Item>>
-  readonly maintenance: ResponseMaintenance<Facts, Item>
+  readonly tenants: Map<string, DurableRuns>
+  readonly maintenance: ResponseMaintenance
 }
 
 /** Seals JSON values for clients, and opens them again: undefined for anything that was not sealed for the same names. */
@@ -59,22 +59,22 @@ export interface ClientSeal {
 }
 
 /** Runs of one tenant that outlive their requests: those of this process, and all that the store has. Nothing of another tenant exists here. */
-export class DurableRuns<Facts, Item> {
+export class DurableRuns {
   /** '' for the nameless one. */
   readonly tenant: string
-  readonly store: RunStore<Facts, Item>
+  readonly store: RunStore
   readonly requests: IdempotentRequests
   readonly notes: RunNotes
   readonly approvals: Approvals
-  readonly deciding: Deciding<Facts, Item>
+  readonly deciding: Deciding
   readonly conversations: ConversationStore
   /** Rows that lists leave out. */
   readonly unreadable: UnreadableRows
-  readonly #shared: Shared<Facts, Item>
-  readonly #feed: StepFeed<Facts, Item>
-  readonly #runs = new Map<string, DurableRun<Facts, Item>>()
+  readonly #shared: Shared
+  readonly #feed: StepFeed
+  readonly #runs = new Map<string, DurableRun>()
 
-  private constructor(tenant: string, options: DurableRunsOptions<Facts, Item>, shared?: Shared<Facts, Item>) {
+  private constructor(tenant: string, options: DurableRunsOptions, shared?: Shared) {
     const { log, ids, host, continuation } = options
     const records = tenantPart(options.records, tenant)
     this.tenant = tenant
@@ -95,7 +95,7 @@ export class DurableRuns<Facts, Item> {
     this.#shared = shared ?? this.#share(options)
   }
 
-  #share(options: DurableRunsOptions<Facts, Item>): Shared<Facts, Item> {
+  #share(options: DurableRunsOptions): Shared {
     const queue = new RunQueue(options.records, options.maxQueuedRuns)
     const claiming = new Set<string>()
     const tenants = new Map([['', this]])
@@ -109,14 +109,14 @@ export class DurableRuns<Facts, Item> {
    *
    * @throws HostError `STORE_UNAVAILABLE`
    */
-  static async open<Facts, Item>(options: DurableRunsOptions<Facts, Item>): Promise<DurableRuns<Facts, Item>> {
+  static async open(options: DurableRunsOptions): Promise<DurableRuns> {
     const runs = new DurableRuns('', options)
     await runs.#shared.maintenance.start()
     return runs
   }
 
   /** Returns the runs of a tenant. */
-  of(tenant: string): DurableRuns<Facts, Item> {
+  of(tenant: string): DurableRuns {
     const { tenants, options } = this.#shared
     const known = tenants.get(tenant)
     if (known) return known
@@ -154,7 +154,7 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** Runs of this process, by id. */
-  get running(): ReadonlyMap<string, DurableRun<Facts, Item>> {
+  get running(): ReadonlyMap<string, DurableRun> {
     return this.#runs
   }
 
@@ -168,8 +168,8 @@ export class DurableRuns<Facts, Item> {
     host: AgentHost,
     name: string,
     turn: Omit<Turn, 'onEvent'>,
-    options: DurableRunOptions<Facts, Item>,
-  ): Promise<DurableRun<Facts, Item>> {
+    options: DurableRunOptions,
+  ): Promise<DurableRun> {
     const run = new DurableRun(options)
     const { origin, store } = options
     if (!('owned' in origin) && (origin.idempotency || origin.claim)) {
@@ -181,8 +181,8 @@ export class DurableRuns<Facts, Item> {
 
   /** Whatever may refuse the start does so before anything is claimed. */
   async #startClaimed(
-    run: DurableRun<Facts, Item>,
-    draft: Draft<Facts, Item>,
+    run: DurableRun,
+    draft: Draft,
     reservation: Reservation,
     turn: Omit<Turn, 'onEvent'>,
   ): Promise<void> {
@@ -202,7 +202,7 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** A run that is not kept has no row to commit the claim with. */
-  async #take({ id, claim, resumes }: Draft<Facts, Item>): Promise<Taken | undefined> {
+  async #take({ id, claim, resumes }: Draft): Promise<Taken | undefined> {
     if (!claim || !resumes) return undefined
     const taken = await this.store.take(id, claim, resumes)
     if (!taken) throw new RequestRepeated()
@@ -210,7 +210,7 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** Looks after a run of this process that was started. */
-  follow(run: DurableRun<Facts, Item>, isWatched: boolean): void {
+  follow(run: DurableRun, isWatched: boolean): void {
     this.#runs.set(run.id, run)
     void this.#whenSettled(run)
     const { onStored } = this.#shared.options
@@ -228,7 +228,7 @@ export class DurableRuns<Facts, Item> {
    * @throws HostError `OVERLOADED`, `STORE_UNAVAILABLE`
    * @throws RequestRepeated when another request with the same idempotency key was quicker
    */
-  async enqueue(draft: Draft<Facts, Item>, job: Job): Promise<StoredRun<Facts, Item>> {
+  async enqueue(draft: Draft, job: Job): Promise<StoredRun> {
     await this.queue.refuseWhenFull()
     const stored = await this.store.enqueue(draft, this.queue.changes(draft.id, job))
     if (!stored) throw new RequestRepeated()
@@ -237,7 +237,7 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** Returns the steps of a run, those that are still to come included. */
-  read(stored: StoredRun<Facts, Item>, signal: AbortSignal): StepLog<Facts> {
+  read(stored: StoredRun, signal: AbortSignal): StepLog {
     const here = () => this.#runs.get(stored.id)
     return readEnded(stored) ?? followRun(stored, here, () => this.#feed.follow(stored, signal))
   }
@@ -248,13 +248,13 @@ export class DurableRuns<Facts, Item> {
   }
 
   /** Cancels a run on any server; an ended one keeps its steps. Undefined if it does not exist. */
-  async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+  async cancel(id: string): Promise<StoredRun | undefined> {
     await this.#runs.get(id)?.cancel('The response was cancelled.')
     return this.store.cancel(id)
   }
 
   /** Ends a run in progress and leaves nothing behind, unless a call may have begun: its client has left without knowing of it. */
-  async abandon(run: DurableRun<Facts, Item>): Promise<void> {
+  async abandon(run: DurableRun): Promise<void> {
     if (run.hasActed) await run.cancel('The client has left.')
     else if (run.abandon('The client has left.') && run.isStored) await this.#forget(run.id)
   }
@@ -285,7 +285,7 @@ export class DurableRuns<Facts, Item> {
     await options.records.close()
   }
 
-  async #whenSettled(run: DurableRun<Facts, Item>): Promise<void> {
+  async #whenSettled(run: DurableRun): Promise<void> {
     try {
       await run.settled
     } catch (error) {
@@ -295,12 +295,12 @@ export class DurableRuns<Facts, Item> {
     }
   }
 
-  #watchOutcome(run: DurableRun<Facts, Item>): void {
+  #watchOutcome(run: DurableRun): void {
     const unwatch = this.store.watchOutcome(run.id, () => this.#adoptOutcome(run))
     run.settled.then(unwatch, unwatch)
   }
 
-  async #adoptOutcome(run: DurableRun<Facts, Item>): Promise<void> {
+  async #adoptOutcome(run: DurableRun): Promise<void> {
     try {
       const { id, mark } = run
       if (mark !== undefined && (await this.store.filterLost(new Map([[id, mark]]))).length > 0) {

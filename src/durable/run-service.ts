@@ -28,7 +28,7 @@ export interface RunLimits extends HistoryLimits, DeliveryOptions {
   readonly noWorker: boolean
 }
 
-export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown>, 'describeFailure' | 'onFailure'> {
+export interface RunServiceOptions extends Pick<RunWorkerOptions, 'describeFailure' | 'onFailure'> {
   readonly limits: RunLimits
   readonly host: AgentHost
   readonly log: Log
@@ -45,7 +45,7 @@ export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown
 }
 
 interface Opened {
-  readonly runs: DurableRuns<object, unknown>
+  readonly runs: DurableRuns
   /** Delivers queued runs to the worker of this process. */
   readonly delivery: QueuePoller | BullDelivery
 }
@@ -60,7 +60,7 @@ export class RunService {
   readonly #options: RunServiceOptions
   #opening: Promise<Opened> | undefined
   #resuming: Promise<void> | undefined
-  #runs: DurableRuns<object, unknown> | undefined
+  #runs: DurableRuns | undefined
   #isClosed = false
 
   constructor(options: RunServiceOptions) {
@@ -73,7 +73,7 @@ export class RunService {
    * @returns the runs of the nameless tenant; `of` has those of the others
    * @throws HostError `STORE_UNAVAILABLE`, `OPTION_INVALID`, `SHUTTING_DOWN`
    */
-  async open(): Promise<DurableRuns<object, unknown>> {
+  async open(): Promise<DurableRuns> {
     if (this.#isClosed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
     this.#opening ??= this.#open()
     return (await this.#opening).runs
@@ -107,7 +107,7 @@ export class RunService {
   }
 
   /** @throws Error before it is open */
-  get opened(): DurableRuns<object, unknown> {
+  get opened(): DurableRuns {
     if (!this.#runs) throw new Error('The durable runs are not open yet.')
     return this.#runs
   }
@@ -143,13 +143,13 @@ export class RunService {
     }
   }
 
-  async #openRuns(): Promise<DurableRuns<object, unknown>> {
+  async #openRuns(): Promise<DurableRuns> {
     const { host, log, limits, sealing, openRecords, onStored } = this.#options
     const { retentionDays, maxQueuedRuns } = limits
     const records = await openRecords()
     try {
       // Runs that go on without a request: after decisions, and in the queue.
-      const continuation: Continuation<object> = {
+      const continuation: Continuation = {
         shows: SHOWN_AFTER_DECISION,
         describeFacts: (waiting, next) => this.#continueFacts(waiting, next),
         readMessages: this.readMessages,
@@ -163,7 +163,7 @@ export class RunService {
     }
   }
 
-  async #openDelivery(runs: DurableRuns<object, unknown>): Promise<Opened['delivery']> {
+  async #openDelivery(runs: DurableRuns): Promise<Opened['delivery']> {
     const { host, limits, describeFailure } = this.#options
     const { outages } = runs
     const onFailure: RunServiceOptions['onFailure'] = (error, id) => {
@@ -190,7 +190,7 @@ export class RunService {
    *
    * @throws HostError `AGENT_NOT_FOUND`, `RESPONSE_NOT_FOUND`, `RECORD_UNREADABLE`
    */
-  readonly readMessages: Continuation<object>['readMessages'] = async (tenant, turn, job) => {
+  readonly readMessages: Continuation['readMessages'] = async (tenant, turn, job) => {
     const { host, limits, loadTranslation } = this.#options
     const runs = this.opened.of(tenant)
     const { store, conversations } = runs

@@ -56,7 +56,7 @@ interface TenantOptions {
   readonly tenant: string
 }
 
-type Runs = DurableRuns<object, unknown>
+type Runs = DurableRuns
 
 class StoredTenantRuns implements TenantRuns {
   readonly #options: TenantOptions
@@ -189,7 +189,7 @@ class StoredTenantRuns implements TenantRuns {
   }
 
   /** @throws HostError `RESPONSE_NOT_FOUND` */
-  async #get(runs: Runs, id: string): Promise<StoredRun<object, unknown>> {
+  async #get(runs: Runs, id: string): Promise<StoredRun> {
     const stored = this.#options.service.ids.isId(id) ? await runs.store.get(id) : undefined
     if (!stored) throw notFound()
     return stored
@@ -233,7 +233,7 @@ class StoredTenantRuns implements TenantRuns {
     return this.#describe(runs, await runs.enqueue({ items: [], idempotency: undefined, ...draft }, job))
   }
 
-  async #describe(runs: Runs, { id, facts, steps, isQueued }: StoredRun<object, unknown>): Promise<StoredRunInfo> {
+  async #describe(runs: Runs, { id, facts, steps, isQueued }: StoredRun): Promise<StoredRunInfo> {
     const last = steps.at(-1)
     const end = isEnd(last) ? last : undefined
     const pending = steps.flatMap((step) => (typeof step === 'object' && 'pending' in step ? [step.pending] : []))

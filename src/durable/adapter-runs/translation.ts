@@ -8,7 +8,7 @@ export interface Translation {
   readonly continueFacts: (waiting: object, next: NextIdentity) => object
   /** Leaves items that clients removed out of a conversation. */
   readonly leaveOut: (
-    runs: DurableRuns<object, unknown>,
+    runs: DurableRuns,
     id: string,
     conversation: LoadedConversation,
     removed: ReadonlySet<string>,

@@ -4,7 +4,7 @@ import { BYTES, bytesPrefix, NewBytes, readBytes } from './turn-bytes.ts'
 
 /** Items without the bytes of their data URLs. */
 export interface LiftedItems<Item> {
-  readonly items: readonly Item[]
+  readonly items: readonly unknown[]
   /** Bytes that the items refer to. */
   readonly bytes: readonly NewBytes[]
 }
@@ -15,7 +15,7 @@ export interface LiftedItems<Item> {
  *
  * @param known bytes of the turn's messages: they are not stored twice
  */
-export function liftItems<Item>(turnId: string, items: readonly Item[], known: readonly NewBytes[]): LiftedItems<Item> {
+export function liftItems<Item>(turnId: string, items: readonly unknown[], known: readonly NewBytes[]): LiftedItems<Item> {
   if (!holdsUrl(items)) return { items, bytes: known }
   const all = new Map(known.map((bytes) => [bytes.data, bytes]))
   const lift = (value: unknown): unknown => {
@@ -28,12 +28,12 @@ export function liftItems<Item>(turnId: string, items: readonly Item[], known: r
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, lift(field)]))
   }
-  return { items: items.map(lift) as Item[], bytes: [...all.values()] }
+  return { items: items.map(lift) as unknown[], bytes: [...all.values()] }
 }
 
 /** Parses the items of a row, with the bytes that they refer to. */
-export async function parseItems<Item>(store: RecordStore, turnId: string, text: string): Promise<Item[]> {
-  if (!text.includes(bytesPrefix(turnId))) return JSON.parse(text) as Item[]
+export async function parseItems<Item>(store: RecordStore, turnId: string, text: string): Promise<unknown[]> {
+  if (!text.includes(bytesPrefix(turnId))) return JSON.parse(text) as unknown[]
   const reference = `${BYTES}(${turnId}:[0-9a-f-]+):(\\d+):`
   const bytes = new Map<string, Uint8Array>()
   for (const [, id = '', size] of text.matchAll(new RegExp(reference, 'g'))) {
@@ -45,7 +45,7 @@ export async function parseItems<Item>(store: RecordStore, turnId: string, text:
     const [found = '', id = ''] = start.exec(value) ?? []
     const data = bytes.get(id)
     return data ? new DecodedUrl(value.slice(found.length), data) : value
-  }) as Item[]
+  }) as unknown[]
 }
 
 function holdsUrl(value: unknown): boolean {

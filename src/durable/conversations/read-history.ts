@@ -11,7 +11,7 @@ import { truncate } from './truncate.ts'
 import { withoutUnseen } from './without-unseen.ts'
 
 export interface HistoryOptions {
-  readonly store: Pick<RunStore<object, unknown>, 'conversation' | 'messagesOf'>
+  readonly store: Pick<RunStore, 'conversation' | 'messagesOf'>
   readonly conversations: ConversationStore
   readonly host: Pick<AgentHost, 'resolve'>
   readonly limits: HistoryLimits

@@ -9,15 +9,15 @@ import { joinClaims } from './claim.ts'
 import type { NextRun } from './next-run.ts'
 import { answersOf, type Decisions, isDecided, resume, takeDecisions } from './resumption.ts'
 
-export interface DecidingOptions<Facts, Item> {
+export interface DecidingOptions {
   readonly approvals: Approvals
-  readonly enqueue: (draft: Draft<Facts, Item>, job: Job) => Promise<unknown>
+  readonly enqueue: (draft: Draft, job: Job) => Promise<unknown>
   /**
    * Describes the run that continues a waiting one; undefined when decisions alone cannot continue it, as it waits for its client, too.
    *
    * @throws HostError when its agent or history is gone, or cannot be read
    */
-  readonly makeNextRun: (runId: string, answers: readonly PendingAnswer[]) => Promise<NextRun<Facts, Item> | undefined>
+  readonly makeNextRun: (runId: string, answers: readonly PendingAnswer[]) => Promise<NextRun | undefined>
   readonly log: Log
 }
 
@@ -32,10 +32,10 @@ export interface DecidedApprovals {
 const MAX_ATTEMPTS = 10
 
 /** Decides calls of waiting runs. The last decision is committed together with the run that goes on; one that is refused is not taken. */
-export class Deciding<Facts, Item> {
-  readonly #options: DecidingOptions<Facts, Item>
+export class Deciding {
+  readonly #options: DecidingOptions
 
-  constructor(options: DecidingOptions<Facts, Item>) {
+  constructor(options: DecidingOptions) {
     this.#options = options
   }
 

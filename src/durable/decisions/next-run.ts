@@ -14,8 +14,8 @@ import type { RunStore } from '../runs/run-store.ts'
 import { nowSeconds } from '../runs/steps.ts'
 
 /** Run that goes on with decisions, as it is put into the queue. */
-export interface NextRun<Facts, Item> {
-  readonly draft: Draft<Facts, Item>
+export interface NextRun {
+  readonly draft: Draft
   readonly job: Job
 }
 
@@ -30,7 +30,7 @@ export interface NextIdentity {
 }
 
 /** Part that a client protocol has in runs which go on without a request. */
-export interface Continuation<Facts> {
+export interface Continuation {
   /** Types of the events of a run that continues after a decision, for the client that decided. */
   readonly shows: readonly RunEvent['type'][]
   /** Facts of the run that continues. */
@@ -43,13 +43,13 @@ export interface Continuation<Facts> {
   readonly readMessages: (tenant: string, turn: StoredTurn, job: Job) => Promise<readonly Message[]>
 }
 
-export interface NextRunOptions<Facts, Item> {
+export interface NextRunOptions {
   readonly tenant: string
-  readonly store: RunStore<Facts, Item>
+  readonly store: RunStore
   readonly conversations: ConversationStore
   readonly ids: RunIds
   readonly host: Pick<AgentHost, 'check' | 'openVariant'>
-  readonly continuation: Continuation<Facts>
+  readonly continuation: Continuation
 }
 
 /**
@@ -57,11 +57,11 @@ export interface NextRunOptions<Facts, Item> {
  *
  * @throws HostError `RESPONSE_NOT_FOUND`, `AGENT_NOT_FOUND`, `RECORD_UNREADABLE`
  */
-export async function makeNextRun<Facts, Item>(
-  { tenant, store, conversations, ids, host, continuation }: NextRunOptions<Facts, Item>,
+export async function makeNextRun(
+  { tenant, store, conversations, ids, host, continuation }: NextRunOptions,
   runId: string,
   answers: readonly PendingAnswer[],
-): Promise<NextRun<Facts, Item> | undefined> {
+): Promise<NextRun | undefined> {
   const [waiting, kept, named] = await Promise.all([
     store.load(runId),
     store.readJob(runId),

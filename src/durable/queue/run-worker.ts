@@ -13,19 +13,19 @@ import type { Job } from './job.ts'
 import type { ClaimedRun, QueuedRun } from './run-queue.ts'
 import type { ServedAgents } from './served-agents.ts'
 
-export interface RunWorkerOptions<Facts, Item> {
-  readonly runs: DurableRuns<Facts, Item>
+export interface RunWorkerOptions {
+  readonly runs: DurableRuns
   readonly host: AgentHost
   readonly served: ServedAgents
-  readonly readMessages: Continuation<Facts>['readMessages']
+  readonly readMessages: Continuation['readMessages']
   readonly describeFailure: (error: unknown) => string
   /** Takes the failure of a run, or of the work itself (without a run). */
   readonly onFailure: (error: unknown, runId?: string) => void
 }
 
 /** Run as it was read before it is claimed. */
-interface ReadRun<Facts, Item> {
-  readonly stored: PersistedRun<Facts, Item>
+interface ReadRun {
+  readonly stored: PersistedRun
   readonly messages: readonly Message[]
 }
 
@@ -54,13 +54,13 @@ export interface Taker {
 const RETRY_UNREADABLE_MS = 60_000
 
 /** Carries out runs of the queue, as many at once as the host has slots for background runs. */
-export class RunWorker<Facts, Item> implements Taker {
-  readonly #options: RunWorkerOptions<Facts, Item>
+export class RunWorker implements Taker {
+  readonly #options: RunWorkerOptions
   /** Runs that could not be read here, with the time of the attempt: a newer version may have written them. */
   readonly #unreadable = new Map<string, number>()
   onFree = () => {}
 
-  constructor(options: RunWorkerOptions<Facts, Item>) {
+  constructor(options: RunWorkerOptions) {
     this.#options = options
   }
 
@@ -88,7 +88,7 @@ export class RunWorker<Facts, Item> implements Taker {
     return agent === undefined || host.has(agent) || served.isAbandoned(id)
   }
 
-  async takeUp(waiting: QueuedRun): Promise<DurableRun<Facts, Item> | undefined> {
+  async takeUp(waiting: QueuedRun): Promise<DurableRun | undefined> {
     const { queue, claiming } = this.#options.runs
     const { id } = waiting
     const place = this.#reserve(waiting)
@@ -129,7 +129,7 @@ export class RunWorker<Facts, Item> implements Taker {
   }
 
   /** Reads a run with its conversation before it is claimed: one that cannot be read here waits for a server that can. */
-  async #read({ tenant, id }: QueuedRun, job: Job): Promise<ReadRun<Facts, Item> | undefined> {
+  async #read({ tenant, id }: QueuedRun, job: Job): Promise<ReadRun | undefined> {
     const { runs, readMessages, host } = this.#options
     const stored = await runs.of(tenant).store.load(id)
     // Without the agent nothing is read: it fails.
@@ -139,9 +139,9 @@ export class RunWorker<Facts, Item> implements Taker {
 
   async #begin(
     claimed: ClaimedRun,
-    read: ReadRun<Facts, Item> | undefined,
+    read: ReadRun | undefined,
     place: Reservation | HostError,
-  ): Promise<DurableRun<Facts, Item> | undefined> {
+  ): Promise<DurableRun | undefined> {
     const { id, tenant, job } = claimed
     const runs = this.#options.runs.of(tenant)
     // Deleted at this moment.
@@ -158,14 +158,14 @@ export class RunWorker<Facts, Item> implements Taker {
     return run
   }
 
-  async #makeRun(claimed: ClaimedRun, { stored }: ReadRun<Facts, Item>): Promise<DurableRun<Facts, Item>> {
+  async #makeRun(claimed: ClaimedRun, { stored }: ReadRun): Promise<DurableRun> {
     const { describeFailure } = this.#options
     const { id, tenant, job, mark } = claimed
     const runs = this.#options.runs.of(tenant)
     const { steps, batches } = await runs.store.readSteps(id)
     const { host } = this.#options
     const isSealed = job.sealsReasoning === true && host.has(job.agent)
-    return new DurableRun<Facts, Item>({
+    return new DurableRun({
       origin: { owned: { ...stored, mark }, steps, batches, handBack: () => runs.queue.handBack(claimed) },
       store: runs.store,
       persistsSteps: true,
@@ -198,7 +198,7 @@ export class RunWorker<Facts, Item> implements Taker {
     await runs.of(tenant).store.end(id, endFailed(describeFailure(error)), mark)
   }
 
-  async #whenSettled(run: DurableRun<Facts, Item>): Promise<void> {
+  async #whenSettled(run: DurableRun): Promise<void> {
     try {
       await run.settled
       if (run.failure !== undefined) this.#options.onFailure(run.failure, run.id)

@@ -20,23 +20,23 @@ import { OutageLog } from './outage-log.ts'
 import { sweepBytes } from './sweep-bytes.ts'
 
 /** Runs of one tenant. */
-interface TenantRuns<Facts, Item> {
-  readonly store: RunStore<Facts, Item>
-  readonly deciding: Deciding<Facts, Item>
+interface TenantRuns {
+  readonly store: RunStore
+  readonly deciding: Deciding
   readonly conversations: ConversationStore
   readonly unreadable: UnreadableRows
   /** Those of this process, by id. */
-  readonly running: ReadonlyMap<string, DurableRun<Facts, Item>>
+  readonly running: ReadonlyMap<string, DurableRun>
 }
 
-export interface ResponseMaintenanceOptions<Facts, Item> {
+export interface ResponseMaintenanceOptions {
   /** The whole store. */
   readonly records: RecordStore
   readonly queue: RunQueue
   readonly ids: RunIds
   /** Runs of the tenants that this process has worked for. */
-  readonly tenants: ReadonlyMap<string, TenantRuns<Facts, Item>>
-  readonly of: (tenant: string) => TenantRuns<Facts, Item>
+  readonly tenants: ReadonlyMap<string, TenantRuns>
+  readonly of: (tenant: string) => TenantRuns
   /** Runs that this process is about to begin. */
   readonly claiming: ReadonlySet<string>
   readonly retentionDays: number | undefined
@@ -64,9 +64,9 @@ interface Orphan {
  * Work on stored runs that no request asks for: puts those left behind back into the queue, or ends them, ends those that could not
  * be stored, and removes old ones.
  */
-export class ResponseMaintenance<Facts, Item> {
+export class ResponseMaintenance {
   readonly outages: OutageLog
-  readonly #options: ResponseMaintenanceOptions<Facts, Item>
+  readonly #options: ResponseMaintenanceOptions
   readonly #approvals: ApprovalExpiry
   readonly #unended = new Map<string, Orphan>()
   /** Runs that failed with an error of their own: reported once. */
@@ -78,7 +78,7 @@ export class ResponseMaintenance<Facts, Item> {
   #isWorking = false
   #working: Promise<void> = Promise.resolve()
 
-  constructor(options: ResponseMaintenanceOptions<Facts, Item>) {
+  constructor(options: ResponseMaintenanceOptions) {
     this.#options = options
     this.outages = new OutageLog(options.log)
     this.#approvals = new ApprovalExpiry(options.records, (tenant) => options.of(tenant).deciding)
@@ -97,7 +97,7 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   /** Ends a run of this process, or puts it back, as soon as the store can be written again. */
-  endLater(tenant: string, { id, mark }: DurableRun<Facts, Item>, end: EndStep): void {
+  endLater(tenant: string, { id, mark }: DurableRun, end: EndStep): void {
     this.#unended.set(id, { tenant, mark, end })
   }
 
@@ -177,7 +177,7 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   /** Runs of this process, of all tenants. */
-  #running(): DurableRun<Facts, Item>[] {
+  #running(): DurableRun[] {
     return [...this.#options.tenants.values()].flatMap(({ running }) => [...running.values()])
   }
 
@@ -202,13 +202,13 @@ export class ResponseMaintenance<Facts, Item> {
     this.#missingTurns = missing
   }
 
-  async #removeOld(runs: TenantRuns<Facts, Item>, retentionDays: number): Promise<void> {
+  async #removeOld(runs: TenantRuns, retentionDays: number): Promise<void> {
     const beforeMs = Date.now() - retentionDays * DAY_MS
     await this.#removeConversations(runs, beforeMs)
     await this.#removeRuns(runs, beforeMs)
   }
 
-  async #removeConversations(runs: TenantRuns<Facts, Item>, beforeMs: number): Promise<void> {
+  async #removeConversations(runs: TenantRuns, beforeMs: number): Promise<void> {
     const { store, conversations, unreadable } = runs
     for (let after: string | undefined; ; ) {
       const { ids, next } = await conversations.listUnused(beforeMs, after, PAGE, unreadable)
@@ -219,7 +219,7 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   /** A conversation that is in use keeps its runs, however old they are. */
-  async #removeRuns({ store, conversations }: TenantRuns<Facts, Item>, beforeMs: number): Promise<void> {
+  async #removeRuns({ store, conversations }: TenantRuns, beforeMs: number): Promise<void> {
     const before = this.#options.ids.firstAt(beforeMs)
     for (let after: string | undefined; ; ) {
       const old = await store.list({ before, after, limit: PAGE })

@@ -29,8 +29,8 @@ import {
 } from './steps.ts'
 
 /** Run that is in the store, and this server's. */
-export interface BegunRun<Facts, Item> {
-  readonly owned: OwnedRun<Facts, Item>
+export interface BegunRun {
+  readonly owned: OwnedRun
   /** Steps of earlier attempts. */
   readonly steps: readonly Step[]
   /** Number of batches in which these are stored. */
@@ -43,11 +43,11 @@ export interface BegunRun<Facts, Item> {
   readonly handBack: () => Promise<boolean>
 }
 
-export interface DurableRunOptions<Facts, Item> {
+export interface DurableRunOptions {
   /** The run as it is about to be stored, or was claimed. */
-  readonly origin: Draft<Facts, Item> | BegunRun<Facts, Item>
+  readonly origin: Draft | BegunRun
   /** Store of the run; undefined for one that is not kept. */
-  readonly store: RunStore<Facts, Item> | undefined
+  readonly store: RunStore | undefined
   /** Stores steps as they come, and not only with the end. */
   readonly persistsSteps: boolean
   /** Keeps the outcome of a run that has no store, for those that continue it. */
@@ -63,16 +63,16 @@ export interface DurableRunOptions<Facts, Item> {
  * A run that outlives its request. What is shown of it is in the store before: steps become visible when they are
  * durable, all that came meanwhile at once. It ends once, however many want to end it.
  */
-export class DurableRun<Facts, Item> implements StepLog<Facts> {
+export class DurableRun implements StepLog {
   readonly id: string
-  readonly facts: Facts
+  readonly facts: RunFacts
   /** The first state is stored, where it is kept step by step. Fails when it cannot be, or the request cannot be served. */
   readonly stored: Promise<void>
   /** The run has ended, and that is stored: all its steps. Fails when it cannot be. */
   readonly settled: Promise<readonly Step[]>
   /** Error that the agent threw. */
   failure: unknown = undefined
-  readonly #options: DurableRunOptions<Facts, Item>
+  readonly #options: DurableRunOptions
   readonly #stored = deferred()
   readonly #settled = deferred<readonly Step[]>()
   readonly #reasoning: ReasoningCollector | undefined
@@ -89,14 +89,14 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   /** Results of calls of an earlier run that came with the turn. */
   #given: readonly ResultStep[] = []
   #visible = 0
-  #persisted: OwnedRun<Facts, Item> | undefined
+  #persisted: OwnedRun | undefined
   #batches = 0
   #saving = false
   /** Set while a reader waits for the next steps. */
   #change: Deferred<void> | undefined
   readonly #lead = new Lead()
 
-  constructor(options: DurableRunOptions<Facts, Item>) {
+  constructor(options: DurableRunOptions) {
     const { origin, seal } = options
     this.#options = options
     this.#reasoning = seal && new ReasoningCollector(seal)
@@ -107,7 +107,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     if ('owned' in origin) this.#takeUp(origin)
   }
 
-  #takeUp({ owned, steps, batches }: BegunRun<Facts, Item>): void {
+  #takeUp({ owned, steps, batches }: BegunRun): void {
     this.#persisted = owned
     this.#batches = batches
     this.#visible = steps.length
@@ -169,7 +169,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   /** Puts the run back: the server has no time for it. */
-  async #handBack(error: unknown, { handBack }: BegunRun<Facts, Item>): Promise<void> {
+  async #handBack(error: unknown, { handBack }: BegunRun): Promise<void> {
     this.#ended = true
     if (await handBack().catch(() => false)) return this.#release()
     this.#ended = false
@@ -232,7 +232,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   /** Returns the steps for the client that is answered: the agent waits for it. `leave` lets the agent go on alone. */
-  readAsClient(): StepLog<Facts> & { leave(): void } {
+  readAsClient(): StepLog & { leave(): void } {
     this.#lead.beginTaking()
     let handedOut = 0
     return {
@@ -430,8 +430,8 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     return store.finish(this.#persisted, { steps, batches: this.#batches, outcome: this.#outcome })
   }
 
-  get #draft(): Draft<Facts, Item> {
-    return this.#options.origin as Draft<Facts, Item>
+  get #draft(): Draft {
+    return this.#options.origin as Draft
   }
 
   /** Whatever cannot be stored is not shown as done. */

@@ -2,9 +2,9 @@ import type { StoredRun } from './run-store.ts'
 import { isEnd, type Step } from './steps.ts'
 
 /** Steps of a run, to be read as they come. */
-export interface StepLog<Facts> {
+export interface StepLog {
   readonly id: string
-  readonly facts: Facts
+  readonly facts: RunFacts
   /** Returns the steps from an index on, at least one; waits for it. None when the log is gone. */
   read(from: number): Promise<readonly Step[]>
 }
@@ -14,12 +14,12 @@ export interface StepLog<Facts> {
  *
  * @param findHere returns the run while it runs in this process
  */
-export function followRun<Facts>(
-  { id, facts }: Pick<StepLog<Facts>, 'id' | 'facts'>,
-  findHere: () => StepLog<Facts> | undefined,
-  readElsewhere: () => StepLog<Facts>,
-): StepLog<Facts> {
-  let [here, elsewhere]: (StepLog<Facts> | undefined)[] = []
+export function followRun(
+  { id, facts }: Pick<StepLog, 'id' | 'facts'>,
+  findHere: () => StepLog | undefined,
+  readElsewhere: () => StepLog,
+): StepLog {
+  let [here, elsewhere]: (StepLog | undefined)[] = []
   return {
     id,
     facts,
@@ -35,6 +35,6 @@ export function followRun<Facts>(
 }
 
 /** Returns the steps of a run that has ended; undefined for another. */
-export function readEnded<Facts, Item>({ id, facts, steps }: StoredRun<Facts, Item>): StepLog<Facts> | undefined {
+export function readEnded({ id, facts, steps }: StoredRun): StepLog | undefined {
   return isEnd(steps.at(-1)) ? { id, facts, read: async (from) => steps.slice(from) } : undefined
 }

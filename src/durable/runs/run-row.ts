@@ -19,14 +19,14 @@ import { itemsKey, rowKey } from './run-keys.ts'
 import { type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
 
 /** Row of a run. The run is there when this row is: everything else is written before it, or with it. */
-export interface RunRow<Facts, Item> extends PackedSteps {
+export interface RunRow extends PackedSteps {
   readonly version: number
   readonly id: string
   /** Data of the adapter that started the run, as JSON; not read here. */
-  readonly facts: Facts
+  readonly facts: RunFacts
   readonly inputs: number
   /** Input items when they are few and short; others have rows of their own. */
-  readonly items?: readonly Item[]
+  readonly items?: readonly unknown[]
   /** Request that the run answers. */
   readonly idempotency?: Pick<IdempotentRequest, 'hash' | 'atMs'>
   /** True for a run of the queue. */
@@ -36,10 +36,10 @@ export interface RunRow<Facts, Item> extends PackedSteps {
 }
 
 /** Run that is about to be stored. */
-export interface Draft<Facts, Item> {
+export interface Draft {
   readonly id: string
-  readonly facts: Facts
-  readonly items: readonly Item[]
+  readonly facts: RunFacts
+  readonly items: readonly unknown[]
   readonly turn: StoredTurn
   /** Messages before this turn. */
   readonly earlier: readonly Message[]
@@ -51,13 +51,13 @@ export interface Draft<Facts, Item> {
 }
 
 /** Parts of a stored run that stay the same while its owner runs it. */
-export interface PersistedRun<Facts, Item> {
-  readonly row: Omit<RunRow<Facts, Item>, keyof PackedSteps>
+export interface PersistedRun {
+  readonly row: Omit<RunRow, keyof PackedSteps>
   readonly turn: StoredTurn
 }
 
 /** Run to be ended. A turn that is damaged is left out, and stays as it is. */
-export interface EndingRun<Facts, Item> extends Pick<PersistedRun<Facts, Item>, 'row'> {
+export interface EndingRun extends Pick<PersistedRun, 'row'> {
   readonly turn: StoredTurn | undefined
 }
 
@@ -76,18 +76,18 @@ const ITEMS_PER_ROW = 50
 const MAX_ITEMS_LENGTH = 4096
 
 /** Run that is created, as its rows. */
-export interface NewRows<Facts, Item> {
-  readonly row: PersistedRun<Facts, Item>['row']
+export interface NewRows {
+  readonly row: PersistedRun['row']
   /** Changes that store its input items where the row does not hold them. */
   readonly itemRows: readonly Change[]
   /** Bytes of its turn and its input items: they are written first. */
   readonly bytes: readonly NewBytes[]
 }
 
-export function toRows<Facts, Item>(
-  { id, facts, items: given, turn, idempotency, resumes }: Draft<Facts, Item>,
+export function toRows(
+  { id, facts, items: given, turn, idempotency, resumes }: Draft,
   hasJob: boolean,
-): NewRows<Facts, Item> {
+): NewRows {
   const { items, bytes } = liftItems(id, given, newBytesOf(turn))
   const version = isAdapterFacts(facts) ? ADAPTER_VERSION : items === given ? ROW_VERSION : BYTES_VERSION
   const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
@@ -119,7 +119,7 @@ function spendLength(value: unknown, left: number): number {
 }
 
 /** Changes that store a run which has not ended. */
-export function beginChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>): Change[] {
+export function beginChanges({ row, turn }: PersistedRun): Change[] {
   return [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]
 }
 
@@ -132,14 +132,14 @@ export function endTurn(turn: StoredTurn, { steps, outcome }: Ending): StoredTur
 }
 
 /** Changes that store a run which has ended, with the turn that {@link endTurn} returns. */
-export function endChanges<Facts, Item>({ row, turn }: EndingRun<Facts, Item>, { steps, outcome }: Ending): Change[] {
+export function endChanges({ row, turn }: EndingRun, { steps, outcome }: Ending): Change[] {
   const { text, steps: packed } = packSteps(steps)
   // Spread last: in Node 20, adding properties after a spread takes microseconds.
   const around = turn ? [...(outcome?.waiting ?? []), turnChange(turn)] : (outcome?.waiting ?? [])
   return [...around, rowChange({ text, steps: packed, ...row })]
 }
 
-export function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {
+export function rowChange(row: RunRow): Change {
   return [rowKey(row.id), JSON.stringify(row)]
 }
 
@@ -158,6 +158,6 @@ export function locateItems(id: string, from: number, to: number): { keys: strin
 }
 
 /** @throws HostError `RECORD_UNREADABLE` */
-export function parseRunRow<Facts, Item>(id: string, text: string): RunRow<Facts, Item> {
-  return parseRow<RunRow<Facts, Item>>(id, text, { steps: 'array', inputs: 'number', facts: 'object' })
+export function parseRunRow(id: string, text: string): RunRow {
+  return parseRow<RunRow>(id, text, { steps: 'array', inputs: 'number', facts: 'object' })
 }

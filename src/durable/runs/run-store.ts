@@ -63,13 +63,13 @@ import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } fr
 import { readSteps, type StoredSteps } from './stored-steps.ts'
 
 /** Run as it was read. */
-export interface StoredRun<Facts, Item> {
+export interface StoredRun {
   readonly id: string
-  readonly facts: Facts
+  readonly facts: RunFacts
   /** All so far; the last is the end unless the run is still going. */
   readonly steps: readonly Step[]
   readonly inputs: number
-  readonly items: readonly Item[] | undefined
+  readonly items: readonly unknown[] | undefined
   /** Number of batches in which the steps of a run in progress are stored. */
   readonly batches: number
   /** True while it waits for a worker. */
@@ -77,7 +77,7 @@ export interface StoredRun<Facts, Item> {
 }
 
 /** Run of this server. */
-export interface OwnedRun<Facts, Item> extends PersistedRun<Facts, Item> {
+export interface OwnedRun extends PersistedRun {
   /** Its mark in the store. A server that finds another mark, or none, no longer owns the run and writes nothing. */
   readonly mark: string
 }
@@ -95,7 +95,7 @@ export interface RunRange {
 const MAX_ATTEMPTS = 10
 
 /** Runs with their input items, their part of the conversation and their steps, in a store of records. */
-export class RunStore<Facts, Item> {
+export class RunStore {
   readonly #records: RecordStore
   readonly #tenant: string
   /** Mark of the runs that this server begins without a queue. */
@@ -152,10 +152,10 @@ export class RunStore<Facts, Item> {
    * @returns undefined when another request with the same idempotency key was first
    */
   async create(
-    draft: Draft<Facts, Item>,
+    draft: Draft,
     steps: readonly Step[],
     outcome?: TurnOutcome,
-  ): Promise<OwnedRun<Facts, Item> | undefined> {
+  ): Promise<OwnedRun | undefined> {
     const { id } = draft
     const isEnded = isEnd(steps.at(-1))
     const turn = isEnded ? endTurn(draft.turn, { steps, outcome }) : draft.turn
@@ -173,8 +173,8 @@ export class RunStore<Facts, Item> {
    * @param queueing changes that put it into the queue
    * @returns undefined when another request with the same idempotency key was first
    */
-  async enqueue(draft: Draft<Facts, Item>, queueing: readonly Change[]): Promise<StoredRun<Facts, Item> | undefined> {
-    const changes = (run: PersistedRun<Facts, Item>) => [...queueing, ...beginChanges(run)]
+  async enqueue(draft: Draft, queueing: readonly Change[]): Promise<StoredRun | undefined> {
+    const changes = (run: PersistedRun) => [...queueing, ...beginChanges(run)]
     const created = await this.#create(draft, true, changes, [QUEUE_TOPIC])
     if (!created) return undefined
     const { id, facts, inputs, items } = created.row
@@ -182,11 +182,11 @@ export class RunStore<Facts, Item> {
   }
 
   async #create(
-    draft: Draft<Facts, Item>,
+    draft: Draft,
     hasJob: boolean,
-    describe: (run: PersistedRun<Facts, Item>) => readonly Change[],
+    describe: (run: PersistedRun) => readonly Change[],
     notify: readonly string[] = [],
-  ): Promise<PersistedRun<Facts, Item> | undefined> {
+  ): Promise<PersistedRun | undefined> {
     const { id, turn, earlier, idempotency, claim } = draft
     const equal = claim?.equal ?? []
     const previous = turn.previous_response_id
@@ -215,7 +215,7 @@ export class RunStore<Facts, Item> {
    * @param batch how many times that was done before, counting from the creation
    * @returns false when it is not this server's any more: it was cancelled, deleted, ended or begun again by another
    */
-  append(run: OwnedRun<Facts, Item>, batch: number, steps: readonly Step[]): Promise<boolean> {
+  append(run: OwnedRun, batch: number, steps: readonly Step[]): Promise<boolean> {
     const { id } = run.row
     const entry = appendLog(stepsLog(id), batch, JSON.stringify(steps))
     return this.#records.commit([entry], ownedGuards(run), [changeTopic(id)])
@@ -226,12 +226,12 @@ export class RunStore<Facts, Item> {
    *
    * @returns false when it is not this server's any more
    */
-  finish(run: OwnedRun<Facts, Item>, ending: Ending): Promise<boolean> {
+  finish(run: OwnedRun, ending: Ending): Promise<boolean> {
     return this.#finish(run, ending, ownedGuards(run), [changeTopic(run.row.id)])
   }
 
   async #finish(
-    run: EndingRun<Facts, Item>,
+    run: EndingRun,
     { batches = 0, ...ending }: Ending,
     guards: Guards,
     notify: readonly string[],
@@ -264,7 +264,7 @@ export class RunStore<Facts, Item> {
 
   /** Gives back the decisions of a run that fails before a call of it may have begun. */
   async #giveBack(
-    { row: { id, resumes }, turn }: EndingRun<Facts, Item>,
+    { row: { id, resumes }, turn }: EndingRun,
     { steps }: Ending,
   ): Promise<Claim | undefined> {
     if (!resumes || !hasFailedUnacted(steps)) return undefined
@@ -279,13 +279,13 @@ export class RunStore<Facts, Item> {
    *
    * @throws HostError `RECORD_UNREADABLE`
    */
-  async load(id: string): Promise<(PersistedRun<Facts, Item> & { readonly hasEnded: boolean }) | undefined> {
+  async load(id: string): Promise<(PersistedRun & { readonly hasEnded: boolean }) | undefined> {
     const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id)])
     return row && turn && { row: withoutSteps(row), turn, hasEnded: endOf(row) !== undefined }
   }
 
   /** As `load`, also for a run whose turn is damaged: it ends without it. */
-  async #loadToEnd(id: string): Promise<(EndingRun<Facts, Item> & { readonly hasEnded: boolean }) | undefined> {
+  async #loadToEnd(id: string): Promise<(EndingRun & { readonly hasEnded: boolean }) | undefined> {
     const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id).catch(undefinedIfDamaged)])
     return row && { row: withoutSteps(row), turn, hasEnded: endOf(row) !== undefined }
   }
@@ -301,10 +301,10 @@ export class RunStore<Facts, Item> {
   }
 
   /** @throws HostError `RECORD_UNREADABLE` */
-  async get(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+  async get(id: string): Promise<StoredRun | undefined> {
     const [text, queued] = await this.#records.get([rowKey(id), queuedKey(id)])
     if (text === undefined) return undefined
-    const row = parseRunRow<Facts, Item>(id, text)
+    const row = parseRunRow(id, text)
     const { facts, inputs, items } = row
     if (endOf(row)) return { id, facts, steps: unpackSteps(row), inputs, items, batches: 0, isQueued: false }
     const { steps, batches } = await this.readSteps(id)
@@ -338,7 +338,7 @@ export class RunStore<Facts, Item> {
    * @param mark of the owner: a run that has another by now stays as it is, too
    * @returns the updated run; undefined if it does not exist
    */
-  async end(id: string, end: EndStep, mark?: string): Promise<StoredRun<Facts, Item> | undefined> {
+  async end(id: string, end: EndStep, mark?: string): Promise<StoredRun | undefined> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const [run, [running, queued]] = await Promise.all([
         this.#loadToEnd(id),
@@ -355,7 +355,7 @@ export class RunStore<Facts, Item> {
   }
 
   /** Cancels a run, also one that has ended: it keeps its steps, and what it waits for is closed in the same commit. */
-  async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+  async cancel(id: string): Promise<StoredRun | undefined> {
     const end: EndStep = { end: 'cancelled', at: nowSeconds() }
     const ended = await this.end(id, end)
     const last = ended?.steps.at(-1)
@@ -373,11 +373,11 @@ export class RunStore<Facts, Item> {
   }
 
   /** @returns the items from one index (inclusive) to another (exclusive), oldest first */
-  async items({ id, items }: StoredRun<Facts, Item>, from: number, to: number): Promise<Item[]> {
+  async items({ id, items }: StoredRun, from: number, to: number): Promise<unknown[]> {
     if (items) return items.slice(from, to)
     const { keys, firstIndex } = locateItems(id, from, to)
     const rows = await this.#records.get(keys)
-    const read: Item[] = []
+    const read: unknown[] = []
     for (const text of rows) if (text !== undefined) read.push(...(await parseItems<Item>(this.#records, id, text)))
     return read.slice(from - firstIndex, to - firstIndex)
   }
@@ -460,18 +460,18 @@ export class RunStore<Facts, Item> {
     await this.#commit([[key, undefined], ...(back?.changes ?? [])], { absent: [rowKey(id)], equal }, [])
   }
 
-  async #row(id: string): Promise<RunRow<Facts, Item> | undefined> {
+  async #row(id: string): Promise<RunRow | undefined> {
     const [text] = await this.#records.get([rowKey(id)])
-    return text === undefined ? undefined : parseRunRow<Facts, Item>(id, text)
+    return text === undefined ? undefined : parseRunRow(id, text)
   }
 }
 
-function withoutSteps<Facts, Item>({ steps: _steps, text: _text, ...row }: RunRow<Facts, Item>) {
+function withoutSteps({ steps: _steps, text: _text, ...row }: RunRow) {
   return row
 }
 
 /** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */
-function ownedGuards({ row, mark }: OwnedRun<unknown, unknown>): Guards {
+function ownedGuards({ row, mark }: OwnedRun): Guards {
   return { equal: [[runningKey(row.id), mark]] }
 }
 

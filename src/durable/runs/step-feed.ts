@@ -16,7 +16,7 @@ const PATIENCE_MS = 5000
  * Steps of runs of other servers, for those who follow them here. A run is read once, however many follow it, and one request to the
  * store reads what is new of all runs.
  */
-export class StepFeed<Facts, Item> {
+export class StepFeed {
   readonly #records: RecordStore
   readonly #runs = new Map<string, FollowedRun>()
   /** Runs with news. */
@@ -33,7 +33,7 @@ export class StepFeed<Facts, Item> {
   }
 
   /** Returns the steps of a run, from the first on. It ends early with the signal. */
-  follow(stored: StoredRun<Facts, Item>, signal: AbortSignal): StepLog<Facts> {
+  follow(stored: StoredRun, signal: AbortSignal): StepLog {
     const { id, facts } = stored
     const run = this.#runs.get(id) ?? this.#add(stored)
     this.#count(run, signal)
@@ -47,7 +47,7 @@ export class StepFeed<Facts, Item> {
     }
   }
 
-  #add(stored: StoredRun<Facts, Item>): FollowedRun {
+  #add(stored: StoredRun): FollowedRun {
     const run = new FollowedRun(stored)
     this.#runs.set(run.id, run)
     run.unwatch = this.#records.watch([changeTopic(run.id)], () => this.#note(run))
@@ -151,7 +151,7 @@ class FollowedRun {
   /** Set while a reader waits. */
   #change: Deferred<void> | undefined
 
-  constructor({ id, steps, batches }: StoredRun<unknown, unknown>) {
+  constructor({ id, steps, batches }: StoredRun) {
     this.id = id
     this.steps = [...steps]
     this.batches = batches

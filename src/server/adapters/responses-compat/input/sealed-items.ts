@@ -32,7 +32,7 @@ interface ReasoningRules {
  */
 export function unsealingFor(
   items: readonly InputItem[],
-  runs: Pick<DurableRuns<object, unknown>, 'clientSeal'>,
+  runs: Pick<DurableRuns, 'clientSeal'>,
   rules?: ReasoningRules,
 ): Promise<Unsealing> | undefined {
   return items.some(isSealed) ? readUnsealing(runs, rules) : undefined
@@ -45,7 +45,7 @@ export function isSealed(item: InputItem): item is SealedItem {
 }
 
 async function readUnsealing(
-  runs: Pick<DurableRuns<object, unknown>, 'clientSeal'>,
+  runs: Pick<DurableRuns, 'clientSeal'>,
   rules: ReasoningRules | undefined,
 ): Promise<Unsealing> {
   // An unknown name is refused before the key is read.

@@ -5,12 +5,12 @@ import { findItem } from '../ids.ts'
 import type { ItemsQuery, PageQuery } from './page-query.ts'
 import type { InputItem, Page, ResponseRecord } from './schema.ts'
 
-type Responses = RunStore<ResponseRecord, InputItem>
+type Responses = RunStore
 
 /** A page of a response's own input items. Their ids contain their position, so that only the page itself is read. */
 export async function listInputItems(
   store: Responses,
-  stored: StoredRun<ResponseRecord, InputItem>,
+  stored: StoredRun,
   query: ItemsQuery,
 ): Promise<Page<InputItem>> {
   const place = (cursor: string | undefined, name: string) => placeOf(cursor, name, stored.id, stored.inputs)

@@ -2,7 +2,7 @@ import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import type { InputItem, ResponseRecord } from '../routes/schema.ts'
 
 /** Run that answers a request of this API. */
-export type ResponseRun = DurableRun<ResponseRecord, InputItem>
+export type ResponseRun = DurableRun
 
 /** Failure of a response whose client has left before the decision that it sent was carried out: it can be sent again. */
 export const CLIENT_LEFT = 'The client left before the response was complete'

@@ -8,13 +8,13 @@ import { toInputItems } from '../input/to-input-items.ts'
 import type { InputItem, ResponseRecord } from '../routes/schema.ts'
 
 /** Stored runs as this adapter starts them. Those that another one started are read by {@link findResponse}. */
-export type ResponseRuns = DurableRuns<ResponseRecord, InputItem>
+export type ResponseRuns = DurableRuns
 
 /** Response as it was read. */
-export type StoredResponse = StoredRun<ResponseRecord, InputItem>
+export type StoredResponse = StoredRun
 
 /** Returns durable runs with the types of this adapter's rows. */
-export function toResponseRuns(runs: DurableRuns<object, unknown>): ResponseRuns {
+export function toResponseRuns(runs: DurableRuns): ResponseRuns {
   return runs as ResponseRuns
 }
 

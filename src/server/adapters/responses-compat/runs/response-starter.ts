@@ -66,7 +66,7 @@ const NO_TOOLS = Object.freeze([])
 
 /** Response that is about to begin. */
 interface Drafted {
-  readonly draft: Draft<ResponseRecord, InputItem>
+  readonly draft: Draft
   readonly turn: Turn
 }
 
@@ -93,11 +93,11 @@ export class ResponseStarter {
    *
    * @throws as {@link ResponseStarter.start}
    */
-  enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
+  enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun> {
     return startRepeatedly(options, () => this.#enqueue(body, options))
   }
 
-  async #enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
+  async #enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun> {
     const { runs, host } = this.#options
     const { draft, turn } = await this.#draft(body, options)
     host.check(body.model, turn)
@@ -146,7 +146,7 @@ export class ResponseStarter {
     const turn = { ...makeTurn(id, created_at, short, conversation?.last, open), startsOver: true }
     const facts: ResponseRecord = { ...record, output: [item] }
     const end: EndStep = { end: 'completed', at: nowSeconds(), usage }
-    const draft: Draft<ResponseRecord, InputItem> = {
+    const draft: Draft = {
       ...{ id, facts, items, earlier: [], idempotency: options.idempotency },
       turn: named ? { ...turn, conversation: named.id } : turn,
       claim: named && runs.conversations.claim(named, id),
@@ -203,7 +203,7 @@ export class ResponseStarter {
     const { answers = given, claim, resumes } = joined ?? {}
     const made = makeTurn(id, createdAt, messages, conversation?.last, pending)
     const stored = added.length > 0 ? { ...made, tools: added } : made
-    const draft: Draft<ResponseRecord, InputItem> = {
+    const draft: Draft = {
       id,
       facts: record,
       items,

@@ -20,7 +20,7 @@ const LIMITS = { maxItems: 10_000, maxBytes: 256 * 1024 * 1024 }
 
 interface Unstored {
   readonly run: Pick<ResponseRun, 'id' | 'outcome'>
-  readonly draft: Draft<ResponseRecord, InputItem>
+  readonly draft: Draft
 }
 
 /** Responses with `store: false` of all connections. */
@@ -41,7 +41,7 @@ export class UnstoredResponses {
     this.#memory = memory
   }
 
-  add(run: ResponseRun, draft: Draft<ResponseRecord, InputItem>): void {
+  add(run: ResponseRun, draft: Draft): void {
     this.addEnded(run, draft)
     // Again with its text so far.
     run.settled.then(
@@ -51,7 +51,7 @@ export class UnstoredResponses {
   }
 
   /** Adds a response that has ended. */
-  addEnded(run: Unstored['run'], draft: Draft<ResponseRecord, InputItem>): void {
+  addEnded(run: Unstored['run'], draft: Draft): void {
     this.#ids.add(run.id)
     this.#memory.set(run.id, { run, draft })
     const [oldest] = this.#ids
