@@ -61,6 +61,12 @@ export const LOADS: readonly RequestLoad[] = [
     floor: () => ['bare-responses', makeFolder(), 'each'],
     ...post(RESPONSES, response({})),
   },
+  {
+    title: 'stored response with one tool, against the same without a store',
+    floor: ownBuild,
+    ...post(RESPONSES, response({ model: 'clock' })),
+    floorBodies: post(RESPONSES, response({ model: 'clock', store: false })).bodies,
+  },
   { title: 'stored response, SSE of 20 deltas', floor: bareResponses, ...post(RESPONSES, response({ stream: true })) },
   {
     title: 'unstored response, JSON',

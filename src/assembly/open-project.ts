@@ -72,7 +72,8 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       sealing,
       publicUrl,
     })
-    if (tapes) cleanup.add(recordTapes(options, host, tapes, () => shared.open(), log))
+    const sweeper = tapes && recordTapes(options, host, tapes, () => shared.open(), log)
+    if (sweeper) cleanup.add(() => sweeper.close())
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, secrets, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
@@ -86,6 +87,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       isShared: isRemote(options.store),
       openRecords: () => shared.open(),
       sealing,
+      onStored: sweeper && ((id, tenant) => sweeper.noteStored(id, tenant)),
       describeFailure: makeDescribeFailure(options.debug, redact),
       onFailure: (error, id) => logRunFailure(error, id, log),
     })
@@ -109,18 +111,18 @@ function logRunFailure(error: unknown, id: string | undefined, log: Log & { read
   log[levelOfFailure(error)](`${id === undefined ? 'The queue' : `Run '${id}'`}: ${describeFault(error, log)}`)
 }
 
-/** @returns a function that ends it */
+/** @returns the sweeper of the tapes */
 function recordTapes(
   { projectDir, record: share }: ProjectOptions,
   host: AgentHost,
   writer: TapeWriter,
   openRecords: () => Promise<RecordStore>,
   log: Log,
-): () => Promise<void> {
+): TapeSweeper {
   const sweeper = new TapeSweeper({ projectDir, writer, openRecords, log })
-  const onRun = ({ id, tenant }: Pick<Run, 'id' | 'tenant'>) => sweeper.note(id, tenant)
+  const onRun = ({ id }: Pick<Run, 'id'>) => sweeper.noteTape(id)
   attachBoundaries(host, new TapeRecorder({ writer, share, environment: process.env, onRun }))
-  return () => sweeper.close()
+  return sweeper
 }
 
 function openTapes(

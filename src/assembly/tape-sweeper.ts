@@ -5,6 +5,7 @@ import { RUN_PREFIX, RunIds } from '../durable/runs/run-ids.ts'
 import { RUNS_DELETED, rowKey } from '../durable/runs/run-keys.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
+import { RecentlyUsed } from '../recently-used.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { TAPE_FOLDER } from '../tape/file/tape-folder.ts'
 import type { TapeWriter } from '../tape/recording/tape-writer.ts'
@@ -18,11 +19,9 @@ export interface TapeSweeperOptions {
 
 /** File that names the tapes whose runs are stored, one a line: tenants as in a URL, a space, the id. */
 const STORED = 'stored.txt'
-/** Time after a run has begun in which its row appears. */
-const LOOK_MS = 1000
 const SWEEP_EVERY_MS = 60 * 60 * 1000
-/** Looks for the row of a run that has ended. */
-const MAX_LOOKS = 5
+/** Runs with a tape of which it is not known yet if they are stored: more than run at once. */
+const MAX_TAPED = 10_000
 /** Rows that are looked for together. */
 const PAGE = 500
 
@@ -33,33 +32,41 @@ const PAGE = 500
 export class TapeSweeper {
   readonly #options: TapeSweeperOptions
   readonly #ids = new RunIds(RUN_PREFIX)
-  /** Tenants of the runs whose row was seen, by id. */
+  /** Tenants of the stored runs that have a tape, by id. */
   readonly #stored: Map<string, string>
-  /** Of those whose row may still appear. */
-  readonly #fresh = new Map<string, string>()
-  /** Looks for their rows since they ended. */
-  readonly #looks = new Map<string, number>()
+  /** Others that have one. */
+  readonly #taped = new RecentlyUsed<true>({ maxItems: MAX_TAPED })
   #records: Promise<RecordStore> | undefined
   #unwatch: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
-  #looking: NodeJS.Timeout | undefined
   #work: Promise<void> = Promise.resolve()
 
   constructor(options: TapeSweeperOptions) {
     this.#options = options
     this.#stored = readStored(this.#file, (runId) => options.writer.has(runId))
-    if (this.#stored.size > 0) this.#sweepSoon(0)
+    if (this.#stored.size > 0) this.#sweep()
   }
 
-  /** Notes a run that has a tape. */
-  note(runId: string, tenant: string): void {
-    if (!this.#ids.isId(RUN_PREFIX + runId)) return
-    this.#fresh.set(runId, tenant)
-    this.#sweepSoon(LOOK_MS)
+  /** Notes a run that has a tape, before it is stored. */
+  noteTape(runId: string): void {
+    if (this.#ids.isId(RUN_PREFIX + runId)) this.#taped.set(runId, true)
+  }
+
+  /** Notes a run of this process when its row is stored. */
+  noteStored(id: string, tenant: string): void {
+    const runId = id.slice(RUN_PREFIX.length)
+    if (!this.#taped.get(runId)) return
+    this.#taped.delete(runId)
+    this.#stored.set(runId, tenant)
+    try {
+      appendFileSync(this.#file, toLine(runId, tenant), { mode: 0o600 })
+    } catch (error) {
+      this.#report(error)
+    }
+    if (!this.#records) this.#sweep()
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#looking)
     clearInterval(this.#timer)
     this.#unwatch?.()
     await this.#work
@@ -67,56 +74,27 @@ export class TapeSweeper {
     await records?.close()
   }
 
-  #sweepSoon(delayMs: number): void {
-    this.#looking ??= setTimeout(() => {
-      this.#looking = undefined
-      this.#sweep()
-    }, delayMs).unref()
+  #sweep(): void {
+    this.#work = this.#work.then(() => this.#removeDeleted()).catch((error) => this.#report(error))
   }
 
-  #sweep(): void {
-    this.#work = this.#work
-      .then(() => this.#removeDeleted())
-      .catch((error) => this.#options.log.warn(`Tapes of deleted runs are not deleted yet: ${messageOf(error)}`))
+  #report(error: unknown): void {
+    this.#options.log.warn(`Tapes of deleted runs are not deleted yet: ${messageOf(error)}`)
   }
 
   async #removeDeleted(): Promise<void> {
     const records = await this.#open()
-    const known = [...this.#stored, ...this.#fresh]
+    const known = [...this.#stored]
     for (let from = 0; from < known.length; from += PAGE) {
       const gone: string[] = []
       for (const [tenant, runIds] of groupByTenant(known.slice(from, from + PAGE))) {
         const rows = await tenantPart(records, tenant).get(runIds.map((runId) => rowKey(RUN_PREFIX + runId)))
         runIds.forEach((runId, index) => {
-          if (rows[index] !== undefined) this.#noteStored(runId, tenant)
-          else if (this.#stored.delete(runId)) gone.push(runId)
+          if (rows[index] === undefined && this.#stored.delete(runId)) gone.push(runId)
         })
       }
       if (gone.length > 0) this.#options.writer.delete(gone)
     }
-    if (this.#fresh.size > 0) this.#forgetUnstored()
-  }
-
-  #noteStored(runId: string, tenant: string): void {
-    this.#forget(runId)
-    if (this.#stored.has(runId)) return
-    this.#stored.set(runId, tenant)
-    appendFileSync(this.#file, toLine(runId, tenant), { mode: 0o600 })
-  }
-
-  /** A run with `store: false` never has a row: its tape stays as that of a chat does. */
-  #forgetUnstored(): void {
-    for (const runId of [...this.#fresh.keys()].filter((id) => this.#options.writer.has(id))) {
-      const looks = (this.#looks.get(runId) ?? 0) + 1
-      this.#looks.set(runId, looks)
-      if (looks >= MAX_LOOKS) this.#forget(runId)
-    }
-    if (this.#fresh.size > 0) this.#sweepSoon(LOOK_MS)
-  }
-
-  #forget(runId: string): void {
-    this.#fresh.delete(runId)
-    this.#looks.delete(runId)
   }
 
   #open(): Promise<RecordStore> {

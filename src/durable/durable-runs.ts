@@ -39,6 +39,8 @@ export interface DurableRunsOptions {
   /** Seals what clients keep. */
   readonly sealing: RecordSealing
   readonly log: Log
+  /** Called when a run of this process is stored, or was stored before. */
+  readonly onStored?: ((id: string, tenant: string) => void) | undefined
 }
 
 /** Parts that the runs of all tenants share. */
@@ -224,6 +226,12 @@ export class DurableRuns {
   follow(run: DurableRun, isWatched: boolean): void {
     this.#runs.set(run.id, run)
     void this.#whenSettled(run)
+    const { onStored } = this.#shared.options
+    if (onStored)
+      run.stored.then(
+        () => run.isStored && onStored(run.id, this.tenant),
+        () => {},
+      )
     if (isWatched) this.#watchOutcome(run)
   }
 
@@ -277,9 +285,10 @@ export class DurableRuns {
     return this.store.cancel(id)
   }
 
-  /** Ends a run in progress and leaves nothing behind: its client has left without knowing of it. */
+  /** Ends a run in progress and leaves nothing behind, unless a call may have begun: its client has left without knowing of it. */
   async abandon(run: DurableRun): Promise<void> {
-    if (run.abandon('The client has left.') && run.isStored) await this.#forget(run.id)
+    if (run.hasActed) await run.cancel('The client has left.')
+    else if (run.abandon('The client has left.') && run.isStored) await this.#forget(run.id)
   }
 
   /** @returns false if it does not exist */

@@ -34,6 +34,8 @@ export interface RunServiceOptions extends Pick<RunWorkerOptions, 'describeFailu
   /** Opens the store; the service closes it. */
   readonly openRecords: () => Promise<RecordStore>
   readonly sealing: RecordSealing
+  /** See {@link DurableRunsOptions.onStored}. */
+  readonly onStored?: ((id: string, tenant: string) => void) | undefined
 }
 
 interface Opened {
@@ -136,12 +138,13 @@ export class RunService {
   }
 
   async #openRuns(): Promise<DurableRuns> {
-    const { host, log, limits, sealing, openRecords } = this.#options
+    const { host, log, limits, sealing, openRecords, onStored } = this.#options
     const { retentionDays, maxQueuedRuns } = limits
     const records = await openRecords()
     try {
       const { ids } = this
-      return await DurableRuns.open({ records, ids, retentionDays, maxQueuedRuns, limits, log, host, sealing })
+      const more = { retentionDays, maxQueuedRuns, limits, onStored }
+      return await DurableRuns.open({ records, ids, log, host, sealing, ...more })
     } catch (error) {
       await records.close()
       throw error

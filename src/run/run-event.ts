@@ -1,4 +1,4 @@
-import type { Attachment, ProviderMetadata, ToolCall } from '../protocols/message.ts'
+import type { Attachment, ProviderMetadata, Reasoning, ToolCall } from '../protocols/message.ts'
 import type { ReasoningBlock } from '../protocols/response.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { ToolResult } from '../protocols/tool-provider.ts'
@@ -15,7 +15,20 @@ export type RunEvent =
   | ({ readonly type: 'reasoning'; readonly text: string } & ReasoningBlock)
   | { readonly type: 'attachment'; readonly attachment: Attachment }
   /** One of the agent's own tools is called. */
-  | { readonly type: 'tool_call'; readonly call: ToolCall; readonly moduleId: string }
+  | {
+      readonly type: 'tool_call'
+      readonly call: ToolCall
+      readonly moduleId: string
+      /** Answer of the model that it stands in; left out for a call of an earlier run. */
+      readonly answer?:
+        | {
+            /** Counts the answers of the run that have calls; those of one answer share it. */
+            readonly index: number
+            readonly reasoning?: readonly Reasoning[]
+            readonly providerMetadata?: ProviderMetadata
+          }
+        | undefined
+    }
   /** The call with that id has ended; `isError` where it failed. */
   | { readonly type: 'tool_result'; readonly callId: string; readonly result: ToolResult }
   /** The run needs something that this process cannot give, and will end waiting. */
@@ -28,6 +41,9 @@ export type RunEvent =
       readonly status: RunStatus
       readonly reason: string | undefined
     }
+
+/** Answer of a model as its calls tell it: the message that they stand in. */
+export type AnswerOfCall = NonNullable<Extract<RunEvent, { type: 'tool_call' }>['answer']>
 
 /** End of a run. `waiting`: it needs a client's tool, a person's approval or an answer, and continues as a new run. */
 export type RunStatus = 'completed' | 'waiting' | 'failed' | 'cancelled'

@@ -2,13 +2,13 @@ import { AgentHost, type LLMPart, type Message, type PendingAnswer, type RunEven
 import { expect } from 'chai'
 import { makeProject } from '../support/temp-project.ts'
 
-/** `tools.ts`: `pay` needs an approval, `choose` asks, `note` and `careless` do neither; `done` has what was executed. */
+/** `tools.ts`: `pay` needs an approval, `choose` asks, `note` and `careless` do neither, `endless` never ends; `done` has what was executed. */
 const MODULES = {
   'modules/tools.ts': `import { defineModule, ToolProvider } from 'agent-host'
 const done = (globalThis.waitingDone ??= [])
 const parameters = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }
 export default defineModule({ name: 'Tools', provides: [ToolProvider], create: () => ({
-  listTools: () => ['pay', 'choose', 'note', 'careless'].map((name) => ({ name, description: name, parameters })),
+  listTools: () => ['pay', 'choose', 'note', 'careless', 'endless'].map((name) => ({ name, description: name, parameters })),
   needsApproval: (name) => name === 'pay',
   async executeTool(name, args, run) {
     if (name === 'choose') {
@@ -21,8 +21,16 @@ export default defineModule({ name: 'Tools', provides: [ToolProvider], create: (
       await run.ask({ message: 'Sure?', schema: { type: 'boolean' } }).catch(() => {})
       return { text: 'went on' }
     }
+    if (name === 'endless') await new Promise(() => {})
     done.push(name + JSON.stringify(args))
     return { text: name + ' ' + args.amount }
+  } }) })`,
+  'modules/hasty.ts': `import { defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Hasty', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), response: Response },
+  create: ({ tools, response }) => ({ async handleText(text, run) {
+    void tools[0].executeTool('endless', {}, run.with({ toolCallId: 'e1' })).catch(() => {})
+    await new Promise(setImmediate)
+    await response.respondText('left')
   } }) })`,
   'modules/stubborn.ts': `import { defineModule, LLM, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'Stubborn', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), response: Response },
@@ -70,6 +78,13 @@ for (const observed of [false, true]) {
           { id: 'llm', module: 'llm/mock', config: { replies: ['x'] } },
           { id: 'tools', module: 'tools' },
           { id: 'loop', module: 'orchestrator/tool-loop' },
+        ],
+      })
+      await host.register({
+        id: 'hasty',
+        modules: [
+          { id: 'tools', module: 'tools' },
+          { id: 'main', module: 'hasty' },
         ],
       })
       await host.register({
@@ -149,6 +164,16 @@ for (const observed of [false, true]) {
       expect(pending.map(({ callId }) => callId)).to.deep.equal(['w1'])
       expect(executed()).to.deep.equal(['note{"amount":7}'])
       expect(trail.at(-1)).to.deep.equal({ role: 'tool', content: 'note 7', toolCallId: 'n1' })
+    })
+
+    it('has a call in its trail that it left behind, with an unknown outcome', async () => {
+      const text = "Outcome unknown: the run ended during the call of 'endless'. It may have been carried out."
+      expect((await host.run('hasty', 'hi')).trail).to.deep.equal([
+        HI,
+        { role: 'assistant', content: '', toolCalls: [call('e1', 'endless')] },
+        { role: 'tool', content: text, toolCallId: 'e1', isError: true },
+        { role: 'assistant', content: 'left' },
+      ])
     })
 
     it('returns only the client calls if the trail is lost', async () => {

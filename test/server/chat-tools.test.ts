@@ -2,9 +2,7 @@ import { readdirSync } from 'node:fs'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
-import { AGENTS, chat, closeServers, makeServer, readEvents } from '../support/server.ts'
-import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
-import { keysFile } from '../support/tenant-visitor.ts'
+import { chat, closeServers, makeServer, readEvents } from '../support/server.ts'
 
 const tools = ['weather', 'time'].map((name) => ({
   type: 'function',

@@ -51,9 +51,10 @@ export class ManualRun {
     return this.#messages.at(-1)?.content
   }
 
-  say(text: string): void {
+  /** Says something: resolved when the agent may go on. */
+  async say(text: string): Promise<void> {
     this.#said += text
-    void this.#onEvent?.({ type: 'text', text })
+    await this.#onEvent?.({ type: 'text', text })
   }
 
   /** Calls a tool: resolved when it may be executed. */

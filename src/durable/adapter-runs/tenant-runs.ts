@@ -221,7 +221,14 @@ class StoredTenantRuns implements TenantRuns {
     checkAnswers({ runId: uuidOf(id), agent: facts.agent, pending }, answers)
     const { options, ...carried } = carriedOn(facts)
     const begun = { ...carried, id: service.ids.next(), createdAt: nowSeconds(), tenant, messages: [], named }
-    const given = { ...begun, options: { ...options, background: undefined }, answers, by, isOnce: true, isUnasked: true }
+    const given = {
+      ...begun,
+      options: { ...options, background: undefined },
+      answers,
+      by,
+      isOnce: true,
+      isUnasked: true,
+    }
     const { draft, turn } = next(before, given, runs.rulesFor(facts.agent))
     const { describeFailure } = service
     const kept = { store: runs.store, persistsSteps: false, describeFailure, onEvent }

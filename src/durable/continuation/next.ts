@@ -1,7 +1,7 @@
 import type { Message } from '../../protocols/message.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { Turn } from '../../run/turn.ts'
-import { type PendingAnswer, type PendingCall, toolCallOf } from '../../run/waiting/pending-call.ts'
+import { openOf, type PendingAnswer, type PendingCall, toolCallOf } from '../../run/waiting/pending-call.ts'
 import { type ConversationRecord, claimConversation } from '../conversations/conversation-store.ts'
 import { makeTurn, type StoredTurn, withAnswers } from '../conversations/conversation-tree.ts'
 import { HistoryBudget, type HistoryLimits } from '../conversations/history-budget.ts'
@@ -109,7 +109,7 @@ function goOn(before: Before, given: Given): GoingOn {
   const joined = before.facts && join(before, answers, given)
   const { claim, resumes } = joined ?? {}
   if (answers) return { settled: NONE, answers: joined?.answers ?? answers, pending, claim, resumes }
-  const settled = settle(pending, given.answers ?? NONE, findCarriedOut(before.approvals, last))
+  const settled = settle(openOf(pending), given.answers ?? NONE, findCarriedOut(before.approvals, last))
   return { settled, answers, pending: NONE, claim, resumes }
 }
 
@@ -169,7 +169,7 @@ export function see(
   { options: { isTruncated } }: Pick<RunFacts, 'options'>,
   { limits, attachments }: SightRules,
 ): readonly Message[] {
-  const open = () => pending.map(toolCallOf)
+  const open = () => openOf(pending).map(toolCallOf)
   return withoutUnseen(isTruncated ? truncate(messages, new HistoryBudget(limits), open()) : messages, attachments)
 }
 

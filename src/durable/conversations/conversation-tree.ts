@@ -240,19 +240,12 @@ export interface TurnOutcome {
 /** Returns the turn with all that its run added. */
 export function withOutcome(
   { pending: _answered, answers: _given, ...turn }: StoredTurn,
-  outcome: TurnOutcome,
+  outcome: Pick<TurnOutcome, 'messages' | 'pending'>,
 ): StoredTurn {
   const added = outcome.messages.map((message) => toStoredMessage(message, takeLarge(turn.response_id)))
   const messages = [...turn.conversation_data.messages, ...added]
   const pending = outcome.pending.length > 0 ? { pending: outcome.pending } : {}
   return { ...turn, conversation_data: { messages }, ...pending }
-}
-
-/** Returns the turn of a run that was broken off, with the text that it had said. Behind open calls no text may stand. */
-export function withText(turn: StoredTurn, text: string): StoredTurn {
-  if (text === '' || turn.pending) return turn
-  const messages = [...turn.conversation_data.messages, { role: 'assistant' as const, content: text }]
-  return { ...turn, conversation_data: { messages } }
 }
 
 /** The same turn for itself alone, with the messages of all that came before it. */

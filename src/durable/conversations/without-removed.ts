@@ -1,5 +1,5 @@
 import { callsOf } from '../../run/state/paired-calls.ts'
-import { toolCallOf } from '../../run/waiting/pending-call.ts'
+import { openOf, toolCallOf } from '../../run/waiting/pending-call.ts'
 import type { ConversationStore } from './conversation-store.ts'
 import type { LoadedConversation } from './conversation-tree.ts'
 import { withWholeCalls } from './whole-calls.ts'
@@ -26,7 +26,7 @@ export async function withoutRemoved(
   const open = last.pending ?? []
   const kept = withWholeCalls(
     messages,
-    open.flatMap((call) => [call.callId, toolCallOf(call)]),
+    openOf(open).flatMap((call) => [call.callId, toolCallOf(call)]),
   )
   const calls = new Set(kept.flatMap(callsOf).map(({ id }) => id))
   const pending = open.filter((call) => calls.has(call.callId) || calls.has(toolCallOf(call)))

@@ -4,7 +4,7 @@ import { bindAnswer, type GivenAnswer, type PendingAnswer } from '../../run/wait
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
 import type { ApprovalStatus } from '../../wire/approval.ts'
 import { claimOf, type StoredApproval } from '../approvals/approvals.ts'
-import { isEnd, nowSeconds, type Step } from '../runs/steps.ts'
+import { isEnd, isOfCall, nowSeconds, type Step } from '../runs/steps.ts'
 import type { Claim } from './claim.ts'
 
 /** Answers of a person, by the ids of the approvals. */
@@ -126,5 +126,5 @@ export function hasFailedUnacted(steps: readonly Step[]): boolean {
 
 /** Tells whether a call may have begun: the decision about it is then spent. */
 export function hasActed(steps: readonly Step[]): boolean {
-  return steps.some((step) => typeof step === 'object' && ('call' in step || 'acted' in step))
+  return steps.some(isOfCall)
 }

@@ -203,7 +203,6 @@ export class RunWorker implements Taker {
       origin: { owned: { ...stored, mark }, steps, batches, handBack: () => runs.queue.handBack(claimed) },
       store: runs.store,
       persistsSteps: true,
-      confirmsCalls: true,
       describeFailure,
       seal: isSealed ? (await runs.clientSeal(REASONING, host.resolve(facts.agent).agent.id)).seal : undefined,
     })

@@ -71,12 +71,12 @@ export class EventReader {
     if ('reasoning' in step) return [{ type: 'reasoning', text: step.reasoning } as const]
     if ('attachment' in step) return [{ type: 'attachment', attachment: step.attachment } as const]
     if ('call' in step) {
-      const { moduleId, ...call } = step.call
-      return [{ type: 'tool_call', call, moduleId } as const]
+      const { id, name, arguments: args, moduleId } = step.call
+      return [{ type: 'tool_call', call: { id, name, arguments: args }, moduleId } as const]
     }
     if ('result' in step) {
-      const { callId, ...result } = step.result
-      return [{ type: 'tool_result', callId, result } as const]
+      const { callId, text, isError } = step.result
+      return [{ type: 'tool_result', callId, result: { text, isError } } as const]
     }
     if ('pending' in step) {
       const id = approvalId(this.#runId, this.#pending++)

@@ -9,12 +9,24 @@ import { hasActed } from '../decisions/resumption.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
 import { Lead } from './lead.ts'
 import type { StepLog } from './read-run.ts'
+import { givenResults } from './read-trail.ts'
 import { ANSWER_EVENTS, type RunFacts, type RunOptions } from './run-facts.ts'
 import { parseOwner } from './run-marks.ts'
 import type { Draft } from './run-row.ts'
 import type { OwnedRun, RunStore } from './run-store.ts'
 import { ReasoningCollector, type SealReasoning } from './sealed-reasoning.ts'
-import { type EndStep, endFailed, endUnstored, isEnd, lengthOf, nowSeconds, type Step, stepOf } from './steps.ts'
+import {
+  type EndStep,
+  endFailed,
+  endUnstored,
+  isEnd,
+  isOfCall,
+  lengthOf,
+  nowSeconds,
+  type ResultStep,
+  type Step,
+  stepOf,
+} from './steps.ts'
 
 /** Run that is in the store, and this server's. */
 export interface BegunRun {
@@ -40,8 +52,6 @@ export interface DurableRunOptions {
   readonly persistsSteps: boolean
   /** Keeps the outcome of a run that has no store, for those that continue it. */
   readonly keepsOutcome?: boolean
-  /** Stores each tool call before it is executed, so that a crash leaves a record of it. */
-  readonly confirmsCalls?: boolean
   readonly describeFailure: (error: unknown) => string
   /** Receives the events, too. */
   readonly onEvent?: RunEventSink | undefined
@@ -77,6 +87,8 @@ export class DurableRun implements StepLog {
   #isRefused = false
   #isReleased = false
   #outcome: TurnOutcome | undefined
+  /** Results of calls of an earlier run that came with the turn. */
+  #given: readonly ResultStep[] = []
   #visible = 0
   #persisted: OwnedRun | undefined
   #batches = 0
@@ -130,6 +142,7 @@ export class DurableRun implements StepLog {
   start(begin: (turn: Turn) => RunHandle, turn: Omit<Turn, 'onEvent'>): void {
     const { store } = this.#options
     const persistsSteps = this.#persistsSteps
+    this.#given = store && turn.answers ? givenResults(turn) : []
     this.#handle = begin({ onEvent: (event) => this.#take(event), ...turn })
     this.#handle.result.then(
       (result) => this.#complete(result, turn.messages.length),
@@ -223,6 +236,11 @@ export class DurableRun implements StepLog {
     return this.#persisted !== undefined
   }
 
+  /** True once a call may have begun. */
+  get hasActed(): boolean {
+    return hasActed(this.#steps)
+  }
+
   /** Part that a run which has ended well adds to its conversation. */
   get outcome(): TurnOutcome | undefined {
     return this.#outcome
@@ -278,7 +296,7 @@ export class DurableRun implements StepLog {
    */
   breakOff(reason: string): boolean {
     if (!this.#takesDecisions) return false
-    if (this.#ended || hasActed(this.#steps)) return true
+    if (this.#ended || this.hasActed) return true
     this.#end(endFailed(reason))
     this.#handle?.abort(new Error(reason))
     return true
@@ -345,10 +363,13 @@ export class DurableRun implements StepLog {
     if (event.type !== 'end') this.#begin()
     const sealed = this.#reasoning?.take(event)
     if (sealed !== undefined) void this.#add({ sealed })
-    const step = this.#shows.includes(event.type) ? stepOf(event) : this.#actedStep(event)
+    const step = this.#toStep(event)
     if (step === undefined) return undefined
+    if (event.type === 'tool_call') this.#tellGiven()
     const room = this.#add(step)
-    return event.type === 'tool_call' && this.#confirmsCalls ? this.#whenStored(this.#steps.length) : room
+    if (!this.#options.store) return room
+    if (event.type === 'tool_call') return this.#confirmCall()
+    return this.#isUnsaid ? this.#whenStored(this.#steps.length) : room
   }
 
   #begin(): void {
@@ -356,16 +377,32 @@ export class DurableRun implements StepLog {
     this.#begun?.resolve()
   }
 
-  /** Stores a call that clients do not see: recovery after a crash has to know of it. */
-  #actedStep({ type }: RunEvent): Step | undefined {
-    if (type !== 'tool_call' || !this.#confirmsCalls) return undefined
-    const hasActed = this.#steps.some((step) => typeof step === 'object' && 'acted' in step)
-    return hasActed ? undefined : { acted: true }
+  #toStep(event: RunEvent): Step | undefined {
+    const step = stepOf(event)
+    if (step === undefined || this.#shows.includes(event.type)) return step
+    const isKept = this.#options.store && typeof step === 'object' && ('call' in step || 'result' in step)
+    return isKept ? { hidden: step } : undefined
+  }
+
+  /** The answers that the run was given count from its first call on: until then the calls stay open. */
+  #tellGiven(): void {
+    for (const hidden of this.#given) void this.#add({ hidden })
+    this.#given = []
+  }
+
+  /** True for a run of the queue that begins again where its server dies: the agent goes on once something of it is stored. */
+  get #isUnsaid(): boolean {
+    return 'owned' in this.#options.origin && this.#visible === 0
+  }
+
+  /** A call begins once it is stored. */
+  async #confirmCall(): Promise<void> {
+    await this.#whenStored(this.#steps.length)
+    if (this.#ended) throw new Error('The run has ended.')
   }
 
   async #whenStored(count: number): Promise<void> {
     while (this.#visible < count && !this.#ended) await this.#whenChanged()
-    if (this.#ended) throw new Error('The run has ended.')
   }
 
   #add(step: Step): void | Promise<void> {
@@ -373,7 +410,7 @@ export class DurableRun implements StepLog {
     this.#steps.push(step)
     this.#lead.produce(lengthOf(step))
     if (!this.#options.store) this.#show(this.#steps.length)
-    else if (this.#persistsSteps) void this.#save()
+    else if (this.#persistsSteps || isOfCall(step)) void this.#save()
     return this.#waitForRoom()
   }
 
@@ -391,10 +428,6 @@ export class DurableRun implements StepLog {
     return ('owned' in origin ? origin.owned.row.resumes : origin.resumes) !== undefined
   }
 
-  get #confirmsCalls(): boolean {
-    return this.#options.confirmsCalls || this.#takesDecisions
-  }
-
   get #persistsSteps(): boolean {
     return this.#options.persistsSteps || this.#takesDecisions
   }
@@ -405,7 +438,7 @@ export class DurableRun implements StepLog {
     this.#saving = true
     try {
       // Not at once: an agent that answers without waiting for anything is stored once, with its end.
-      if (this.#persistsSteps) await nextTurn()
+      if (this.#persistsSteps || !this.#ended) await nextTurn()
       if (this.#isRefused) return
       while (!this.#persisted || this.#visible < this.#steps.length) {
         const upTo = this.#steps.length

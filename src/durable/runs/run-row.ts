@@ -6,17 +6,17 @@ import {
   type TurnOutcome,
   turnChange,
   withOutcome,
-  withText,
 } from '../conversations/conversation-tree.ts'
 import { liftItems } from '../conversations/item-bytes.ts'
 import type { NewBytes } from '../conversations/turn-bytes.ts'
 import type { Claim } from '../decisions/claim.ts'
-import type { Resumes } from '../decisions/resumption.ts'
+import { hasActed, type Resumes } from '../decisions/resumption.ts'
 import type { IdempotentRequest } from '../idempotency/idempotent-requests.ts'
 import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
+import { readTrail } from './read-trail.ts'
 import type { RunFacts } from './run-facts.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
-import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
+import { type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
 
 /** Row of a run. The run is there when this row is: everything else is written before it, or with it. */
 export interface RunRow extends PackedSteps {
@@ -118,7 +118,10 @@ export function beginChanges({ row, turn }: PersistedRun): Change[] {
 
 /** Returns the turn of a run that ends. */
 export function endTurn(turn: StoredTurn, { steps, outcome }: Ending): StoredTurn {
-  return outcome ? withOutcome(turn, outcome) : withText(turn, answerOf(steps))
+  if (outcome) return withOutcome(turn, outcome)
+  // Behind open calls nothing may stand: they stay open unless one may have begun.
+  if (turn.pending && !hasActed(steps)) return turn
+  return withOutcome(turn, { messages: readTrail(steps, turn.pending), pending: [] })
 }
 
 /** Changes that store a run which has ended, with the turn that {@link endTurn} returns. */

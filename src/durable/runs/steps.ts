@@ -1,7 +1,8 @@
 import type { ToolCall } from '../../protocols/message.ts'
 import type { Usage } from '../../protocols/run.ts'
+import type { ToolResult } from '../../protocols/tool-provider.ts'
 import { type AttachmentJson, toAttachmentJson } from '../../run/attachment-json.ts'
-import type { RunEvent } from '../../run/run-event.ts'
+import type { AnswerOfCall, RunEvent } from '../../run/run-event.ts'
 import type { PendingCall } from '../../run/waiting/pending-call.ts'
 
 /** Step of a run, in the order in which it happened. A text is a piece of the answer. JSON. */
@@ -13,7 +14,7 @@ export type Step =
   | CallStep
   | ResultStep
   | PendingStep
-  | ActedStep
+  | HiddenStep
   | RestartStep
   | EndStep
 
@@ -32,12 +33,19 @@ export interface AttachmentStep {
 
 /** Call of one of the agent's own tools. */
 export interface CallStep {
-  readonly call: Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readonly moduleId: string }
+  /** Data for the conversation alone is left out once the run has ended: its turn has it. */
+  readonly call: ToolCall & { readonly moduleId: string; readonly answer?: AnswerOfCall | undefined }
 }
 
 /** Result of an own call. */
 export interface ResultStep {
-  readonly result: { readonly callId: string; readonly text: string; readonly isError: boolean }
+  readonly result: {
+    readonly callId: string
+    readonly text: string
+    readonly isError: boolean
+    /** For the conversation alone: left out once the run has ended. */
+    readonly attachments?: readonly AttachmentJson[]
+  }
 }
 
 /** Call that the run waits for. */
@@ -45,9 +53,10 @@ export interface PendingStep {
   readonly pending: PendingCall
 }
 
-/** Says that tools were called, where the calls are not shown: the run must not begin again by itself. */
-export interface ActedStep {
-  readonly acted: true
+/** Own call, or result of a call, that clients do not see: the conversation has it, however the run ends. */
+export interface HiddenStep {
+  /** Null once the run has ended. */
+  readonly hidden: CallStep | ResultStep | null
 }
 
 /** Start of another attempt, after an interrupted one. Earlier text is not part of the answer. */
@@ -88,18 +97,21 @@ export function stepOf(event: RunEvent): Exclude<Step, EndStep> | undefined {
     case 'attachment':
       return { attachment: toAttachmentJson(event.attachment) }
     case 'tool_call': {
-      const { id, name, arguments: args } = event.call
-      return { call: { id, name, arguments: args, moduleId: event.moduleId } }
+      const { call, moduleId, answer } = event
+      return { call: { ...call, moduleId, answer } }
     }
-    case 'tool_result': {
-      const { text, isError = false } = event.result
-      return { result: { callId: event.callId, text, isError } }
-    }
+    case 'tool_result':
+      return toResultStep(event.callId, event.result)
     case 'pending':
       return { pending: event.pending }
     default:
       return undefined
   }
+}
+
+export function toResultStep(callId: string, { text, isError = false, attachments = [] }: ToolResult): ResultStep {
+  const attached = attachments.length > 0 ? { attachments: attachments.map(toAttachmentJson) } : {}
+  return { result: { callId, text, isError, ...attached } }
 }
 
 /** Number of characters that a step adds to an answer. */
@@ -108,6 +120,11 @@ export function lengthOf(step: Step): number {
   if ('reasoning' in step) return step.reasoning.length
   if ('sealed' in step) return step.sealed.length
   return 'attachment' in step ? (step.attachment.base64?.length ?? 0) : 0
+}
+
+/** Tells a call or a result, shown or hidden. */
+export function isOfCall(step: Step): step is CallStep | ResultStep | HiddenStep {
+  return typeof step === 'object' && ('call' in step || 'result' in step || 'hidden' in step)
 }
 
 /** Whole text of an agent, without the calls in between. */
@@ -125,8 +142,19 @@ export function answerOf(steps: readonly Step[]): string {
 export function packSteps(steps: readonly Step[]): PackedSteps {
   const packed: (number | Exclude<Step, string>)[] = []
   // Without `map`: in Node 20 its array counts as one that may have holes, and its JSON takes longer.
-  for (const step of steps) packed.push(typeof step === 'string' ? step.length : step)
+  for (const step of steps) packed.push(typeof step === 'string' ? step.length : withoutTrail(step))
   return { text: joinTexts(steps), steps: packed }
+}
+
+function withoutTrail(step: Exclude<Step, string>): Exclude<Step, string> {
+  if ('hidden' in step) return { hidden: null }
+  if ('call' in step) {
+    const { id, name, arguments: args, moduleId } = step.call
+    return { call: { id, name, arguments: args, moduleId } }
+  }
+  if (!('result' in step)) return step
+  const { attachments: _, ...result } = step.result
+  return { result }
 }
 
 export function unpackSteps({ text, steps }: PackedSteps): Step[] {

@@ -89,7 +89,10 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   // The other calls of the waiting step still run; later steps do not.
   if (waiting.hasBegun && !recorded.answer.calls.some(({ isPending }) => isPending)) throw RUN_WAITS
   const { id } = recorded.call
-  await answer.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
+  const { moduleId } = tools
+  const called = { ...recorded.call, name, arguments: args }
+  await answer.emit({ type: 'tool_call', call: called, moduleId, answer: answer.trail.answerOf(recorded) })
+  recorded.hasBegun = true
   try {
     const call = { id, name, args, isNested: false }
     const denial = run.callBudget?.take()
@@ -164,7 +167,8 @@ async function executeDecided(
   { decision, reason, arguments: edited }: CallDecision,
   run: AgentRun,
 ): Promise<ToolResult> {
-  if (decision !== 'approve' && decision !== 'edit') return refused(`A person rejected this call of '${name}'; it was not executed.`, reason)
+  if (decision !== 'approve' && decision !== 'edit')
+    return refused(`A person rejected this call of '${name}'; it was not executed.`, reason)
   if (!edited || isDeepStrictEqual(edited, args)) return provider.executeTool(name, args, run)
   const result = await provider.executeTool(name, edited, run)
   return { ...result, text: `(A person changed the arguments to ${JSON.stringify(edited)}.)\n${result.text}` }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { CollectedAnswer } from '../../protocols/answer-parts.ts'
 import type { Attachment, Message, RecordedDecision, ToolCall } from '../../protocols/message.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
+import type { AnswerOfCall } from '../run-event.ts'
 import type { CallDecision } from '../waiting/pending-call.ts'
 import { callsOf } from './paired-calls.ts'
 import { uniqueCall } from './unique-calls.ts'
@@ -17,6 +18,8 @@ export class RecordedCall {
   readonly answer: ModelAnswer
   result?: ToolResult
   isPending = false
+  /** True once it may have been executed. */
+  hasBegun = false
   /** Decision that the call is executed by. */
   decision: CallDecision | undefined
   /** All decisions under the call, those about calls of its tool included. */
@@ -35,10 +38,11 @@ export class RecordedCall {
     this.#decisions.push({ name, decision, by, ...(at === undefined ? {} : { at }) })
   }
 
-  /** The message that answers the call; undefined until it has a result. */
+  /** The message that answers the call; undefined for one that was not executed. */
   toMessage(): Message | undefined {
-    if (!this.result) return undefined
-    const message = toToolMessage(this.call.id, this.result)
+    const { result = this.hasBegun && !this.isPending ? outcomeUnknown(this.call.name) : undefined } = this
+    if (!result) return undefined
+    const message = toToolMessage(this.call.id, result)
     return this.#decisions ? { ...message, decisions: this.#decisions } : message
   }
 }
@@ -136,6 +140,17 @@ export class Trail {
     return callId === undefined ? undefined : this.#proposed.get(callId)
   }
 
+  /** The answer that a begun call stands in; undefined for a call of an earlier run. */
+  answerOf({ answer }: RecordedCall): AnswerOfCall | undefined {
+    if (answer === this.#resumed) return undefined
+    const { reasoning, providerMetadata } = answer
+    return {
+      index: this.#answers.indexOf(answer),
+      ...(reasoning.length > 0 ? { reasoning } : {}),
+      ...(providerMetadata ? { providerMetadata } : {}),
+    }
+  }
+
   /** The messages, oldest first. Calls that were neither executed nor waited for are left out. */
   messages(attachments: readonly Attachment[]): Message[] {
     const messages: Message[] = []
@@ -202,7 +217,7 @@ export function toLastMessage(
 /** Adds the message of a model's answer, and those of its results. */
 function pushAnswer(messages: Message[], answer: ModelAnswer): void {
   const { text: content, reasoning, providerMetadata, calls } = answer
-  const toolCalls = calls.filter(({ result, isPending }) => result || isPending).map(({ call }) => call)
+  const toolCalls = calls.filter((call) => call.isPending || call.toMessage()).map(({ call }) => call)
   if (toolCalls.length === 0) {
     if (content !== '') messages.push({ role: 'assistant', content })
     return
@@ -224,8 +239,15 @@ function pushResults(messages: Message[], { calls }: ModelAnswer): void {
   }
 }
 
+/** Result of a call that had begun when its run ended. */
+export function outcomeUnknown(name: string): ToolResult {
+  return {
+    text: `Outcome unknown: the run ended during the call of '${name}'. It may have been carried out.`,
+    isError: true,
+  }
+}
+
 /** Result of a call, as the message that answers it. */
-/** Message that answers a call of a tool. */
 export function toToolMessage(
   toolCallId: string,
   { text, attachments, isError }: ToolResult,

@@ -107,6 +107,13 @@ export function toolCallOf({ callId, within = callId }: Pick<PendingCall, 'callI
   return within
 }
 
+/** The calls that have no result yet: those that wait, and those that are answered beside them. */
+export function openOf(pending: readonly PendingCall[]): readonly PendingCall[] {
+  return pending.some(({ beside }) => beside)
+    ? pending.flatMap((call) => [call, ...(call.beside ?? []).map(({ call: answered }) => answered)])
+    : pending
+}
+
 /** Returns the `state` with which another site sends back the answer to a question; undefined for questions without such a page. */
 export function stateOf({ url }: Pick<PendingCall, 'url'>): string | undefined {
   return url === undefined ? undefined : (URL.parse(url)?.searchParams.get('state') ?? undefined)

@@ -85,7 +85,8 @@ export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer, t
 /** Problem of an answer as such: programs and adapters hand over whatever they were sent. Nothing but an explicit approval executes a call. */
 function findShapeProblem(answer: PendingAnswer): string | undefined {
   const { decision, arguments: edited, reason, answers, result } = fieldsOf(answer)
-  if (answer.kind === 'question') return Array.isArray(answers) && answers.length > 0 ? undefined : 'answers must hold one.'
+  if (answer.kind === 'question')
+    return Array.isArray(answers) && answers.length > 0 ? undefined : 'answers must hold one.'
   if (answer.kind === 'client_tool') return isObject(result) && typeof result.text === 'string' ? undefined : NO_RESULT
   if (decision !== 'approve' && decision !== 'edit' && decision !== 'reject')
     return "decision must be 'approve', 'edit' or 'reject'."

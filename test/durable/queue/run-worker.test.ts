@@ -175,8 +175,9 @@ describe('a worker of the queue', () => {
 
   it('does not restart a run with output', async () => {
     const { map, first, id } = await beginOne()
-    first.begun[0]?.say('part')
-    await eventually(async () => expect(await stepsOf(first, id)).to.deep.equal(['part']))
+    // Only then does its agent go on, to what it may do next.
+    await first.begun[0]?.say('part')
+    expect(await stepsOf(first, id)).to.deep.equal(['part'])
     const next = await openServer(map)
     expect((await stepsOf(next, id))?.at(-1)).to.include({ end: 'failed', error: CUT_OFF })
   })
@@ -185,7 +186,8 @@ describe('a worker of the queue', () => {
     const { map, first, id } = await beginOne()
     // Only then may the tool be executed.
     await first.begun[0]?.call()
-    expect(await stepsOf(first, id)).to.deep.equal([{ acted: true }])
+    const call = { id: 'c1', name: 'pay', arguments: {}, moduleId: 'tools' }
+    expect(await stepsOf(first, id)).to.deep.equal([{ hidden: { call } }])
     const next = await openServer(map)
     expect((await stepsOf(next, id))?.at(-1)).to.include({ end: 'failed', error: CUT_OFF })
   })

@@ -12,7 +12,7 @@ const CONVERSATION = {
   agentId: 'guide',
   messages: [{ role: 'user' as const, content: 'see', attachments: [PNG] }],
 }
-const CALL = {
+const _CALL = {
   name: 'shop',
   pending: [{ callId: 'call_1', kind: 'approval' as const, name: 'pay', arguments: { amount: 40 }, digest: 'd' }],
   trail: [{ role: 'user' as const, content: 'pay' }],

@@ -33,7 +33,7 @@ const attachment: fc.Arbitrary<Step> = fc.constantFrom<Step>(
   { attachment: { mediaType: 'image/png', url: 'https://example.test/a.png' } },
   { attachment: { mediaType: 'text/csv', name: 'a.csv', base64: 'AQID' } },
 )
-const attempt: fc.Arbitrary<Step> = fc.constantFrom<Step>({ acted: true }, { restart: 2 })
+const attempt: fc.Arbitrary<Step> = fc.constantFrom<Step>({ hidden: null }, { restart: 2 })
 const other = fc.oneof(reasoning, call, result, pending, attachment, attempt)
 const usage = { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1, reasoningTokens: 0 }
 const end: fc.Arbitrary<EndStep> = fc.constantFrom<EndStep>(

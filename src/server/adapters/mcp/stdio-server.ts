@@ -34,7 +34,16 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const memory = openCallMemory(options, project.openRecords)
   const { host } = project
   const runs = makeAdapterRuns(project.durableRuns, host, 'McpApiAdapter')
-  const parts = { host, describeFailure, redact, limits: options, memory, runs, seal: sealFor(project.durableRuns), servesInbox: false }
+  const parts = {
+    host,
+    describeFailure,
+    redact,
+    limits: options,
+    memory,
+    runs,
+    seal: sealFor(project.durableRuns),
+    servesInbox: false,
+  }
   const tools = new AgentTools(parts)
   const connection = connect(project, tools, log)
   project.durableRuns.resume().catch((error) => log.error(`Stored runs do not go on: ${messageOf(error)}`))

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AdapterRuns, StoredRunInfo, TenantRuns } from '../../../../durable/adapter-runs/adapter-runs.ts'
-import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import { runIdOf } from '../../../../durable/approvals/approvals.ts'
+import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import type { ClientSeal } from '../../../../durable/durable-runs.ts'
 import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
 import type { AgentHost, Target } from '../../../../host/host.ts'
@@ -66,11 +66,7 @@ export class ToolCalls {
     return this.#begin(request, { messages: [toMessage(request)] }, options)
   }
 
-  #begin(
-    request: ToolRequest,
-    given: GivenTurn,
-    options: CallOptions,
-  ): Call<ToolResult> {
+  #begin(request: ToolRequest, given: GivenTurn, options: CallOptions): Call<ToolResult> {
     const { onProgress, tenant, traceparent } = options
     const turn = {
       tenant,
@@ -79,7 +75,13 @@ export class ToolCalls {
       onEvent: onProgress && toProgress(onProgress),
       ...given,
     }
-    return this.#answerWith(this.#options.host.start(request.name, turn, '.'), request, given.messages, options, given.variant)
+    return this.#answerWith(
+      this.#options.host.start(request.name, turn, '.'),
+      request,
+      given.messages,
+      options,
+      given.variant,
+    )
   }
 
   #answerWith(

@@ -84,13 +84,13 @@ export class Output {
   apply(step: Step): readonly Change[] {
     if (typeof step === 'string') return this.#addText(step)
     if (isEnd(step)) return this.#end(step)
-    if ('acted' in step) return NONE
     if ('restart' in step) return this.#restart()
     if ('reasoning' in step) return this.#addReasoning(step.reasoning)
     if ('sealed' in step) return this.#seal(step.sealed)
     if ('result' in step) return this.#answerCall(step.result)
     if ('attachment' in step) return this.#addAttachment(step)
-    return 'call' in step ? this.#addCall(step.call) : this.#addPending(step.pending)
+    if ('call' in step) return this.#addCall(step.call)
+    return 'pending' in step ? this.#addPending(step.pending) : NONE
   }
 
   #addText(text: string): readonly Change[] {
