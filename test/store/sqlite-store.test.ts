@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import Database from 'libsql'
@@ -135,6 +135,28 @@ describe('the SQLite store', () => {
     end()
     await one.close()
     await other.close()
+  })
+
+  it('hears of each commit since the call of watch, also while its thread waits for the lock', async () => {
+    const store = await open()
+    const other = new Database(join(dir, 'responses.db'))
+    for (const key of ['first', 'again']) {
+      other.exec('BEGIN IMMEDIATE')
+      const own = store.commit([['own', '1']])
+      // The thread has the commit, and begins nothing else before it is done.
+      await nextTurn()
+      let heard = 0
+      const end = store.watch(['topic'], () => heard++)
+      other.exec(`INSERT INTO keyv VALUES ('keyv:${key}', '{"value":1}')`)
+      other.exec('COMMIT')
+      await own
+      await eventually(() => expect(heard).to.be.greaterThan(0), 2000)
+      end()
+      // Longer than the thread goes on watching for nobody.
+      await wait(1100)
+    }
+    other.close()
+    await store.close()
   })
 
   it('serves other work and earlier records while another process holds the lock, and recovers', async () => {
