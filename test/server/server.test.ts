@@ -186,12 +186,11 @@ export class Faulty { adapt(app) {
       const body = JSON.stringify(chat('probe', 'wait 5000', { stream }))
       const request = fetch(url + COMPLETIONS, { method: 'POST', headers: JSON_TYPE, body, signal: controller.signal })
       if (stream) await request
-      else await eventually(() => expect(server.host.runningCount).to.equal(1))
-      await setTimeout(20)
+      await eventually(() => expect(probeSeen()).to.deep.equal(['began 5000']))
       const leftMs = Date.now()
       controller.abort()
       await request.catch(() => {})
-      await eventually(() => expect(probeSeen()).to.deep.equal(['aborted 5000']))
+      await eventually(() => expect(probeSeen()).to.deep.equal(['began 5000', 'aborted 5000']))
       expect(Date.now() - leftMs).to.be.below(1000)
     }
   })
@@ -291,7 +290,7 @@ export class Faulty { adapt(app) {
       .read()
       .then(() => {})
     const cut = post('deaf', true).then((response) => response.text())
-    await setTimeout(100)
+    await eventually(() => expect(server.host.runningCount).to.equal(3))
     const closing = server.close()
     await setTimeout(50)
     expect((await post('wait 1', false)).status).to.equal(503)

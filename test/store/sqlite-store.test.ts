@@ -235,13 +235,14 @@ describe('the SQLite store', () => {
   })
 
   it('skips requests that nobody waits for any more', async () => {
-    const store = await SqliteStore.open(join(dir, 'responses.db'), 300)
+    const store = await SqliteStore.open(join(dir, 'responses.db'), 1500)
     const other = new Database(join(dir, 'responses.db'))
     other.exec('BEGIN IMMEDIATE')
     const inTime = store.commit([['a', '1']])
-    await wait(50)
+    // It goes to the thread, and the others wait for its end.
+    await nextTurn()
     const late = Promise.allSettled([store.commit([['b', '2']]), store.get(['a'])])
-    await wait(600)
+    await wait(1600)
     other.exec('ROLLBACK')
     other.close()
     expect(await inTime).to.equal(true)

@@ -151,7 +151,8 @@ describe('progress of a call', () => {
         signal: leaving.signal,
       }
       const plain = fetch(`${url}/mcp`, init).catch(() => 'left')
-      setTimeout(() => leaving.abort(), 100)
+      await eventually(() => expect(actState().begun).to.include('plain'))
+      leaving.abort()
       expect(await plain).to.equal('left')
       await untilAborted('plain')
     })
