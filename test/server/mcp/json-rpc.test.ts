@@ -77,7 +77,7 @@ describe('JSON-RPC over HTTP', () => {
     await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}', session)
     await eventually(() => expect(actState().aborted).to.deep.equal(['own']))
     await own
-    const twins = ['one', 'two'].map((name) =>
+    const twins = ['first-twin', 'second-twin'].map((name) =>
       post(
         JSON.stringify({
           jsonrpc: '2.0',
@@ -88,7 +88,7 @@ describe('JSON-RPC over HTTP', () => {
         session,
       ),
     )
-    await begun('one', 'two')
+    await begun('first-twin', 'second-twin')
     await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}', session)
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(actState().aborted).to.deep.equal(['own'])

@@ -58,10 +58,13 @@ describe('agents in the debug UI', function () {
     const page = await ui.open('#/agents/till?view=tools')
     const tools = page.locator('.tool')
     await tools.getByText('needs approval').waitFor()
-    const texts = (await tools.allInnerTexts()).map((text) =>
-      text.replace(/\s+/g, ' ').replace(/\d+(\.\d+)? ms/, 'n ms'),
-    )
-    expect(texts).deep.equal(['count Counts. 1 call p95 n ms', 'pay Pays. needs approval'])
+    // The numbers come after the tools.
+    await eventually(async () => {
+      const texts = (await tools.allInnerTexts()).map((text) =>
+        text.replace(/\s+/g, ' ').replace(/\d+(\.\d+)? ms/, 'n ms'),
+      )
+      expect(texts).deep.equal(['count Counts. 1 call p95 n ms', 'pay Pays. needs approval'])
+    })
   })
 
   it('clears the traces of an agent after a confirmation', async () => {
