@@ -12,6 +12,7 @@ import { Value } from 'typebox/value'
 import { z } from 'zod'
 import mcp from '../../../modules/tools/mcp.ts'
 import { describeToolProvider } from '../../suites/tool-provider-suite.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
 import { runNode } from '../../support/run-cli.ts'
@@ -59,10 +60,10 @@ describe('tools/mcp', () => {
   for (const how of ['backtracks', 'doubles']) {
     it(`is not held up by a server whose schema ${how}`, async () => {
       const { call, lines } = await make({ bad: bad(how) })
-      const startedMs = performance.now()
+      const spentMs = measureCpuTime()
       expect(await call('add', { a: `${'a'.repeat(40)}!` })).to.equal('fine')
       expect(await call('add', { a: `${'a'.repeat(40)}!` })).to.equal('fine')
-      expect(performance.now() - startedMs).to.be.below(1500)
+      expect(spentMs()).to.be.below(1500)
       expect(lines.filter((line) => line.includes('takes too long to check'))).to.have.length(1)
     })
   }
