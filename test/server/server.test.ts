@@ -283,16 +283,17 @@ export class Faulty { adapt(app) {
         headers: JSON_TYPE,
         body: JSON.stringify(chat('probe', text, { stream })),
       })
-    const ends = post('wait 300', false)
     const deaf = post('deaf', true)
     await (await deaf).body
       ?.getReader()
       .read()
       .then(() => {})
     const cut = post('deaf', true).then((response) => response.text())
-    await eventually(() => expect(server.host.runningCount).to.equal(3))
+    await eventually(() => expect(server.host.runningCount).to.equal(2))
+    probeSeen().splice(0)
+    const ends = post('wait 300', false)
+    await eventually(() => expect(probeSeen()).to.deep.equal(['began 300']))
     const closing = server.close()
-    await setTimeout(50)
     expect((await post('wait 1', false)).status).to.equal(503)
     expect(await (await ends).text()).to.include('"content":"waited"')
     expect(readEvents(await cut).slice(-2)).to.deep.equal([

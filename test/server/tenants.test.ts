@@ -11,7 +11,8 @@ describe('tenants of one server', () => {
     const files = { ...TENANT_PROJECT, 'keys.yml': TENANT_KEYS }
     const { listen } = await makeServer(TENANT_OPTIONS, files)
     await walkAsTenants(await listen(), 1)
-  }).timeout(60_000)
+    // Hundreds of requests, one after the other.
+  }).timeout(240_000)
 })
 
 describe('the page of a tenant', () => {
