@@ -66,7 +66,7 @@ describe('the SQLite store', () => {
     expect(twos.size).to.equal(ones.length)
     expect(acknowledged.filter((key) => !twos.has(key))).to.deep.equal([])
     await store.close()
-  }).timeout(60_000)
+  })
 
   it('knows which servers are alive, and notices the end of a process on this machine at once', async () => {
     const store = await open()
@@ -77,7 +77,7 @@ describe('the SQLite store', () => {
     await kill(child)
     expect(await store.isServerAlive(other)).to.equal(false)
     await store.close()
-  }).timeout(30_000)
+  })
 
   it('keeps the heartbeat of a server for a day: the clock may have gone ahead', async () => {
     const store = await open()
@@ -175,7 +175,7 @@ describe('the SQLite store', () => {
     other.close()
     expect(await store.commit([['b', '2']])).to.equal(true)
     await store.close()
-  }).timeout(20_000)
+  })
 
   it('applies the other commits of a batch if one fails', async () => {
     const store = await open()

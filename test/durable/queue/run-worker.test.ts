@@ -413,7 +413,7 @@ describe('a worker of the queue', () => {
         expect((await stepsOf(later, acknowledged))?.at(-1), `${writes}`).to.include({ end: 'completed' })
       })
     }
-  }).timeout(60_000)
+  })
 })
 
 /** Store that takes one server for dead, as if it was paused for long. */

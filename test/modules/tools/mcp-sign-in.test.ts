@@ -16,8 +16,7 @@ const KEYS = keysFile([
   { name: 'carol', tenant: 'acme', scopes: ['run'] },
 ])
 
-describe('tools/mcp that wants a sign-in', function () {
-  this.timeout(20_000)
+describe('tools/mcp that wants a sign-in', () => {
   let issues: OAuthServer
   afterEach(async () => {
     await closeServers()
@@ -362,8 +361,7 @@ describeWith('Redis', hasRedis(), 'tools/mcp that wants a sign-in, on two server
   })
 })
 
-describe('tools/mcp whose server is killed while it renews a token', function () {
-  this.timeout(60_000)
+describe('tools/mcp whose server is killed while it renews a token', () => {
   it('goes on where the refresh token still counts, and asks for a new sign-in where it does not', async () => {
     const issues = await OAuthServer.start()
     const project = await makeProject(signInAgent(issues.url, '{}', ', timeout: 0.5'))

@@ -166,7 +166,7 @@ describe('tools/mcp', () => {
         "warn The MCP server 'web' cannot be reached: connect ECONNREFUSED 127.0.0.1. Next attempt in 1 s, later ones up to 30 s apart.",
         "info The MCP server 'web' can be reached now.",
       ])
-    }).timeout(30_000)
+    })
 
     it('uses SSE with servers of 2024', async () => {
       const transports = new Map<string, SSEServerTransport>()
@@ -321,7 +321,7 @@ describe('tools/mcp', () => {
         expect(Date.now() - startedMs).to.be.below(3000)
       }
       await Promise.all(cases.map(expectOnly))
-    }).timeout(30_000)
+    })
 
     it('prints a banner, or exits on unknown requests: works', async () => {
       for (const how of ['banner', 'strict']) {
@@ -337,7 +337,7 @@ describe('tools/mcp', () => {
         const gone = lines.filter((line) => line.includes('is gone: the program answered more than 10 MiB'))
         expect(gone).to.have.length(time)
       }
-    }).timeout(30_000)
+    })
 
     it('answers more than 10 MiB over HTTP: the call fails, and reading stops', async () => {
       let sent = 0
@@ -483,7 +483,7 @@ describe('tools/mcp', () => {
         list.on('error', () => resolve(''))
       })
       expect(left).to.not.match(/bad-mcp-server\.js (deaf|forks)/)
-    }).timeout(30_000)
+    })
   })
 })
 

@@ -35,7 +35,6 @@ describe('the probes', () => {
 
   it('a server whose store is down is live, and ready again with the store', async function () {
     if (!hasPostgres()) this.skip()
-    this.timeout(40_000)
     const store = await startPostgres()
     try {
       const { app } = await makeResponses({ store: store.url })

@@ -30,8 +30,7 @@ modules:
   - { id: loop, module: orchestrator/tool-loop }
   - { id: off, module: place, config: { name: yes-and-no, fails: true } }`
 
-describe('agents in the debug UI', function () {
-  this.timeout(60_000)
+describe('agents in the debug UI', () => {
   const ui = DebugUi.forSuite()
 
   it('shows a memory, and a conversation by its user', async () => {

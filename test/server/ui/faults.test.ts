@@ -20,8 +20,7 @@ ${Array.from({ length: 9 }, (_, n) => `  - { module: step${n}, protocol: Respons
   - { module: pipeline, protocol: Response, provider: __response__ }
   - { module: stage, protocol: Response, provider: __response__ }`
 
-describe('regressions of the debug UI', function () {
-  this.timeout(60_000)
+describe('regressions of the debug UI', () => {
   const ui = DebugUi.forSuite()
 
   it('marks an agent whose runs all fail as failing', async () => {

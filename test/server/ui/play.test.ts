@@ -5,8 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
 import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
 
-describe('the playground of the debug UI', function () {
-  this.timeout(60_000)
+describe('the playground of the debug UI', () => {
   const ui = DebugUi.forSuite()
 
   it('keeps a run going when the page is left, and restores the thread by its address', async () => {

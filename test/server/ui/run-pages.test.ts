@@ -5,8 +5,7 @@ import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
 
-describe('runs in the debug UI', function () {
-  this.timeout(60_000)
+describe('runs in the debug UI', () => {
   const ui = DebugUi.forSuite()
 
   it('opens a call by its address, and shows messages and errors', async () => {
