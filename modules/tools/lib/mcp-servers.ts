@@ -1,6 +1,7 @@
 import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
 import { findTool } from './find-tool.ts'
 import { McpConnection, type McpServerConfig } from './mcp-connection.ts'
+import { type GivenName, namesFor } from './mcp-names.ts'
 import { type OAuthServerConfig, type SignedInServer, SignedInServers } from './mcp-signed-in.ts'
 
 type Server = McpConnection | SignedInServer
@@ -14,9 +15,6 @@ interface NamedTool {
 }
 
 type NamedTools = ReadonlyMap<string, NamedTool>
-
-/** Maximum length of a tool name in the common model APIs. */
-const MAX_NAME_LENGTH = 64
 
 /** The tools of several servers. Each server lives and dies by itself. */
 export class McpServers {
@@ -81,20 +79,18 @@ export class McpServers {
   }
 
   #nameTools(servers: readonly Server[], run: Run): NamedTools {
+    const listed = servers.flatMap((server) =>
+      (server instanceof McpConnection ? server.tools : server.toolsFor(run)).map((tool) => ({ server, tool })),
+    )
+    const names = namesFor(listed.map(({ server, tool }) => ({ server: server.name, name: server.prefix + tool.name })))
     const named = new Map<string, NamedTool>()
-    for (const server of servers) {
-      for (const { name: remoteName, ...definition } of server instanceof McpConnection
-        ? server.tools
-        : server.toolsFor(run)) {
-        const name = toName(server.prefix + remoteName)
-        const other = named.get(name)
-        if (!other) named.set(name, { definition: { name, ...definition }, server, remoteName })
-        else {
-          this.#warnOnce(
-            `'${other.server.name}' and '${server.name}' both have a tool '${name}'; the first one is used. Give one of them a prefix.`,
-          )
-        }
-      }
+    for (const [index, { server, tool }] of listed.entries()) {
+      const { name: remoteName, ...definition } = tool
+      const { name, isOwn } = names[index] as GivenName
+      const other = named.get(name)
+      if (!other) named.set(name, { definition: { name, ...definition }, server, remoteName })
+      if (other) this.#warnOnce(describeDouble(name, other.server.name, server.name))
+      else if (!isOwn) this.#warnOnce(`The tool '${remoteName}' of '${server.name}' is offered as '${name}'.`)
     }
     return named
   }
@@ -134,6 +130,7 @@ function checkKind({ name, command, url, bearer, oauth }: McpServerConfig): void
   }
 }
 
-function toName(name: string): string {
-  return name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME_LENGTH)
+function describeDouble(name: string, one: string, other: string): string {
+  if (one === other) return `'${one}' lists the tool '${name}' twice; the first one is used.`
+  return `'${one}' and '${other}' both have a tool '${name}'; the first one is used. Give one of them a prefix.`
 }

@@ -209,7 +209,7 @@ describe('tools/mcp', () => {
     const { provider } = await make({ good: GOOD })
     const { text, attachments, data } = await provider.executeTool('content', {}, makeRun())
     expect(text).to.equal(
-      'see\n[image: image/png]\n[audio: audio/wav]\n[X](https://example.test/x)\nwritten\n[file: file:///b.bin]',
+      'see\n[image: image/png]\n[audio: audio/wav]\n[X](https://example.test/x)\nwritten\n[file: file:///b.bin]\n{"n":1}',
     )
     expect(data).to.deep.equal({ n: 1 })
     expect(
