@@ -78,6 +78,7 @@ export default defineModule({
         }),
       )
       warnOfSecrets(chosen, security, context.log.warn)
+      warnOfHeaders(chosen, context.log.warn)
       const needOfCalls = (name: string, method: string | undefined) => {
         const rule = ruleOf(config.approval, name)
         return rule === undefined ? method !== 'GET' : needOf(rule)
@@ -146,4 +147,9 @@ function chooseOperations(
 function warnOfSecrets(chosen: readonly [string, Operation][], security: Security, warn: (text: string) => void): void {
   const names = chosen.flatMap(([name, operation]) => (security.lacksSecrets(operation) ? [name] : []))
   if (names.length > 0) warn(`security: no secret is given for ${names.join(', ')}: the server may refuse these calls.`)
+}
+
+function warnOfHeaders(chosen: readonly [string, Operation][], warn: (text: string) => void): void {
+  const found = chosen.flatMap(([name, { forbidden }]) => forbidden.map((header) => `'${header}' of ${name}`))
+  if (found.length > 0) warn(`Headers that no model may set are left out: ${found.join(', ')}.`)
 }

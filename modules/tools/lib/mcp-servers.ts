@@ -1,5 +1,6 @@
 import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
 import { findTool } from './find-tool.ts'
+import { checkHeaders } from './forbidden-headers.ts'
 import { McpConnection, type McpServerConfig } from './mcp-connection.ts'
 import { type GivenName, namesFor } from './mcp-names.ts'
 import { type OAuthServerConfig, type SignedInServer, SignedInServers } from './mcp-signed-in.ts'
@@ -111,7 +112,7 @@ function isOAuth(config: McpServerConfig): config is OAuthServerConfig {
 }
 
 /** @throws Error that names the server and the options that do not go together */
-function checkKind({ name, command, url, bearer, oauth }: McpServerConfig): void {
+function checkKind({ name, command, url, bearer, headers, oauth }: McpServerConfig): void {
   if ((command === undefined) === (url === undefined)) {
     throw new Error(`The server '${name}' needs either a command or a url.`)
   }
@@ -120,6 +121,7 @@ function checkKind({ name, command, url, bearer, oauth }: McpServerConfig): void
   if (username + password !== '') {
     throw new Error(`The url of the server '${name}' has a user name or a password: give them as headers or bearer.`)
   }
+  checkHeaders(Object.keys(headers), `The server '${name}'`)
   if (oauth === undefined) return
   if (url === undefined) throw new Error(`The server '${name}' is a program: only a url can want a sign-in (oauth).`)
   if (bearer !== undefined) throw new Error(`The server '${name}' has a bearer token and oauth: it needs one of them.`)

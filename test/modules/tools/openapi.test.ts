@@ -191,6 +191,47 @@ describe('tools/openapi', () => {
     expect(requests.length).to.equal(1)
   })
 
+  it('lets no model set a header that makes another request of it', async () => {
+    const { requests, url } = await record()
+    const named = [
+      'Content-Length',
+      'Host',
+      'transfer-encoding',
+      'Connection',
+      'Cookie',
+      'Expect',
+      'X-HTTP-Method-Override',
+      'Sec-Fetch-Site',
+    ]
+    const parameters = [...named, 'X-Trace'].map((name) => ({
+      name,
+      in: 'header',
+      required: true,
+      schema: { type: 'string' },
+    }))
+    const files = withPaths({ '/a': { parameters, get: { operationId: 'a', responses } } })
+    const { provider, call, lines } = await open({ base_url: url }, files)
+    const [tool] = await provider.listTools(makeRun())
+    expect(tool?.parameters).to.deep.include({ properties: { 'X-Trace': { type: 'string' } }, required: ['X-Trace'] })
+    expect(lines).to.deep.equal([
+      `warn Headers that no model may set are left out: ${named.map((name) => `'${name}' of a`).join(', ')}.`,
+    ])
+    await call('a', { 'X-Trace': 't', ...Object.fromEntries(named.map((name) => [name, '7'])) })
+    expect(requests[0]?.headers).to.have.all.keys('accept', 'accept-encoding', 'connection', 'host', 'x-trace')
+    expect(requests[0]?.headers).to.include({ host: new URL(url).host, 'x-trace': 't' })
+  })
+
+  it('refuses such a header in the config, and as the place of a secret', async () => {
+    expect(await problemOf(FILES, { headers: { 'Content-Length': '0' } })).to.equal(
+      "headers: the header 'Content-Length' is set by HTTP itself. Leave it out.",
+    )
+    const schemes = { components: { securitySchemes: { k: { type: 'apiKey', in: 'header', name: 'Host' } } } }
+    const files = withPaths({ '/a': { get: { operationId: 'a', security: [{ k: [] }], responses } } }, schemes)
+    expect(await problemOf(files, { base_url: 'https://a.example', security: { k: 'x' } })).to.equal(
+      "the security scheme 'k': the header 'Host' is set by HTTP itself. Leave it out.",
+    )
+  })
+
   it('sends bodies as JSON, forms and multipart', async () => {
     const { requests, url } = await record()
     const { call } = await open({ base_url: url, security: { key: 'k' } })
