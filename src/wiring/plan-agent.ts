@@ -37,6 +37,8 @@ export interface Project {
   readonly publicUrl: string
   /** Lists the agents in service; absent where there are no others. */
   readonly listAgents?: () => readonly CallableAgent[]
+  /** Things outside that modules wait for, by the module that reports them. */
+  readonly missing?: Map<object, string>
 }
 
 /** An agent that is checked, loaded and wired: everything that can be decided before a request comes. */
@@ -185,9 +187,10 @@ function makeContext(
   project: Project,
   { files, calls }: Pick<AgentBlueprint, 'files' | 'calls'>,
 ): ModuleContext {
-  const { dir, code, environment, log, storage, sealing, publicUrl, listAgents = () => [] } = project
+  const { dir, code, environment, log, storage, sealing, publicUrl, listAgents = () => [], missing } = project
   const boundTo = (run: Run | undefined) => [run?.tenant ?? '', agentId, moduleId]
   const name = (message: string) => `${agentId}/${moduleId}: ${message}`
+  const reporter = {}
   return Object.freeze({
     agentId,
     moduleId,
@@ -203,6 +206,10 @@ function makeContext(
       warn: (message: string) => log.warn(name(message)),
       error: (message: string) => log.error(name(message)),
     }),
+    reportMissing(what: string | undefined) {
+      if (what === undefined) missing?.delete(reporter)
+      else missing?.set(reporter, `${agentId}/${moduleId}: ${what}`)
+    },
     providersOf({ name }: Protocol) {
       const isProvider = ({ id, provides }: ModuleEntry) =>
         (loaded.get(id)?.module.provides ?? []).some((protocol) => protocol.name === name) &&

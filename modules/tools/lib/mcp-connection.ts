@@ -23,6 +23,7 @@ import {
   type ToolResult,
   VERSION,
 } from 'agent-host'
+import { Backoff, LAST_MS } from './backoff.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import { checkArguments } from './check-arguments.ts'
 import { pickEnvironment } from './child-environment.ts'
@@ -60,8 +61,6 @@ const PROBE_TIMEOUT_MS = 3000
 const CONNECT_TIMEOUT_MS = 15_000
 /** A server is not trusted: its schemas may take for ever. */
 const CHECK_MS = 200
-const FIRST_RETRY_MS = 500
-const LAST_RETRY_MS = 30_000
 
 /** One server: connected while it can be, and again when it comes back. */
 export class McpConnection {
@@ -85,10 +84,10 @@ export class McpConnection {
   readonly #changed = new Set<string>()
   /** Warnings about its tools: each listing would repeat them. */
   readonly #told = new Set<string>()
-  #failures = 0
   /** Why it cannot be reached, as it was logged: attempts that fail alike are not. */
   #reported = ''
   readonly #closing = new AbortController()
+  readonly #backoff = new Backoff(this.#closing.signal)
 
   /**
    * @param onChange called when its tools are others than before
@@ -113,6 +112,11 @@ export class McpConnection {
 
   get isConnected(): boolean {
     return this.#client !== undefined
+  }
+
+  /** True once an attempt to connect has failed, until one succeeds. */
+  get isAway(): boolean {
+    return !this.isConnected && this.#backoff.hasFailed
   }
 
   /** Offers the tools of an earlier listing until the server is connected. */
@@ -230,15 +234,15 @@ export class McpConnection {
       this.#client = client
       this.#take(tools)
       await this.#signIn?.noteTools(tools)
-      if (this.#failures > 0) this.#context.log.info(`The MCP server '${this.name}' can be reached now.`)
-      this.#failures = 0
+      if (this.#backoff.hasFailed) this.#context.log.info(`The MCP server '${this.name}' can be reached now.`)
+      this.#backoff.noteSuccess()
       this.#reported = ''
       this.#context.log.debug(`The MCP server '${this.name}' has ${this.#tools.length} tools.`)
       return client
     } catch (error) {
       // A person has to come first; the tools of the latest listing stay.
       if (needsSignIn(error)) throw error
-      this.#failures++
+      this.#backoff.noteFailure()
       // Its tools are not there; those of others are.
       this.#take([])
       const problem = new Error(`The MCP server '${this.name}' cannot be reached: ${reasonOf(error)}`, {
@@ -246,7 +250,7 @@ export class McpConnection {
       })
       if (!this.#closing.signal.aborted && problem.message !== this.#reported) {
         this.#context.log.warn(
-          `${problem.message}. Next attempt in ${this.#retryMs() / 1000} s, later ones up to ${LAST_RETRY_MS / 1000} s apart.`,
+          `${problem.message}. Next attempt in ${this.#backoff.pauseMs / 1000} s, later ones up to ${LAST_MS / 1000} s apart.`,
         )
         this.#reported = problem.message
       }
@@ -388,19 +392,8 @@ export class McpConnection {
     this.#retryLater()
   }
 
-  #retryMs(): number {
-    return Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LAST_RETRY_MS)
-  }
-
   #retryLater(): void {
-    const { signal } = this.#closing
-    if (signal.aborted) return
-    wait(this.#retryMs(), undefined, { signal, ref: false })
-      .then(
-        () => (this.#client ? undefined : this.#connect()),
-        () => {},
-      )
-      .catch(() => {})
+    this.#backoff.later(() => (this.#client ? undefined : this.#connect()))
   }
 
   #toError(error: unknown, tool: string): Error {

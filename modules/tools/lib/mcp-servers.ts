@@ -21,13 +21,13 @@ type NamedTools = ReadonlyMap<string, NamedTool>
 export class McpServers {
   readonly #connections: readonly McpConnection[]
   readonly #signedIn: SignedInServers | undefined
-  readonly #log: ModuleContext['log']
+  readonly #context: ModuleContext
   readonly #warned = new Set<string>()
   #tools: NamedTools | undefined
 
   /** @throws Error naming a server whose name is taken, or whose config fits no kind of server */
   constructor(servers: readonly McpServerConfig[], context: ModuleContext, storage: Storage) {
-    this.#log = context.log
+    this.#context = context
     const names = servers.map(({ name }) => name)
     for (const [index, config] of servers.entries()) {
       if (names.indexOf(config.name) !== index) throw new Error(`Two servers have the name '${config.name}'.`)
@@ -35,6 +35,7 @@ export class McpServers {
     }
     const onChange = () => {
       this.#tools = undefined
+      this.#reportMissing()
     }
     const withOAuth = servers.filter(isOAuth)
     this.#connections = servers
@@ -70,6 +71,12 @@ export class McpServers {
 
   async close(): Promise<void> {
     await Promise.all([...this.#connections.map((connection) => connection.close()), this.#signedIn?.close()])
+    this.#context.reportMissing(undefined)
+  }
+
+  #reportMissing(): void {
+    const names = this.#connections.filter(({ isAway }) => isAway).map(({ name }) => `'${name}'`)
+    this.#context.reportMissing(names.length > 0 ? `MCP ${names.join(', ')}` : undefined)
   }
 
   #byName(run: Run): NamedTools | Promise<NamedTools> {
@@ -99,7 +106,7 @@ export class McpServers {
   #warnOnce(message: string): void {
     if (this.#warned.has(message)) return
     this.#warned.add(message)
-    this.#log.warn(message)
+    this.#context.log.warn(message)
   }
 }
 
