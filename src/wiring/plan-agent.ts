@@ -17,6 +17,7 @@ import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
+import { findClientFault } from './client-schema.ts'
 import { planWiring } from './plan-wiring.ts'
 import type { EntryPoint, PlannedModule, WiredModule } from './wiring.ts'
 
@@ -74,6 +75,12 @@ export async function planAgent(source: unknown, file: string | undefined, proje
   const files = new Set<string>()
   const problems: Problem[] = []
   const loaded = await loadModules(read, project, given, files, problems)
+  const { output } = read.definition.toolMetadata
+  const fault = output && (await findClientFault(output))
+  if (fault !== undefined) {
+    const message = `output is no JSON Schema that clients of MCP can use: ${fault}.`
+    problems.push(read.problemAt(['output'], message, ['Without output the answer of the agent is text.']))
+  }
   return planLoaded({ read, loaded, files }, project, problems)
 }
 
