@@ -29,7 +29,9 @@ function mend(schema: unknown, depth: number): unknown {
     const read = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined
     return [word, read ? read(value, depth + 1) : value] as const
   })
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  const mended: Schema = Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  const isList = [mended.type].flat().includes('array') && mended.prefixItems === undefined
+  return isList ? { items: {}, ...mended } : mended
 }
 
 /** Returns the value of a keyword; undefined where it means nothing. */

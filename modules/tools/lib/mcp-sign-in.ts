@@ -123,7 +123,10 @@ export class McpSignIn implements AuthProvider {
     if (first) return this.#askWith(first, run)
     let question: Promise<Question> | undefined
     const begin = () => {
-      question ??= this.#begin(run)
+      question ??= this.#begin(run).catch((error: unknown) => {
+        this.#asked.delete(run.id)
+        throw error
+      })
       return question
     }
     const done = run.ask(begin).then((answer) => this.#finish(toQuery(String(answer)), run))
@@ -140,7 +143,7 @@ export class McpSignIn implements AuthProvider {
     })
   }
 
-  /** One that failed stays: a person who refused is not asked again by the next call. */
+  /** One that a person has refused stays: the next call of the run asks no second time. */
   #keep(runId: string, asked: AskedSignIn): void {
     const [oldest] = this.#asked.keys()
     if (oldest !== undefined && this.#asked.size >= MAX_ASKED) this.#asked.delete(oldest)

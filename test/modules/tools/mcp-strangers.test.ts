@@ -18,7 +18,7 @@ describe('tools/mcp with servers as strangers write them', () => {
 
   async function start(
     tools: unknown,
-    options: { isModern?: boolean; config?: object; instead?: RudeMcpServer['instead'] } = {},
+    options: { isModern?: boolean; config?: object; approval?: string; instead?: RudeMcpServer['instead'] } = {},
   ) {
     const { rude, url, close } = await startRudeMcpServer(tools, options)
     open.push(close)
@@ -27,6 +27,7 @@ describe('tools/mcp with servers as strangers write them', () => {
     const config = Value.Default(mcp.config, {
       servers: [{ name: 'rude', url, ...options.config }],
       connect_timeout: 5,
+      ...(options.approval ? { approval: options.approval } : {}),
     }) as Parameters<typeof mcp.create>[1]
     const storage = memoryStorage().storageOf({ agentId: 'test', moduleId: 'tools' })
     const provider = (await mcp.create({ storage }, config, context)) as ToolProvider & AsyncDisposable
@@ -34,7 +35,7 @@ describe('tools/mcp with servers as strangers write them', () => {
     const list = async () => provider.listTools(makeRun())
     const call = (name: string) => provider.executeTool(name, { x: '1' }, makeRun())
     const warnings = () => (context.lines as string[]).filter((line) => line.startsWith('warn'))
-    return { rude, list, call, warnings }
+    return { rude, provider, list, call, warnings }
   }
 
   for (const isModern of [false, true]) {
@@ -56,6 +57,10 @@ describe('tools/mcp with servers as strangers write them', () => {
         'a property that is null': [
           { inputSchema: { type: 'object', properties: { x: null, y: { type: 'string', enum: null, items: null } } } },
           { type: 'object', properties: { x: {}, y: { type: 'string' } } },
+        ],
+        'a list of anything': [
+          { inputSchema: { type: 'object', properties: { x: {}, l: { type: ['array', 'null'] } } } },
+          { type: 'object', properties: { x: {}, l: { type: ['array', 'null'], items: {} } } },
         ],
         'a pattern of another language': [
           { inputSchema: { type: 'object', properties: { x: { type: 'string', pattern: '(?P<year>\\d+)' } } } },
@@ -186,6 +191,17 @@ describe('tools/mcp with servers as strangers write them', () => {
     const { rude, call } = await start([GOOD])
     rude.result = () => ({ result: { content: [], structuredContent: [1, 2] } })
     expect((await call('good')).text).to.equal('{"result":[1,2]}')
+  })
+
+  it('takes a tool whose hints have a wrong type for destructive', async () => {
+    const annotations = { readOnlyHint: 'yes', destructiveHint: 'no' }
+    const tools = [
+      { ...GOOD, annotations },
+      { ...GOOD, name: 'reads', annotations: { readOnlyHint: true } },
+    ]
+    const { provider } = await start(tools, { approval: 'destructive' })
+    const needs = (name: string) => provider.needsApproval?.(name, {}, makeRun())
+    expect([await needs('good'), await needs('reads')]).to.deep.equal([true, false])
   })
 
   describe('gives tools names that models accept, and distinct ones, told once', () => {
