@@ -210,7 +210,7 @@ describe('tools/mcp', () => {
     const { provider } = await make({ good: GOOD })
     const { text, attachments, data } = await provider.executeTool('content', {}, makeRun())
     expect(text).to.equal(
-      'see\n[image: image/png]\n[audio: audio/wav]\n[X](https://example.test/x)\nwritten\n[file: file:///b.bin]',
+      'see\n[image: image/png]\n[audio: audio/wav]\n[X](https://example.test/x)\nwritten\n[file: file:///b.bin]\n{"n":1}',
     )
     expect(data).to.deep.equal({ n: 1 })
     expect(
@@ -284,6 +284,9 @@ describe('tools/mcp', () => {
     expect(await failure({ command: 'a', url: 'http://b' })).to.equal("The server 'x' needs either a command or a url.")
     const secret = await failure({ url: 'http://ann:canary@b/mcp' })
     expect(secret).to.equal("The url of the server 'x' has a user name or a password: give them as headers or bearer.")
+    expect(await failure({ url: 'http://b/mcp', headers: { 'x-a': '1', 'transfer-encoding': 'chunked' } })).to.equal(
+      "The server 'x': the header 'transfer-encoding' is set by HTTP itself. Leave it out.",
+    )
     // Names are parts of the keys that sign-ins are kept under.
     const takes = (name: string) =>
       Value.Check(mcp.config, Value.Default(mcp.config, { servers: [{ name, url: 'http://b' }] }))
