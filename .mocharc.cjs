@@ -29,7 +29,8 @@ module.exports = {
   'node-option': ['import=tsx', 'conditions=agent-host-source', 'no-experimental-require-module'],
   require: ['./test/support/temp-project.ts', ...(process.env.OBSERVED ? ['./test/support/observe-all.ts'] : [])],
   spec: named.length > 0 ? named : all(),
-  timeout: 20000,
+  // Longer than what a test waits for (support/run-cli.ts: 40 s for a process), so that a failure names what did not come.
+  timeout: 60000,
   // Machines that are shared stall now and then; a test that fails three times in a row is broken.
   retries: process.env.CI ? 2 : 0,
   'forbid-only': true,

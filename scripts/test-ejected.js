@@ -1,5 +1,5 @@
 // Ejects every module of the library, and runs the tests of the modules against the copies, every run observed. After
-// `npm run build`.
+// `npm run build`. Arguments are mocha's.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -28,7 +28,7 @@ writeFileSync(
     spec: ['test/modules/**/*.test.ts'],
   }),
 )
-run(join(root, 'node_modules/mocha/bin/mocha.js'), [])
+run(join(root, 'node_modules/mocha/bin/mocha.js'), process.argv.slice(2))
 
 function run(file, args) {
   const { status } = spawnSync(process.execPath, [file, ...args], { cwd: folder, stdio: 'inherit' })

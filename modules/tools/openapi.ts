@@ -1,19 +1,15 @@
 import { defineModule, messageOf, ToolProvider, Type } from 'agent-host'
-import { checkRules, fits, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
-import { makeArgumentCheck } from './lib/check-arguments.ts'
+import { checkRules, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { findTool } from './lib/find-tool.ts'
 import { hostOf, makeGuardedFetch } from './lib/guarded-fetch.ts'
 import { readAnswer } from './lib/openapi-answer.ts'
-import { OpenApiDocument } from './lib/openapi-document.ts'
-import { listOperations, type Operation } from './lib/openapi-operations.ts'
 import { buildRequest } from './lib/openapi-request.ts'
-import { Security } from './lib/openapi-security.ts'
-import { hasCredentials, NO_CREDENTIALS, serverOf } from './lib/openapi-server.ts'
+import { hasCredentials, NO_CREDENTIALS } from './lib/openapi-server.ts'
+import { LoadedOperations } from './lib/openapi-tools.ts'
 import { withinTimeout } from './lib/tool-result.ts'
 
 /** 10 MiB: of a document, and of an answer. */
 const MAX_BYTES = 10 * 1024 * 1024
-const TAG = 'tag:'
 
 export default defineModule({
   name: 'OpenApiTools',
@@ -67,83 +63,54 @@ export default defineModule({
     }
     const named = [baseUrl, isRemote ? place : undefined].flatMap((url) => (url ? [hostOf(new URL(url))] : []))
     const fetch = makeGuardedFetch({ namedHosts: new Set(named), maxBytes: MAX_BYTES })
+    const operations = new LoadedOperations(config, context, fetch)
     try {
-      const document = await OpenApiDocument.load(place, context, fetch)
-      const security = new Security(document, config.security, config.headers)
-      const chosen = chooseOperations(listOperations(document), config.operations, config.prefix, document)
-      const tools = new Map(
-        chosen.map(([name, operation]) => {
-          const server = baseUrl ?? serverOf(document, operation, config.variables)
-          return [name, { operation, server, check: makeArgumentCheck(name, operation.schema) }]
-        }),
-      )
-      warnOfSecrets(chosen, security, context.log.warn)
-      const needOfCalls = (name: string, method: string | undefined) => {
-        const rule = ruleOf(config.approval, name)
-        return rule === undefined ? method !== 'GET' : needOf(rule)
-      }
-      const definitions = chosen.map(([name, { description, schema, method }]) =>
-        withApproval({ name, description, parameters: schema }, needOfCalls(name, method)),
-      )
-      return {
-        listTools: () => definitions,
-        async executeTool(name, args, run) {
-          const tool = findTool(tools, name)
-          run.signal.throwIfAborted()
-          const { operation, server, check } = tool
-          const { url, init } = buildRequest(operation, check(args), server, security.credentialsOf(operation))
-          const giveUp = new AbortController()
-          const signal = AbortSignal.any([run.signal, giveUp.signal])
-          try {
-            const call = fetch(url, { ...init, signal }).then(readAnswer)
-            return await withinTimeout(name, call, timeout, run.signal)
-          } catch (error) {
-            giveUp.abort(error)
-            run.signal.throwIfAborted()
-            const { origin } = new URL(server)
-            return { text: `${operation.method} ${origin}${operation.path} failed: ${messageOf(error)}`, isError: true }
-          }
-        },
-        needsApproval: (name) => needOfCalls(name, tools.get(name)?.operation.method),
-        [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
-      }
+      await operations.load()
     } catch (error) {
       await fetch[Symbol.asyncDispose]()
       throw error
     }
+    const needOfCalls = (name: string) => {
+      const rule = ruleOf(config.approval, name)
+      return rule === undefined ? operations.tools.get(name)?.operation.method !== 'GET' : needOf(rule)
+    }
+    const define = () =>
+      [...operations.tools].map(
+        ([
+          name,
+          {
+            operation: { description, schema },
+          },
+        ]) => withApproval({ name, description, parameters: schema }, needOfCalls(name)),
+      )
+    let defined = { of: operations.tools, definitions: define() }
+    return {
+      listTools() {
+        if (defined.of !== operations.tools) defined = { of: operations.tools, definitions: define() }
+        return defined.definitions
+      },
+      async executeTool(name, args, run) {
+        const tool = findTool(operations.tools, name)
+        run.signal.throwIfAborted()
+        const { operation, server, check, credentials } = tool
+        const { url, init } = buildRequest(operation, check(args), server, credentials)
+        const giveUp = new AbortController()
+        const signal = AbortSignal.any([run.signal, giveUp.signal])
+        try {
+          const call = fetch(url, { ...init, signal }).then(readAnswer)
+          return await withinTimeout(name, call, timeout, run.signal)
+        } catch (error) {
+          giveUp.abort(error)
+          run.signal.throwIfAborted()
+          const { origin } = new URL(server)
+          return { text: `${operation.method} ${origin}${operation.path} failed: ${messageOf(error)}`, isError: true }
+        }
+      },
+      needsApproval: needOfCalls,
+      async [Symbol.asyncDispose]() {
+        operations.close()
+        await fetch[Symbol.asyncDispose]()
+      },
+    }
   },
 })
-
-/** The chosen operations by the names of their tools. */
-function chooseOperations(
-  operations: readonly Operation[],
-  globs: readonly string[],
-  prefix: string,
-  document: OpenApiDocument,
-): [string, Operation][] {
-  const isChosenBy = (glob: string, { name, tags }: Operation) =>
-    glob.startsWith(TAG) ? tags.some((tag) => fits(tag, glob.slice(TAG.length))) : fits(name, glob)
-  const useless = globs.find((glob) => !operations.some((operation) => isChosenBy(glob, operation)))
-  if (useless !== undefined) {
-    const known = operations.map(({ name }) => name).join(', ') || 'none'
-    throw new Error(`operations: '${useless}' fits no operation of ${document.name}. Operations: ${known}.`)
-  }
-  const chosen = operations.filter((operation) => globs.some((glob) => isChosenBy(glob, operation)))
-  const named = new Map<string, Operation>()
-  for (const operation of chosen) {
-    const name = (prefix + operation.name).slice(0, 64)
-    const other = named.get(name)
-    if (other) {
-      const path = ['paths', operation.path, operation.method.toLowerCase()]
-      const both = `${other.method} ${other.path} and ${operation.method} ${operation.path}`
-      throw document.refuse(path, `${both} both become the tool '${name}'. Give one of them another operationId.`)
-    }
-    named.set(name, operation)
-  }
-  return [...named]
-}
-
-function warnOfSecrets(chosen: readonly [string, Operation][], security: Security, warn: (text: string) => void): void {
-  const names = chosen.flatMap(([name, operation]) => (security.lacksSecrets(operation) ? [name] : []))
-  if (names.length > 0) warn(`security: no secret is given for ${names.join(', ')}: the server may refuse these calls.`)
-}

@@ -121,6 +121,7 @@ export class AgentHost {
   readonly #project: Project
   readonly #log: Log
   readonly #agents = new RegisteredAgents()
+  readonly #missing = new Map<object, string>()
   readonly #listeners: EventListeners
   #boundaries: Boundaries | undefined
   readonly #running: RunningRuns
@@ -160,6 +161,7 @@ export class AgentHost {
       sealing,
       publicUrl,
       listAgents: () => this.#agents.listCallable(),
+      missing: this.#missing,
     }
     this.#log = log
     this.#listeners = new EventListeners(log)
@@ -174,6 +176,11 @@ export class AgentHost {
         if (!this.#onRunEnd.isEmpty) this.#onRunEnd.tell(describe())
       },
     })
+  }
+
+  /** Things outside that modules of agents wait for, as they report them: `<agent>/<module>: <what>`. */
+  get missing(): readonly string[] {
+    return [...this.#missing.values()].sort()
   }
 
   /**

@@ -61,6 +61,13 @@ export interface ModuleContext {
    * @returns a function that lists those in service, at every entry point, without this agent itself: the same array until agents change
    */
   callsAgents(names: readonly string[]): () => readonly CallableAgent[]
+  /**
+   * Reports what this module waits for outside, such as a server that is away: `/readyz` names it, after the agent and the module. Since everyone may
+   * read that, it should not hold an address.
+   *
+   * @param what undefined once it is there, and when the module is closed
+   */
+  reportMissing(what: string | undefined): void
   /** Returns the ids of the modules of this agent that provide a protocol, in the order of the file. */
   providersOf(protocol: Protocol): readonly string[]
   /** Returns the ids of the modules that this module got for a field of its `uses`, in the same order. */

@@ -226,6 +226,8 @@ export class AgentRun implements Run {
     recorded.isPending = true
     const { name, arguments: proposed } = recorded.call
     const args = recorded.decision?.arguments ?? proposed
+    // Several calls may need one sign-in: the first of them asks, and the others go on after it.
+    if (url !== undefined && waiting.pending.some((pending) => pending.url === url)) throw RUN_WAITS
     const answered = { message, schema, ...(url === undefined ? {} : { url }), earlierAnswers: answers }
     throw waiting.begin({ callId, kind: 'question', name, arguments: args, ...answered })
   }

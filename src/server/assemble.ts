@@ -56,7 +56,8 @@ export async function assemble(
   app.addHook('preClose', async () => {
     isDraining = true
   })
-  answerProbes(app, async () => (isDraining ? 'The server shuts down.' : findUnready(parts())))
+  const findObstacle = async () => (isDraining ? 'The server shuts down.' : findUnready(parts()))
+  answerProbes(app, findObstacle, () => host.missing)
   drainOnClose(app, project, streams)
   app.addHook('onRequest', checkHost(servedNames(options)))
   const origins = new Origins(options)

@@ -61,8 +61,8 @@ export interface RecordStore {
    */
   commit(changes: readonly Change[], guards?: Guards, notify?: readonly string[]): Promise<boolean>
   /**
-   * Calls back after commits that name one of the topics; also without a reason, and once after a gap in which calls may
-   * have been lost. A slow poll remains the caller's safety net.
+   * Calls back after commits that name one of the topics, by any server, from the call of this method on; also without a
+   * reason, and once after a gap in which calls may have been lost. A slow poll remains the caller's safety net.
    *
    * @returns a function that ends it
    */

@@ -17,6 +17,7 @@ import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
+import { findClientFault } from './client-schema.ts'
 import { planWiring } from './plan-wiring.ts'
 import type { EntryPoint, PlannedModule, WiredModule } from './wiring.ts'
 
@@ -37,6 +38,8 @@ export interface Project {
   readonly publicUrl: string
   /** Lists the agents in service; absent where there are no others. */
   readonly listAgents?: () => readonly CallableAgent[]
+  /** Things outside that modules wait for, by the module that reports them. */
+  readonly missing?: Map<object, string>
 }
 
 /** An agent that is checked, loaded and wired: everything that can be decided before a request comes. */
@@ -72,6 +75,12 @@ export async function planAgent(source: unknown, file: string | undefined, proje
   const files = new Set<string>()
   const problems: Problem[] = []
   const loaded = await loadModules(read, project, given, files, problems)
+  const { output } = read.definition.toolMetadata
+  const fault = output && (await findClientFault(output))
+  if (fault !== undefined) {
+    const message = `output is no JSON Schema that clients of MCP can use: ${fault}.`
+    problems.push(read.problemAt(['output'], message, ['Without output the answer of the agent is text.']))
+  }
   return planLoaded({ read, loaded, files }, project, problems)
 }
 
@@ -185,9 +194,10 @@ function makeContext(
   project: Project,
   { files, calls }: Pick<AgentBlueprint, 'files' | 'calls'>,
 ): ModuleContext {
-  const { dir, code, environment, log, storage, sealing, publicUrl, listAgents = () => [] } = project
+  const { dir, code, environment, log, storage, sealing, publicUrl, listAgents = () => [], missing } = project
   const boundTo = (run: Run | undefined) => [run?.tenant ?? '', agentId, moduleId]
   const name = (message: string) => `${agentId}/${moduleId}: ${message}`
+  const reporter = {}
   return Object.freeze({
     agentId,
     moduleId,
@@ -203,6 +213,10 @@ function makeContext(
       warn: (message: string) => log.warn(name(message)),
       error: (message: string) => log.error(name(message)),
     }),
+    reportMissing(what: string | undefined) {
+      if (what === undefined) missing?.delete(reporter)
+      else missing?.set(reporter, `${agentId}/${moduleId}: ${what}`)
+    },
     providersOf({ name }: Protocol) {
       const isProvider = ({ id, provides }: ModuleEntry) =>
         (loaded.get(id)?.module.provides ?? []).some((protocol) => protocol.name === name) &&

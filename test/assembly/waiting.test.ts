@@ -112,7 +112,7 @@ describe('runs of an opened project that wait', () => {
     )
     await project.resume(runId, answers)
     expect(paid()).to.deep.equal([5])
-  }).timeout(10_000)
+  })
 
   it('accept rejections and edits; an invalid answer leaves them waiting', async () => {
     const project = await open()

@@ -124,5 +124,5 @@ describe('approvals in the terminal', () => {
     const env = { AGENT_HOST_PORT: String(free) }
     expect((await callCli(['approvals'], { cwd: unused.dir, env })).stderr).to.contain(`http://127.0.0.1:${free}`)
     expect((await callCli(['doctor'], { cwd: dir, env })).stdout).to.contain(`${free} is free.`)
-  }).timeout(60_000)
+  })
 })

@@ -196,7 +196,7 @@ describe('chat on a terminal', () => {
     await terminal.shows(/messages: 1\n/)
     terminal.type(`/exit${KEYS.enter}`)
     expect(await terminal.ended).equal(0)
-  }).timeout(60_000)
+  })
 
   for (const place of ['in this process', 'on a server']) {
     it(`asks for decisions and answers inline, ${place}`, async () => {
@@ -226,7 +226,7 @@ describe('chat on a terminal', () => {
       expect(stdout)
         .match(/ completed [\s\S]* continued /)
         .not.contain(' cancelled ')
-    }).timeout(60_000)
+    })
   }
 
   it('shows a call as it is before it is decided, and nothing moves the cursor', async () => {
@@ -242,7 +242,7 @@ describe('chat on a terminal', () => {
     await terminal.shows(/shop: Results: pay 1 \\u202egnp\\u009b2J\\u001b\[2J/)
     terminal.type(`/exit${KEYS.enter}`)
     expect(await terminal.ended).equal(0)
-  }).timeout(60_000)
+  })
 
   it('Ctrl-C stops an answer, and leaves at the prompt', async () => {
     const slow =
@@ -256,7 +256,7 @@ describe('chat on a terminal', () => {
     await terminal.shows(/Stopped\.\n\nslow> /)
     terminal.type(KEYS.ctrlC)
     expect(await terminal.ended).equal(0)
-  }).timeout(60_000)
+  })
 
   it('prompts for one of several agents; Ctrl-C exits with 130', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO, ...FILES })
@@ -270,7 +270,7 @@ describe('chat on a terminal', () => {
     await other.shows(/Talking to helper\./)
     other.type(KEYS.ctrlD)
     expect(await other.ended).equal(0)
-  }).timeout(60_000)
+  })
 })
 
 describe('MarkdownStream', () => {

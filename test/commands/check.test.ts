@@ -8,9 +8,7 @@ const GOOD = 'id: good\nmodules:\n  - id: echo\n    module: echo\n'
 const BAD = 'id: bad\nmodules:\n  - id: echo\n    module: ecco\n'
 const BAD_CONFIG = 'id: worse\nmodules:\n  - id: echo\n    module: echo\n    config: { prefx: hi }\n'
 
-describe('check', function () {
-  this.timeout(60_000)
-
+describe('check', () => {
   afterEach(killRunning)
 
   it('lists every valid agent, and the origin of its modules', async () => {
@@ -85,7 +83,7 @@ describe('check', function () {
     await write('agents/good.yml', GOOD)
     await running.printed(/1 agent, 0 problems\n/)
     running.signal('SIGINT')
-  }).timeout(60_000)
+  })
 
   it('--json prints agents and problems', async () => {
     const { dir } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD })

@@ -7,8 +7,7 @@ import type { Json } from '../support/responses.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-describe('a sign-in under dev, with tracing and recording', function () {
-  this.timeout(60_000)
+describe('a sign-in under dev, with tracing and recording', () => {
   afterEach(killRunning)
 
   it('leaves no token and no code verifier in files, output or spans', async () => {

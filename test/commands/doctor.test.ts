@@ -20,9 +20,7 @@ async function findingsOf(dir: string, ...args: string[]): Promise<{ exitCode: n
 
 const of = (findings: readonly Finding[], subject: string) => findings.filter((each) => each.subject === subject)
 
-describe('doctor', function () {
-  this.timeout(60_000)
-
+describe('doctor', () => {
   it('reports success, and missing things with the next step', async () => {
     const { dir } = await makeProject({ 'agents/none.txt': '' })
     const port = await freePort()

@@ -182,7 +182,7 @@ describe('init', () => {
         expect(examples.length).to.be.greaterThan(1)
         for (const answer of answers) expect(answer).to.match(/ says: |^waiting$/)
       },
-    ).timeout(60_000)
+    )
   }
 
   it('saves the key in .env, readable only by its owner, and shows it nowhere', async () => {
@@ -313,7 +313,7 @@ describe('init on a terminal', () => {
       expect(await readdir(dir)).to.deep.equal([])
     }
     await Promise.all(prompts.map(cancel))
-  }).timeout(60_000)
+  })
 
   for (const [what, args, env] of [
     ['--yes', ['--yes'], {}],

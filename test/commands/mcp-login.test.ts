@@ -4,8 +4,7 @@ import { OAuthServer, signInAgent } from '../support/oauth-server.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-describe('mcp login', function () {
-  this.timeout(20_000)
+describe('mcp login', () => {
   let issues: OAuthServer
   beforeEach(async () => {
     issues = await OAuthServer.start()

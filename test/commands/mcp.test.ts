@@ -56,7 +56,7 @@ describe('mcp --stdio', () => {
       await eventually(() => expect(isAlive(pid as number)).to.equal(false))
     }
     await Promise.all([serve(undefined, '2025-11-25'), serve('auto', '2026-07-28')])
-  }).timeout(30_000)
+  })
 
   it('traces requests in debug mode', async () => {
     const project = await makeProject(FILES)
@@ -86,7 +86,7 @@ describe('mcp --stdio', () => {
     const answer = await client.callTool({ name: 'new', arguments: { message: 'hi' } })
     expect(answer.content).to.deep.equal([{ type: 'text', text: 'hi' }])
     await client.close()
-  }).timeout(30_000)
+  })
 
   it('explains that --stdio is missing', async () => {
     const { exitCode, stderr } = await callCli(['mcp'])

@@ -24,8 +24,7 @@ export default defineModule({ name: 'Vault', provides: [TextMessageHandler], use
   } }) })`,
 }
 
-describe('AGENT_HOST_SECRET_KEY of .env', function () {
-  this.timeout(60_000)
+describe('AGENT_HOST_SECRET_KEY of .env', () => {
   afterEach(killRunning)
 
   it('opens in one command what another sealed, whatever their store', async () => {

@@ -9,8 +9,7 @@ import { runCli } from '../support/run-cli.ts'
 import { hasPostgres, startPostgres } from '../support/store-servers.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
-describe('agent-host store', function () {
-  this.timeout(60_000)
+describe('agent-host store', () => {
   let project: TempProject
   const cli = (...args: string[]) => callCli(['store', ...args], { cwd: project.dir })
   const open = (store = 'sqlite') => openStore({ store, dir: project.path('responses'), projectDir: project.dir })

@@ -9,9 +9,7 @@ const passing = (name: string) =>
 
 const FAILING = "\ntest('breaks', () => { throw new Error('boom') })\n"
 
-describe('test', function () {
-  this.timeout(60_000)
-
+describe('test', () => {
   afterEach(killRunning)
 
   it('runs every test file below tests/ without a build', async () => {
@@ -69,7 +67,7 @@ describe('test', function () {
     await write('tests/a.test.ts', passing('changed'))
     await running.printed(/changed[\s\S]*Waiting for changes/)
     running.signal('SIGINT')
-  }).timeout(60_000)
+  })
 
   it('--coverage reports the covered lines of the project', async () => {
     const tool = 'export function sign(n: number) {\n  if (n < 0) {\n    return -1\n  }\n  return 1\n}\n'

@@ -13,8 +13,7 @@ import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-describe('worker', function () {
-  this.timeout(60_000)
+describe('worker', () => {
   afterEach(killRunning)
 
   it('runs responses of servers without workers, serves only probes, and exits with 0 on SIGTERM', async () => {
@@ -59,8 +58,7 @@ describe('worker', function () {
   })
 })
 
-describe('serve --processes', function () {
-  this.timeout(60_000)
+describe('serve --processes', () => {
   afterEach(killRunning)
 
   it('serves one port from several processes, replaces one that dies, and stops all on SIGTERM', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { Type } from 'typebox'
 import { findFirstProblem } from '../../src/definition/first-problem.ts'
+import { measureCpuTime } from '../support/cpu-time.ts'
 
 const Part = Type.Union([
   Type.Object({ type: Type.Literal('text'), text: Type.String() }),
@@ -84,9 +85,9 @@ describe('findFirstProblem', () => {
       { ...Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, [n]])), input: 5 },
     ]
     for (const value of values) {
-      const startedMs = performance.now()
+      const spentMs = measureCpuTime()
       expect(findFirstProblem(schema, value)?.message).to.match(/^(input|limit)/)
-      expect(performance.now() - startedMs).to.be.below(1000)
+      expect(spentMs()).to.be.below(1000)
     }
   })
 })

@@ -109,7 +109,7 @@ describe('durable runs', () => {
       const end = (await runs.store.get(run.id))?.steps.at(-1)
       expect(isEnd(end) && [end.end, end.error]).to.deep.equal(['failed', 'The response could not be stored'])
     }, 15_000)
-  }).timeout(20_000)
+  })
 
   it('take their approvals with them when they are removed', async () => {
     const store = await openMap()
@@ -281,7 +281,7 @@ describe('durable runs', () => {
       )
       await checkWhole(new Map(map), writes)
     }
-  }).timeout(60_000)
+  })
 
   /** Stores a conversation of two runs with a key each, and deletes a third. */
   async function live(map: Map<string, unknown>): Promise<void> {

@@ -12,6 +12,7 @@ import {
   TextMessageHandler,
 } from 'agent-host'
 import { expect } from 'chai'
+import { deferred } from '../../src/async.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -28,8 +29,6 @@ const MODULES = {
     await new Promise((resolve, reject) => { setTimeout(resolve, Number(text)); run.signal.addEventListener('abort', () => { log.push('aborted'); reject(run.signal.reason) }) })
     await response.respondText(' ended')
   } }) })`,
-  'modules/deaf.ts': `${HEAD}export default defineModule({ name: 'Deaf', provides: [TextMessageHandler],
-  create: () => ({ async handleText(text) { await new Promise((resolve) => setTimeout(resolve, Number(text))) } }) })`,
   'modules/fail.ts': `${HEAD}export default defineModule({ name: 'Fail', provides: [TextMessageHandler], create: () => ({ handleText() { throw new Error('no luck') } }) })`,
   'modules/owned.ts': `${HEAD}export default defineModule({ name: 'Owned', provides: [ToolProvider], config: Type.Object({ name: Type.String() }),
   create: (_, { name }) => { log.push('make ' + name); return { listTools: () => [], async executeTool() { return { text: name } }, dispose() { log.push('dispose ' + name) } } } })`,
@@ -341,8 +340,12 @@ describe('AgentHost', () => {
     const host = await makeHost()
     await host.register(agent('a', 'slow'))
     const controller = new AbortController()
-    const run = failure(host.run('a', '5000', { signal: controller.signal }))
-    await setTimeout(20)
+    let text = ''
+    const onEvent = (event: RunEvent) => {
+      if (event.type === 'text') text += event.text
+    }
+    const run = failure(host.run('a', '5000', { signal: controller.signal, onEvent }))
+    await eventually(() => expect(text).to.equal('begun'))
     const abortedMs = Date.now()
     controller.abort(new Error('enough'))
     const error = await run
@@ -400,8 +403,10 @@ describe('AgentHost', () => {
 
   it('emits nothing after the end of a run that ignores its abort', async () => {
     const host = await makeHost()
+    const [begun, aborted] = [deferred(), deferred()]
     const work = async (_text: string, run: Run) => {
-      await setTimeout(30)
+      begun.resolve()
+      await aborted.promise
       run.addUsage({ inputTokens: 1 })
     }
     const deaf = defineModule({ name: 'Deaf', provides: [TextMessageHandler], create: () => ({ handleText: work }) })
@@ -411,23 +416,31 @@ describe('AgentHost', () => {
       messages: [{ role: 'user', content: 'x' }],
       onEvent: ({ type }) => void types.push(type),
     })
-    await setTimeout(5)
+    await begun.promise
     handle.abort()
+    aborted.resolve()
     await eventually(() => expect(host.runningCount).to.equal(0))
     expect(types).to.deep.equal(['end'])
   })
 
   it('counts a run that ignores its abort until its code ends', async () => {
     const host = await makeHost({ maxConcurrentRuns: 1 })
-    await host.register(agent('a', 'deaf'))
-    const handle = host.start('a', { messages: [{ role: 'user', content: '60' }] })
-    await setTimeout(10)
+    const [begun, over] = [deferred(), deferred()]
+    const work = () => {
+      begun.resolve()
+      return over.promise
+    }
+    const deaf = defineModule({ name: 'Deaf', provides: [TextMessageHandler], create: () => ({ handleText: work }) })
+    await host.register({ id: 'a', modules: [{ id: 'main', module: deaf }] })
+    const handle = host.start('a', { messages: [{ role: 'user', content: 'x' }] })
+    await begun.promise
     handle.abort()
     await failure(handle.result)
     expect(host.runningCount).to.equal(1)
-    expect((await failure(host.run('a', '1'))).code).to.equal('OVERLOADED')
+    expect((await failure(host.run('a', 'x'))).code).to.equal('OVERLOADED')
+    over.resolve()
     await eventually(() => expect(host.runningCount).to.equal(0))
-    await host.run('a', '1')
+    await host.run('a', 'x')
   })
 
   it('starts on the version that is currently registered', async () => {

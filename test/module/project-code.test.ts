@@ -158,7 +158,7 @@ describe('ProjectCode', () => {
       if (earlier === undefined) delete process.env.TMPDIR
       else process.env.TMPDIR = earlier
     }
-  }).timeout(30_000)
+  })
 })
 
 /** A process that loads a file of the project which never finishes loading. */

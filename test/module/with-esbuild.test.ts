@@ -58,5 +58,5 @@ export default defineModule({ name: 'Say', provides: [TextMessageHandler], uses:
     await project.write('modules/say.ts', module('second'))
     await eventually(async () => expect(await said()).to.equal('second'))
     await eventually(isIdle)
-  }).timeout(20_000)
+  })
 })

@@ -36,7 +36,7 @@ describe('the code of the docs', () => {
     const { dir } = await makeDocumented(files)
     const { exitCode, stdout } = await runCli(['test'], { cwd: dir })
     expect([exitCode, /pass \d+/.exec(stdout)?.[0]]).deep.equal([0, 'pass 4'])
-  }).timeout(30_000)
+  })
 
   it('writing-modules.md: its agents answer with its modules', async () => {
     const { files, agents } = read('writing-modules.md')

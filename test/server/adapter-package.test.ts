@@ -20,8 +20,7 @@ modules:
   - { id: llm, module: llm/mock, config: { replies: [{ text: 'one two three' }] } }
   - { id: loop, module: orchestrator/tool-loop }`
 
-describe('a protocol of a package', function () {
-  this.timeout(30_000)
+describe('a protocol of a package', () => {
   afterEach(closeServers)
 
   /** A server with the adapter as an npm package, under a file of keys with two tenants. */

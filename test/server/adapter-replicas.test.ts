@@ -21,8 +21,7 @@ const KINDS = [
 ]
 
 for (const { name, isThere, startServer } of KINDS) {
-  describeWith(name, isThere, `an adapter of a project on two servers that share ${name}`, function () {
-    this.timeout(40_000)
+  describeWith(name, isThere, `an adapter of a project on two servers that share ${name}`, () => {
     let store: StoreServer | undefined
 
     before(async () => {

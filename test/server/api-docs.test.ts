@@ -5,8 +5,7 @@ import { closeServers, makeServer } from '../support/server.ts'
 
 const ALL = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter', 'UiApiAdapter']
 
-describe('GET /docs', function () {
-  this.timeout(60_000)
+describe('GET /docs', () => {
   let browser: Browser | undefined
 
   afterEach(closeServers)

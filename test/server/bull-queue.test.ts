@@ -9,8 +9,7 @@ import { makeResponses, talkState, textOf } from '../support/responses.ts'
 import { closeServers } from '../support/server.ts'
 import { hasRedis, type StoreServer, startRedis } from '../support/store-servers.ts'
 
-describeWith('Redis', hasRedis(), 'a queue of BullMQ', function () {
-  this.timeout(40_000)
+describeWith('Redis', hasRedis(), 'a queue of BullMQ', () => {
   let server: StoreServer
   let options: { responsesDir: string; queue: string }
   let queues = 0

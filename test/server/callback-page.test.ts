@@ -10,8 +10,7 @@ import { keysFile } from '../support/tenant-visitor.ts'
 const ADAPTERS = ['ResponsesCompatApiAdapter', 'UiApiAdapter']
 const KEYS = keysFile([{ name: 'alice', tenant: 'acme', scopes: ['run', 'approve', 'debug'] }])
 
-describeWith('Chromium', chromiumPath !== undefined, 'the page that ends a sign-in', function () {
-  this.timeout(60_000)
+describeWith('Chromium', chromiumPath !== undefined, 'the page that ends a sign-in', () => {
   let browser: Browser
   let issues: OAuthServer
   before(async () => {

@@ -6,8 +6,7 @@ import { makeProject } from '../support/temp-project.ts'
 const HOUR_MS = 60 * 60 * 1000
 const PRELOAD = new URL('../support/jumping-clock.js', import.meta.url).href
 
-describe('a wall clock that jumps', function () {
-  this.timeout(60_000)
+describe('a wall clock that jumps', () => {
   afterEach(killRunning)
 
   it('ends no run early and none late, and stops no keep-alive', async () => {

@@ -146,6 +146,6 @@ describe('examples/inside-another-server', () => {
         child.kill()
         await child
       }
-    }).timeout(60_000)
+    })
   }
 })

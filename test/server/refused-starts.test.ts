@@ -157,8 +157,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ]
 
-describe('a start that is refused', function () {
-  this.timeout(30_000)
+describe('a start that is refused', () => {
   let place: Place
 
   before(async () => {

@@ -33,8 +33,7 @@ const KINDS = [
 ]
 
 for (const { name, isThere, startServer } of KINDS) {
-  describeWith(name, isThere, `two servers that share ${name}`, function () {
-    this.timeout(40_000)
+  describeWith(name, isThere, `two servers that share ${name}`, () => {
     let server: StoreServer | undefined
 
     before(async () => {

@@ -7,8 +7,7 @@ import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } fr
 /** Refusals in which stores differ. */
 const SHARED = REFUSALS.filter(({ name }) => /full|leaves|commit/.test(name) && !/queue/.test(name))
 
-describe('a decision on SQLite', function () {
-  this.timeout(20_000)
+describe('a decision on SQLite', () => {
   let counter: Counter
 
   beforeEach(async () => {
@@ -30,8 +29,7 @@ for (const [name, isThere, startServer] of [
   ['PostgreSQL', hasPostgres(), startPostgres],
   ['Redis', hasRedis(), startRedis],
 ] as const) {
-  describeWith(name, isThere, `a decision on ${name}`, function () {
-    this.timeout(20_000)
+  describeWith(name, isThere, `a decision on ${name}`, () => {
     let store: StoreServer
     let counter: Counter
 

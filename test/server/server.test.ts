@@ -186,12 +186,11 @@ export class Faulty { adapt(app) {
       const body = JSON.stringify(chat('probe', 'wait 5000', { stream }))
       const request = fetch(url + COMPLETIONS, { method: 'POST', headers: JSON_TYPE, body, signal: controller.signal })
       if (stream) await request
-      else await eventually(() => expect(server.host.runningCount).to.equal(1))
-      await setTimeout(20)
+      await eventually(() => expect(probeSeen()).to.deep.equal(['began 5000']))
       const leftMs = Date.now()
       controller.abort()
       await request.catch(() => {})
-      await eventually(() => expect(probeSeen()).to.deep.equal(['aborted 5000']))
+      await eventually(() => expect(probeSeen()).to.deep.equal(['began 5000', 'aborted 5000']))
       expect(Date.now() - leftMs).to.be.below(1000)
     }
   })
@@ -284,16 +283,17 @@ export class Faulty { adapt(app) {
         headers: JSON_TYPE,
         body: JSON.stringify(chat('probe', text, { stream })),
       })
-    const ends = post('wait 300', false)
     const deaf = post('deaf', true)
     await (await deaf).body
       ?.getReader()
       .read()
       .then(() => {})
     const cut = post('deaf', true).then((response) => response.text())
-    await setTimeout(100)
+    await eventually(() => expect(server.host.runningCount).to.equal(2))
+    probeSeen().splice(0)
+    const ends = post('wait 300', false)
+    await eventually(() => expect(probeSeen()).to.deep.equal(['began 300']))
     const closing = server.close()
-    await setTimeout(50)
     expect((await post('wait 1', false)).status).to.equal(503)
     expect(await (await ends).text()).to.include('"content":"waited"')
     expect(readEvents(await cut).slice(-2)).to.deep.equal([

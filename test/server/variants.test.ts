@@ -18,8 +18,7 @@ const PAID = 'Be short.|small|-|http://127.0.0.1:1|kind|paid'
 const TEMPERED = [{ module: 'llm', path: ['temperature'], value: 1 }]
 
 for (const { name, isThere, startServer } of KINDS) {
-  describeWith(name, isThere, `waiting runs of variants, on ${name}`, function () {
-    this.timeout(60_000)
+  describeWith(name, isThere, `waiting runs of variants, on ${name}`, () => {
     let server: StoreServer | undefined
     let project: TempProject
 

@@ -24,8 +24,7 @@ const POOLERS: readonly Pooler[] = [
   },
 ]
 
-describeWith('PgBouncer', hasPgBouncer(), 'the PostgreSQL store behind PgBouncer', function () {
-  this.timeout(40_000)
+describeWith('PgBouncer', hasPgBouncer(), 'the PostgreSQL store behind PgBouncer', () => {
   let postgres: StoreServer
   const bouncers = new Map<Pooler, StoreServer>()
   const bouncerUrl = (pooler: Pooler) => bouncers.get(pooler)?.url ?? ''

@@ -26,8 +26,7 @@ const KINDS = [
 const run = makeRun()
 
 for (const { name, isThere, startServer } of KINDS) {
-  describeWith(name, isThere, `storage of modules in ${name}`, function () {
-    this.timeout(40_000)
+  describeWith(name, isThere, `storage of modules in ${name}`, () => {
     let server: StoreServer | undefined
     let dir: string
     let stores: readonly [LazyStore, LazyStore]

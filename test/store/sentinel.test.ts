@@ -7,8 +7,7 @@ import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
 import { hasRedis, type StoreServer, startRedis, startSentinel } from '../support/store-servers.ts'
 
-describeWith('Redis', hasRedis(), 'the Redis store behind Sentinel', function () {
-  this.timeout(40_000)
+describeWith('Redis', hasRedis(), 'the Redis store behind Sentinel', () => {
   let master: StoreServer
   let replica: StoreServer
   let sentinel: StoreServer

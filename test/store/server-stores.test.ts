@@ -15,8 +15,7 @@ const KINDS = [
 let stores = 0
 
 for (const { name, isThere, startServer, option } of KINDS) {
-  describeWith(name, isThere, `the ${name} store`, function () {
-    this.timeout(40_000)
+  describeWith(name, isThere, `the ${name} store`, () => {
     let server: StoreServer
     let url: string
     const open = (dir = '/') => openStore({ store: url, dir, projectDir: process.cwd() })
@@ -113,8 +112,7 @@ for (const { name, isThere, startServer, option } of KINDS) {
   })
 }
 
-describe('the PostgreSQL store', function () {
-  this.timeout(40_000)
+describe('the PostgreSQL store', () => {
   let server: StoreServer
   const open = () => openStore({ store: server.url, dir: '/', projectDir: process.cwd() })
 
@@ -168,9 +166,7 @@ describe('the PostgreSQL store', function () {
   })
 })
 
-describe('the Redis store, its server', function () {
-  this.timeout(40_000)
-
+describe('the Redis store, its server', () => {
   before(function () {
     if (!hasRedis()) this.skip()
   })

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import Database from 'libsql'
@@ -66,7 +66,7 @@ describe('the SQLite store', () => {
     expect(twos.size).to.equal(ones.length)
     expect(acknowledged.filter((key) => !twos.has(key))).to.deep.equal([])
     await store.close()
-  }).timeout(60_000)
+  })
 
   it('knows which servers are alive, and notices the end of a process on this machine at once', async () => {
     const store = await open()
@@ -77,7 +77,7 @@ describe('the SQLite store', () => {
     await kill(child)
     expect(await store.isServerAlive(other)).to.equal(false)
     await store.close()
-  }).timeout(30_000)
+  })
 
   it('keeps the heartbeat of a server for a day: the clock may have gone ahead', async () => {
     const store = await open()
@@ -137,6 +137,28 @@ describe('the SQLite store', () => {
     await other.close()
   })
 
+  it('hears of each commit since the call of watch, also while its thread waits for the lock', async () => {
+    const store = await open()
+    const other = new Database(join(dir, 'responses.db'))
+    for (const key of ['first', 'again']) {
+      other.exec('BEGIN IMMEDIATE')
+      const own = store.commit([['own', '1']])
+      // The thread has the commit, and begins nothing else before it is done.
+      await nextTurn()
+      let heard = 0
+      const end = store.watch(['topic'], () => heard++)
+      other.exec(`INSERT INTO keyv VALUES ('keyv:${key}', '{"value":1}')`)
+      other.exec('COMMIT')
+      await own
+      await eventually(() => expect(heard).to.be.greaterThan(0), 2000)
+      end()
+      // Longer than the thread goes on watching for nobody.
+      await wait(1100)
+    }
+    other.close()
+    await store.close()
+  })
+
   it('serves other work and earlier records while another process holds the lock, and recovers', async () => {
     const store = await open()
     await store.commit([['a', '1']])
@@ -153,7 +175,7 @@ describe('the SQLite store', () => {
     other.close()
     expect(await store.commit([['b', '2']])).to.equal(true)
     await store.close()
-  }).timeout(20_000)
+  })
 
   it('applies the other commits of a batch if one fails', async () => {
     const store = await open()
@@ -213,13 +235,14 @@ describe('the SQLite store', () => {
   })
 
   it('skips requests that nobody waits for any more', async () => {
-    const store = await SqliteStore.open(join(dir, 'responses.db'), 300)
+    const store = await SqliteStore.open(join(dir, 'responses.db'), 1500)
     const other = new Database(join(dir, 'responses.db'))
     other.exec('BEGIN IMMEDIATE')
     const inTime = store.commit([['a', '1']])
-    await wait(50)
+    // It goes to the thread, and the others wait for its end.
+    await nextTurn()
     const late = Promise.allSettled([store.commit([['b', '2']]), store.get(['a'])])
-    await wait(600)
+    await wait(1600)
     other.exec('ROLLBACK')
     other.close()
     expect(await inTime).to.equal(true)

@@ -157,6 +157,19 @@ export function describeVendor(vendor: VendorCase): void {
     expect(server.requests).to.have.lengthOf(3)
   })
 
+  it('leaves out a tool that the vendor refuses', async () => {
+    const { server, llm } = await connect([
+      refuses(wire, 400, "Invalid schema for function 'odd': x"),
+      plays(wire, words),
+    ])
+    const tools = [weather, { ...weather, name: 'odd' }]
+    expect(textOf(await collect(llm, { ...asks, tools }))).to.equal('one two')
+    const names = server.requests.map(({ body }) =>
+      ['weather', 'odd'].filter((name) => JSON.stringify(body).includes(`"${name}"`)),
+    )
+    expect(names).to.deep.equal([['weather', 'odd'], ['weather']])
+  })
+
   it('names the module and the source of a refused key, never the key', async () => {
     const { server, llm } = await connect([refuses(wire, 401, `Incorrect key: ${key}, sk-a***z`)])
     const message = await failure(collect(llm, asks))

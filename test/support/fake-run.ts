@@ -70,6 +70,7 @@ export function makeContext(facts: Partial<ModuleContext> = {}): ModuleContext &
     providersOf: () => [],
     providersFor: () => [],
     callsAgents: () => () => [],
+    reportMissing: () => {},
     ...facts,
     lines,
   }

@@ -44,6 +44,7 @@ function makeServer() {
     return text('worked')
   })
   tool('hang', 'Never ends.', z.object({}), (_, { mcpReq }) => {
+    console.error('hang began')
     return new Promise((_resolve, reject) => {
       mcpReq.signal.addEventListener('abort', () => {
         console.error('hang was aborted')

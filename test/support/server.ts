@@ -25,7 +25,7 @@ export default defineModule({ name: 'Probe', provides: [TextMessageHandler], use
     if (command === 'fail') throw new Error('secret detail')
     if (command === 'fail-after') { await response.respondText('part'); throw new Error('secret detail') }
     if (command === 'facts') await response.respondText(JSON.stringify([run.user ?? null, run.metadata, await history.getHistory()]))
-    if (command === 'wait') { try { await wait(Number(argument), run.signal); await response.respondText('waited') } catch (error) { seen.push('aborted ' + argument); throw error } }
+    if (command === 'wait') { try { seen.push('began ' + argument); await wait(Number(argument), run.signal); await response.respondText('waited') } catch (error) { seen.push('aborted ' + argument); throw error } }
     if (command === 'flood') { for (let n = 0; n < Number(argument); n++) await response.respondText(String(n).padStart(1024, '.')) }
     if (command === 'burst') { for (let n = 0; n < Number(argument); n++) response.respondText(String(n).padStart(1024, '.')) }
     if (command === 'deaf') { await response.respondText('begun'); await new Promise(() => {}) }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { isSecretName } from '../../src/definition/secret-name.ts'
 import { makeRedact } from '../../src/trace/redact.ts'
+import { measureCpuTime } from '../support/cpu-time.ts'
 
 describe('makeRedact', () => {
   it('redacts values of variables with secret names, plain and JSON-encoded', () => {
@@ -47,7 +48,7 @@ describe('makeRedact', () => {
 
   it('takes linear time', () => {
     const redact = makeRedact({})
-    const startedMs = performance.now()
+    const spentMs = measureCpuTime()
     for (const piece of [
       '://a',
       'Bearer a',
@@ -61,7 +62,7 @@ describe('makeRedact', () => {
       redact(piece.repeat(1_000_000 / piece.length))
     // Repetitions without a bound would use up the stack.
     expect(redact(`Bearer ${'a'.repeat(10_000_000)}`)).to.match(/^Bearer \[redacted\]a/)
-    expect(performance.now() - startedMs).to.be.lessThan(2000)
+    expect(spentMs()).to.be.lessThan(2000)
   })
 
   it('leaves prose, addresses and folders alone', () => {

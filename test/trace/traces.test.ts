@@ -462,7 +462,7 @@ describe('Traces', () => {
     recordEcho(traces, 'run-2', 'again')
     await eventually(async () => expect((await traces.query('run', 'run-2'))?.status).equal('completed'))
     expect(traces.counts().written + dropped).equal(9_005)
-  }).timeout(30_000)
+  })
 
   it('notifies watchers of changed runs, even of another process', async () => {
     const project = await makeProject()

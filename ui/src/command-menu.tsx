@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { ask } from './api.ts'
+import { useModal } from './components/use-modal.ts'
 import { formatAgo } from './format.ts'
 import { playAddress } from './play/play-address.ts'
 import { readThreads } from './play/threads.ts'
@@ -40,11 +41,10 @@ interface QueryData {
 
 /** Menu of everything that has a name, and of actions: Ctrl-K opens it. */
 export function CommandMenu({ onClose }: { onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const [text, setText] = useState('')
   const [index, setIndex] = useState(0)
   const shown = useCommands(text)
-  useEffect(() => dialog.current?.showModal(), [])
   const open = (command: Command | undefined) => {
     onClose()
     if (typeof command?.target === 'function') command.target()

@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { useModal } from './components/use-modal.ts'
 import { useShortcuts } from './keyboard.ts'
 import { go, href } from './router.ts'
 
@@ -20,7 +21,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
 /** The keys of the page: `?` shows them. */
 export function ShortcutHelp() {
   const [isOpen, setOpen] = useState(false)
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal(isOpen)
   useShortcuts({
     '?': () => setOpen(true),
     'g a': () => go(href(['agents'])),
@@ -29,9 +30,6 @@ export function ShortcutHelp() {
     'g m': () => go(href(['metrics'])),
     'g e': () => go(href(['evals'])),
   })
-  useEffect(() => {
-    if (isOpen) dialog.current?.showModal()
-  }, [isOpen])
   if (!isOpen) return null
   return (
     <dialog ref={dialog} class="menu" aria-label="Keys" onClose={() => setOpen(false)}>

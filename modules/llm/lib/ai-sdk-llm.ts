@@ -25,6 +25,7 @@ import { describeFailure, limitOf, openWithRetries, originOf, reasonOf } from '.
 import { IdleTimeout } from './idle-timeout.ts'
 import { providerName } from './provider-name.ts'
 import { refusedOptions } from './refused-options.ts'
+import { type FittedTools, fitRefusedTools, fitTools, keepFitted } from './refused-tools.ts'
 
 /** A model of the AI SDK (its specification, version 3), and how to call it. */
 export interface AskedModel {
@@ -55,13 +56,15 @@ export function makeLLM(asked: AskedModel): LLM {
   const { model, subject, defaults, maxRetries, timeout, quirks = {}, optionsFor, hints, missing, log } = asked
   const tell = tellOnce(subject, log)
   const fail = makeFail(asked.secrets)
+  let knownTools: FittedTools = new Map()
 
-  /** Drops options that the vendor rejects, unless the agent's config sets them. */
+  /** Drops tools that the vendor rejects, and options, unless the agent's config sets them. */
   async function open(request: LLMRequest, dispensable: Partial<LLMRequest>, silence: IdleTimeout) {
     const supportedUrls = await model.supportedUrls
     let left = withKnownOptions(withKnownEffort(dispensable))
+    let tools = knownTools
     for (;;) {
-      const settled = { ...left, ...request }
+      const settled = fitTools({ ...left, ...request }, tools)
       const options: LanguageModelV3CallOptions = {
         ...toCallOptions(settled, { ...quirks, supportedUrls }),
         ...(optionsFor ? { providerOptions: optionsFor(settled) } : {}),
@@ -69,12 +72,18 @@ export function makeLLM(asked: AskedModel): LLM {
       }
       const ask = () => silence.limit(model.doStream(options))
       try {
-        return await openWithRetries(ask, maxRetries, silence.signal, hints)
+        const stream = await openWithRetries(ask, maxRetries, silence.signal, hints)
+        if (tools.size > knownTools.size) knownTools = keepFitted(knownTools, tools)
+        return stream
       } catch (error) {
-        const refused = refusedOptions(error instanceof Error ? error.cause : undefined, left)
-        if (silence.signal.aborted || refused.length === 0) throw error
-        tell(`it refuses ${refused.join(' and ')}, which is left out: ${fail(reasonOf(error), error).message}`)
+        const cause = error instanceof Error ? error.cause : undefined
+        const fitted = fitRefusedTools(cause, request, tools)
+        const refused = fitted ? [] : refusedOptions(cause, left)
+        if (silence.signal.aborted || (!fitted && refused.length === 0)) throw error
+        const notices = fitted?.notices ?? [`it refuses ${refused.join(' and ')}, which is left out`]
+        for (const notice of notices) tell(`${notice}: ${fail(reasonOf(error), error).message}`)
         left = withoutKeys(left, refused)
+        tools = fitted?.fitted ?? tools
       }
     }
   }

@@ -4,6 +4,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import { messageOf } from 'agent-host'
+import { checkHeaders } from './forbidden-headers.ts'
 
 export interface GuardedFetchOptions {
   /** Names of hosts that the agent file names: they may have private addresses. */
@@ -15,7 +16,7 @@ export type GuardedFetch = (input: string | URL, init?: RequestInit) => Promise<
 
 /**
  * Makes a `fetch` for addresses that strangers name. It connects only to public addresses, checked after each resolution of the
- * name, follows no redirect, and fails when more than this many bytes arrive.
+ * name, follows no redirect, sets no header of the message itself, and fails when more than this many bytes arrive.
  */
 export function makeGuardedFetch({ namedHosts, maxBytes }: GuardedFetchOptions): GuardedFetch & AsyncDisposable {
   const options = { keepAlive: true, timeout: 30_000, lookup: guardedLookup(namedHosts) }
@@ -24,6 +25,7 @@ export function makeGuardedFetch({ namedHosts, maxBytes }: GuardedFetchOptions):
     const request = new Request(input, init)
     const url = new URL(request.url)
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not fetched.`)
+    checkHeaders(request.headers.keys(), `The request to ${url.host}`)
     // The lookup is not called for an address.
     const host = hostOf(url)
     if (isIP(host) !== 0) refusePrivate(host, host, namedHosts)

@@ -14,7 +14,6 @@ import {
 import {
   type CompiledSchema,
   compileSchema,
-  fieldsOf,
   isTimeLimit,
   type ModuleContext,
   messageOf,
@@ -24,10 +23,13 @@ import {
   type ToolResult,
   VERSION,
 } from 'agent-host'
+import { Backoff, LAST_MS } from './backoff.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import { checkArguments } from './check-arguments.ts'
 import { pickEnvironment } from './child-environment.ts'
 import { toToolResult } from './mcp-content.ts'
+import { mendMessages } from './mcp-mend.ts'
+import { isUnreachable, reasonOf, saysUnknownTool } from './mcp-reason.ts'
 import { type McpSignIn, needsSignIn, SignInNeeded } from './mcp-sign-in.ts'
 import type { OAuthConfig } from './mcp-sign-in-provider.ts'
 import { MAX_MESSAGE_BYTES, StdioTransport } from './stdio-transport.ts'
@@ -59,8 +61,6 @@ const PROBE_TIMEOUT_MS = 3000
 const CONNECT_TIMEOUT_MS = 15_000
 /** A server is not trusted: its schemas may take for ever. */
 const CHECK_MS = 200
-const FIRST_RETRY_MS = 500
-const LAST_RETRY_MS = 30_000
 
 /** One server: connected while it can be, and again when it comes back. */
 export class McpConnection {
@@ -71,6 +71,7 @@ export class McpConnection {
   readonly #signIn: McpSignIn | undefined
   #client: Client | undefined
   #connecting: Promise<Client> | undefined
+  #listing: Promise<void> | undefined
   #tools: readonly ToolDefinition[] = []
   readonly #compiled = new Map<string, CompiledSchema>()
   /** Names in `include` that the server did not know at its latest listing. */
@@ -81,10 +82,12 @@ export class McpConnection {
   /** Description of each tool at the first listing, as JSON. */
   readonly #described = new Map<string, string>()
   readonly #changed = new Set<string>()
-  #failures = 0
+  /** Warnings about its tools: each listing would repeat them. */
+  readonly #told = new Set<string>()
   /** Why it cannot be reached, as it was logged: attempts that fail alike are not. */
   #reported = ''
   readonly #closing = new AbortController()
+  readonly #backoff = new Backoff(this.#closing.signal)
 
   /**
    * @param onChange called when its tools are others than before
@@ -109,6 +112,11 @@ export class McpConnection {
 
   get isConnected(): boolean {
     return this.#client !== undefined
+  }
+
+  /** True once an attempt to connect has failed, until one succeeds. */
+  get isAway(): boolean {
+    return !this.isConnected && this.#backoff.hasFailed
   }
 
   /** Offers the tools of an earlier listing until the server is connected. */
@@ -149,9 +157,12 @@ export class McpConnection {
       const connected = this.#client ?? this.#connect()
       const client = await withinTimeout(localName, Promise.resolve(connected), this.#config.timeout, run.signal)
       try {
-        return toToolResult(await this.#request(client, name, checked, run))
+        const result = toToolResult(await this.#request(client, name, checked, run))
+        if (result.isError && saysUnknownTool(result.text)) await this.#listAgain(client)
+        return result
       } catch (error) {
         run.signal.throwIfAborted()
+        if (saysUnknownTool(messageOf(error))) await this.#listAgain(client)
         if (isUnreachable(error)) this.#drop(client, reasonOf(error))
         if (!isSessionLost(error) || attempt > 0) throw this.#toError(error, localName)
         // It has not begun with this, since it does not know who asks.
@@ -223,15 +234,15 @@ export class McpConnection {
       this.#client = client
       this.#take(tools)
       await this.#signIn?.noteTools(tools)
-      if (this.#failures > 0) this.#context.log.info(`The MCP server '${this.name}' can be reached now.`)
-      this.#failures = 0
+      if (this.#backoff.hasFailed) this.#context.log.info(`The MCP server '${this.name}' can be reached now.`)
+      this.#backoff.noteSuccess()
       this.#reported = ''
       this.#context.log.debug(`The MCP server '${this.name}' has ${this.#tools.length} tools.`)
       return client
     } catch (error) {
       // A person has to come first; the tools of the latest listing stay.
       if (needsSignIn(error)) throw error
-      this.#failures++
+      this.#backoff.noteFailure()
       // Its tools are not there; those of others are.
       this.#take([])
       const problem = new Error(`The MCP server '${this.name}' cannot be reached: ${reasonOf(error)}`, {
@@ -239,7 +250,7 @@ export class McpConnection {
       })
       if (!this.#closing.signal.aborted && problem.message !== this.#reported) {
         this.#context.log.warn(
-          `${problem.message}. Next attempt in ${this.#retryMs() / 1000} s, later ones up to ${LAST_RETRY_MS / 1000} s apart.`,
+          `${problem.message}. Next attempt in ${this.#backoff.pauseMs / 1000} s, later ones up to ${LAST_MS / 1000} s apart.`,
         )
         this.#reported = problem.message
       }
@@ -267,7 +278,7 @@ export class McpConnection {
         listChanged: { tools: { onChanged: (_error, tools) => tools && this.#take(tools) } },
       },
     )
-    const transport = this.#makeTransport()
+    const transport = mendMessages(this.#makeTransport(), (problem) => this.#warnOnce(problem))
     // What the program ended with says more than that the connection is closed.
     let reason = 'the connection was closed'
     client.onerror = ({ message }) => {
@@ -288,6 +299,28 @@ export class McpConnection {
     } finally {
       this.#closing.signal.removeEventListener('abort', abort)
     }
+  }
+
+  /** Not every server says that its tools are others by now. */
+  #listAgain(client: Client): Promise<void> {
+    this.#listing ??= client
+      .listTools(undefined, { cacheMode: 'refresh', timeout: CONNECT_TIMEOUT_MS })
+      .then(({ tools }) => {
+        if (this.#client === client) this.#take(tools)
+      })
+      .catch((error: unknown) => {
+        this.#context.log.warn(`The MCP server '${this.name}' does not list its tools again: ${reasonOf(error)}.`)
+      })
+      .finally(() => {
+        this.#listing = undefined
+      })
+    return this.#listing
+  }
+
+  #warnOnce(problem: string): void {
+    if (this.#told.has(problem)) return
+    this.#told.add(problem)
+    this.#context.log.warn(`The MCP server '${this.name}' ${problem}`)
   }
 
   #makeTransport(): Transport {
@@ -359,19 +392,8 @@ export class McpConnection {
     this.#retryLater()
   }
 
-  #retryMs(): number {
-    return Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LAST_RETRY_MS)
-  }
-
   #retryLater(): void {
-    const { signal } = this.#closing
-    if (signal.aborted) return
-    wait(this.#retryMs(), undefined, { signal, ref: false })
-      .then(
-        () => (this.#client ? undefined : this.#connect()),
-        () => {},
-      )
-      .catch(() => {})
+    this.#backoff.later(() => (this.#client ? undefined : this.#connect()))
   }
 
   #toError(error: unknown, tool: string): Error {
@@ -380,7 +402,7 @@ export class McpConnection {
       const limit = isTotal(error) ? `took longer than ${total_timeout}` : `said nothing for ${timeout}`
       return new Error(`The tool '${tool}' ${limit} s.`, { cause: error })
     }
-    return new Error(`The tool '${tool}' of the MCP server '${this.name}' failed: ${messageOf(error)}`, {
+    return new Error(`The tool '${tool}' of the MCP server '${this.name}' failed: ${reasonOf(error)}`, {
       cause: error,
     })
   }
@@ -408,27 +430,4 @@ function isTotal({ data }: SdkError): boolean {
 /** Streamable HTTP: a server answers 404 to a session that it does not know (any more). */
 function isSessionLost(error: unknown): boolean {
   return error instanceof SdkHttpError && error.status === 404
-}
-
-/** Returns true for a failure of `fetch` to reach the server. */
-function isUnreachable(error: unknown): boolean {
-  return networkErrorOf(error) !== undefined
-}
-
-/** The reason of the network where there is one: `fetch failed` says nothing. */
-function reasonOf(error: unknown): string {
-  const message = messageOf(networkErrorOf(error) ?? error)
-  return message.endsWith('fetch failed') ? messageOf(innermost(error)) : message
-}
-
-function innermost(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error
-}
-
-/** The cause of an error that is one of the network. */
-function networkErrorOf(error: unknown): Error | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|EPIPE|UND_ERR_SOCKET)/.test(String(fieldsOf(cause).code))) return cause
-  }
-  return undefined
 }

@@ -1,16 +1,37 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client'
-import type { Attachment, ToolResult } from 'agent-host'
+import { type Attachment, fieldsOf, type ToolResult } from 'agent-host'
 
 /** Converts the answer of an MCP server's tool: its texts for the model to read, everything else as attachments. */
 export function toToolResult({ content, structuredContent, isError }: CallToolResult): ToolResult {
   const texts = content.map(toText).filter((text) => text !== '')
   const attachments = content.flatMap((block) => toAttachment(block) ?? [])
-  if (texts.length === 0 && structuredContent !== undefined) texts.push(JSON.stringify(structuredContent))
+  if (structuredContent !== undefined && !holds(texts, structuredContent)) texts.push(JSON.stringify(structuredContent))
   return {
     text: texts.join('\n'),
     ...(structuredContent === undefined ? {} : { data: structuredContent }),
     ...(attachments.length === 0 ? {} : { attachments }),
     ...(isError ? { isError } : {}),
+  }
+}
+
+/** Texts mostly repeat the structure as JSON; some servers wrap what they say in `result`. */
+function holds(texts: readonly string[], structure: unknown): boolean {
+  const { result, ...others } = fieldsOf(structure)
+  const values = texts.map(parse)
+  const said = [...values, values, texts.join('\n')]
+  const isSaid = (value: unknown) => said.some((each) => isDeepStrictEqual(each, value))
+  return (
+    texts.length > 0 &&
+    (isSaid(structure) || (result !== undefined && Object.keys(others).length === 0 && isSaid(result)))
+  )
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
   }
 }
 

@@ -1,6 +1,8 @@
 import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
 import { findTool } from './find-tool.ts'
+import { checkHeaders } from './forbidden-headers.ts'
 import { McpConnection, type McpServerConfig } from './mcp-connection.ts'
+import { type GivenName, namesFor } from './mcp-names.ts'
 import { type OAuthServerConfig, type SignedInServer, SignedInServers } from './mcp-signed-in.ts'
 
 type Server = McpConnection | SignedInServer
@@ -15,20 +17,17 @@ interface NamedTool {
 
 type NamedTools = ReadonlyMap<string, NamedTool>
 
-/** Maximum length of a tool name in the common model APIs. */
-const MAX_NAME_LENGTH = 64
-
 /** The tools of several servers. Each server lives and dies by itself. */
 export class McpServers {
   readonly #connections: readonly McpConnection[]
   readonly #signedIn: SignedInServers | undefined
-  readonly #log: ModuleContext['log']
+  readonly #context: ModuleContext
   readonly #warned = new Set<string>()
   #tools: NamedTools | undefined
 
   /** @throws Error naming a server whose name is taken, or whose config fits no kind of server */
   constructor(servers: readonly McpServerConfig[], context: ModuleContext, storage: Storage) {
-    this.#log = context.log
+    this.#context = context
     const names = servers.map(({ name }) => name)
     for (const [index, config] of servers.entries()) {
       if (names.indexOf(config.name) !== index) throw new Error(`Two servers have the name '${config.name}'.`)
@@ -36,6 +35,7 @@ export class McpServers {
     }
     const onChange = () => {
       this.#tools = undefined
+      this.#reportMissing()
     }
     const withOAuth = servers.filter(isOAuth)
     this.#connections = servers
@@ -71,6 +71,12 @@ export class McpServers {
 
   async close(): Promise<void> {
     await Promise.all([...this.#connections.map((connection) => connection.close()), this.#signedIn?.close()])
+    this.#context.reportMissing(undefined)
+  }
+
+  #reportMissing(): void {
+    const names = this.#connections.filter(({ isAway }) => isAway).map(({ name }) => `'${name}'`)
+    this.#context.reportMissing(names.length > 0 ? `MCP ${names.join(', ')}` : undefined)
   }
 
   #byName(run: Run): NamedTools | Promise<NamedTools> {
@@ -81,20 +87,18 @@ export class McpServers {
   }
 
   #nameTools(servers: readonly Server[], run: Run): NamedTools {
+    const listed = servers.flatMap((server) =>
+      (server instanceof McpConnection ? server.tools : server.toolsFor(run)).map((tool) => ({ server, tool })),
+    )
+    const names = namesFor(listed.map(({ server, tool }) => ({ server: server.name, name: server.prefix + tool.name })))
     const named = new Map<string, NamedTool>()
-    for (const server of servers) {
-      for (const { name: remoteName, ...definition } of server instanceof McpConnection
-        ? server.tools
-        : server.toolsFor(run)) {
-        const name = toName(server.prefix + remoteName)
-        const other = named.get(name)
-        if (!other) named.set(name, { definition: { name, ...definition }, server, remoteName })
-        else {
-          this.#warnOnce(
-            `'${other.server.name}' and '${server.name}' both have a tool '${name}'; the first one is used. Give one of them a prefix.`,
-          )
-        }
-      }
+    for (const [index, { server, tool }] of listed.entries()) {
+      const { name: remoteName, ...definition } = tool
+      const { name, isOwn } = names[index] as GivenName
+      const other = named.get(name)
+      if (!other) named.set(name, { definition: { name, ...definition }, server, remoteName })
+      if (other) this.#warnOnce(describeDouble(name, other.server.name, server.name))
+      else if (!isOwn) this.#warnOnce(`The tool '${remoteName}' of '${server.name}' is offered as '${name}'.`)
     }
     return named
   }
@@ -102,7 +106,7 @@ export class McpServers {
   #warnOnce(message: string): void {
     if (this.#warned.has(message)) return
     this.#warned.add(message)
-    this.#log.warn(message)
+    this.#context.log.warn(message)
   }
 }
 
@@ -115,7 +119,7 @@ function isOAuth(config: McpServerConfig): config is OAuthServerConfig {
 }
 
 /** @throws Error that names the server and the options that do not go together */
-function checkKind({ name, command, url, bearer, oauth }: McpServerConfig): void {
+function checkKind({ name, command, url, bearer, headers, oauth }: McpServerConfig): void {
   if ((command === undefined) === (url === undefined)) {
     throw new Error(`The server '${name}' needs either a command or a url.`)
   }
@@ -124,6 +128,7 @@ function checkKind({ name, command, url, bearer, oauth }: McpServerConfig): void
   if (username + password !== '') {
     throw new Error(`The url of the server '${name}' has a user name or a password: give them as headers or bearer.`)
   }
+  checkHeaders(Object.keys(headers), `The server '${name}'`)
   if (oauth === undefined) return
   if (url === undefined) throw new Error(`The server '${name}' is a program: only a url can want a sign-in (oauth).`)
   if (bearer !== undefined) throw new Error(`The server '${name}' has a bearer token and oauth: it needs one of them.`)
@@ -134,6 +139,7 @@ function checkKind({ name, command, url, bearer, oauth }: McpServerConfig): void
   }
 }
 
-function toName(name: string): string {
-  return name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME_LENGTH)
+function describeDouble(name: string, one: string, other: string): string {
+  if (one === other) return `'${one}' lists the tool '${name}' twice; the first one is used.`
+  return `'${one}' and '${other}' both have a tool '${name}'; the first one is used. Give one of them a prefix.`
 }

@@ -8,7 +8,7 @@ import {
   refreshAuthorization,
   type Tool,
 } from '@modelcontextprotocol/client'
-import { type ModuleContext, messageOf, type Question, type Run, type Storage } from 'agent-host'
+import { fieldsOf, type ModuleContext, messageOf, type Question, type Run, type Storage } from 'agent-host'
 import type { GuardedFetch } from './guarded-fetch.ts'
 import { type OAuthConfig, type SignedIn, SignInProvider } from './mcp-sign-in-provider.ts'
 
@@ -34,8 +34,16 @@ interface OpenSignIn extends Pick<SignedIn, 'client' | 'discovery'> {
   readonly startedAt: number
 }
 
+/** Sign-in that a call of a run asks for. */
+interface AskedSignIn {
+  readonly begin: () => Promise<Question>
+  readonly done: Promise<void>
+}
+
 const KEPT_MS = 24 * 60 * 60 * 1000
 const MAX_OPEN = 1000
+/** Runs whose sign-ins are remembered. */
+const MAX_ASKED = 100
 const LOOK_AGAIN_MS = 50
 
 /** Returns true for an error of a call that needs a person to sign in first, wherever it was thrown. */
@@ -63,6 +71,8 @@ export class McpSignIn implements AuthProvider {
   /** Token of the latest request. */
   #used: string | undefined
   #renewing: Promise<void> | undefined
+  /** By the ids of the runs. */
+  readonly #asked = new Map<string, AskedSignIn>()
 
   constructor(options: McpSignInOptions, run: Run) {
     this.#options = options
@@ -103,14 +113,41 @@ export class McpSignIn implements AuthProvider {
   }
 
   /**
-   * Has the person behind a run sign in: the run waits, and continues here with the answer. Call it inside a tool.
+   * Has the person behind a run sign in: the run waits, and continues here with the answer. Call it inside a tool. Calls of one run ask once.
    *
    * @throws Error when the person or the authorization server refuses
    */
   async ask(run: Run): Promise<void> {
     this.#run = run
-    const answer = await run.ask(() => this.#begin(run))
-    await this.#finish(toQuery(String(answer)), run)
+    const first = this.#asked.get(run.id)
+    if (first) return this.#askWith(first, run)
+    let question: Promise<Question> | undefined
+    const begin = () => {
+      question ??= this.#begin(run).catch((error: unknown) => {
+        this.#asked.delete(run.id)
+        throw error
+      })
+      return question
+    }
+    const done = run.ask(begin).then((answer) => this.#finish(toQuery(String(answer)), run))
+    this.#keep(run.id, { begin, done })
+    await done
+    this.#asked.delete(run.id)
+  }
+
+  /** Waits with another call of the run, in this process or for the run that continues. */
+  async #askWith({ begin, done }: AskedSignIn, run: Run): Promise<void> {
+    await done.catch(async (error: unknown) => {
+      if (fieldsOf(error).name !== 'RunWaits') throw error
+      await run.ask(begin)
+    })
+  }
+
+  /** One that a person has refused stays: the next call of the run asks no second time. */
+  #keep(runId: string, asked: AskedSignIn): void {
+    const [oldest] = this.#asked.keys()
+    if (oldest !== undefined && this.#asked.size >= MAX_ASKED) this.#asked.delete(oldest)
+    this.#asked.set(runId, asked)
   }
 
   /** Refreshes the tokens, or waits until the server of the store that does so has ended. */

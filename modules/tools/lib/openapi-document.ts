@@ -175,18 +175,37 @@ function readSource(text: string, name: string): Source {
   }
 }
 
+/** Error of a document that cannot be fetched at this moment, and perhaps later. */
+export class DocumentAway extends HostError {}
+
+/** Statuses of servers that are not ready yet, beside those from 500 on. */
+const NOT_READY = [404, 408, 425, 429]
+/** Maximum time that the server of a document has, in milliseconds. */
+const FETCH_MS = 10_000
+
 async function download(url: string, fetch: GuardedFetch): Promise<string> {
-  const failed = (reason: string) =>
-    new HostError('MODULE_INVALID', `${url}: the document cannot be fetched: ${reason}`)
-  const response = await fetch(url, { headers: { accept: 'application/json, application/yaml' } }).catch((error) => {
-    throw failed(`${messageOf(error)}.`)
+  const say = (reason: string) => `${url}: the document cannot be fetched: ${reason}`
+  const failed = (reason: string) => new HostError('MODULE_INVALID', say(reason))
+  const away = (reason: string) => new DocumentAway('MODULE_INVALID', say(reason))
+  const accept = 'application/json, application/yaml'
+  const init = { headers: { accept }, signal: AbortSignal.timeout(FETCH_MS) }
+  const response = await fetch(url, init).catch((error) => {
+    throw away(`${reasonOf(error)}.`)
   })
   const { status, headers } = response
   if (status >= 300 && status < 400) throw failed(`it redirects to ${headers.get('location')}. Name that address.`)
-  if (!response.ok) throw failed(`the server answered ${status}.`)
+  if (!response.ok) {
+    throw (status >= 500 || NOT_READY.includes(status) ? away : failed)(`the server answered ${status}.`)
+  }
   return response.text().catch((error) => {
-    throw failed(`${messageOf(error)}.`)
+    const reason = reasonOf(error)
+    throw (reason.startsWith('the server answered more') ? failed : away)(`${reason}.`)
   })
+}
+
+function reasonOf(error: unknown): string {
+  const { name } = fieldsOf(error)
+  return name === 'TimeoutError' ? `the server did not answer within ${FETCH_MS / 1000} s` : messageOf(error)
 }
 
 async function readProjectFile(name: string, { projectDir, watchFile }: ModuleContext): Promise<string> {

@@ -1,4 +1,5 @@
 import { HostError, isObject } from 'agent-host'
+import { isForbiddenHeader } from './forbidden-headers.ts'
 import type { Json, OpenApiDocument } from './openapi-document.ts'
 import { SchemaCollector } from './openapi-schema.ts'
 import type { ParameterStyle } from './openapi-style.ts'
@@ -33,6 +34,8 @@ export interface Operation {
   readonly path: string
   readonly tags: readonly string[]
   readonly parameters: readonly Parameter[]
+  /** Names of documented headers that no model may set. */
+  readonly forbidden: readonly string[]
   readonly body: RequestBody | undefined
   /** JSON Schema of the arguments. */
   readonly schema: Json
@@ -76,17 +79,20 @@ function readOperation(document: OpenApiDocument, file: string, { path, method, 
   const collector = new SchemaCollector(document)
   const properties: Record<string, unknown> = {}
   const required: string[] = []
-  const parameters = mergeParameters(document, file, shared.parameters, operation.parameters).map(
-    ({ value, file: from }) => {
+  const documented = mergeParameters(document, file, shared.parameters, operation.parameters)
+  const isForbidden = ({ value: { in: place, name } }: (typeof documented)[number]) =>
+    place === 'header' && isForbiddenHeader(String(name))
+  const parameters = documented
+    .filter((each) => !isForbidden(each))
+    .map(({ value, file: from }) => {
       const parameter = readParameter(value, from, properties)
       const { schema, content } = value
-      const [documented] = Object.values(isObject(content) ? content : {})
-      const found = collector.convert(schema ?? (isObject(documented) ? documented.schema : undefined) ?? {}, from)
+      const [media] = Object.values(isObject(content) ? content : {})
+      const found = collector.convert(schema ?? (isObject(media) ? media.schema : undefined) ?? {}, from)
       properties[parameter.argument] = describe(found, value.description)
       if (value.required === true) required.push(parameter.argument)
       return parameter
-    },
-  )
+    })
   const body = readBody(document, file, operation.requestBody, collector)
   if (body) {
     properties.body = body.schema
@@ -101,6 +107,7 @@ function readOperation(document: OpenApiDocument, file: string, { path, method, 
     path,
     tags: Array.isArray(tags) ? tags.map(String) : [],
     parameters,
+    forbidden: documented.filter(isForbidden).map(({ value }) => String(value.name)),
     body: body?.body,
     schema: {
       type: 'object',

@@ -1,4 +1,5 @@
 import { isObject } from 'agent-host'
+import { checkHeaders } from './forbidden-headers.ts'
 import type { Json, OpenApiDocument } from './openapi-document.ts'
 import type { Operation } from './openapi-operations.ts'
 import type { Credentials } from './openapi-request.ts'
@@ -26,6 +27,7 @@ export class Security {
     )
     this.#secrets = secrets
     this.#headers = headers
+    checkHeaders(Object.keys(headers), 'headers')
     for (const name of Object.keys(secrets)) {
       const scheme = this.#schemes.get(name)
       const known = [...this.#schemes.keys()].join(', ') || 'none'
@@ -37,6 +39,7 @@ export class Security {
           `the security scheme '${name}' is mutualTLS, which has no secret to send.`,
         )
       }
+      if (scheme.in === 'header') checkHeaders([String(scheme.name)], `the security scheme '${name}'`)
     }
   }
 

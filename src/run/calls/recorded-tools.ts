@@ -125,7 +125,7 @@ async function untilWaiting(
       throw error
     },
   )
-  if (!waiting.isFor(id)) return settled()
+  if (!waiting.isFor(id) && !recorded.isPending) return settled()
   await waiting.answers.settle(id)
   recorded.isPending = true
   throw RUN_WAITS

@@ -10,21 +10,30 @@ const READINESS = '/readyz'
  * Answers `GET /healthz` (the process lives) and `GET /readyz` (it can serve) ahead of everything else: supervisors have no key
  * and no host name.
  */
-export function answerProbes(app: FastifyInstance, findObstacle: FindObstacle): void {
+export function answerProbes(
+  app: FastifyInstance,
+  findObstacle: FindObstacle,
+  listMissing: () => readonly string[],
+): void {
   // No promise for the others: every request passes here.
   app.addHook('onRequest', ({ method, url }, reply, done) => {
     if (!isProbe(url) || (method !== 'GET' && method !== 'HEAD')) done()
-    else answer(url === READINESS ? findObstacle : NO_OBSTACLE, reply).catch(done)
+    else if (url === READINESS) answer(reply, findObstacle, listMissing()).catch(done)
+    else answer(reply).catch(done)
   })
 }
 
-const NO_OBSTACLE: FindObstacle = async () => undefined
-
-async function answer(findObstacle: FindObstacle, reply: FastifyReply): Promise<void> {
-  const obstacle = await findObstacle()
+/** A server whose agents miss something serves nevertheless: all servers would be taken out of service for one that is away elsewhere. */
+async function answer(
+  reply: FastifyReply,
+  findObstacle?: FindObstacle,
+  missing: readonly string[] = [],
+): Promise<void> {
+  const obstacle = await findObstacle?.()
   reply.header('cache-control', 'no-store')
   if (obstacle !== undefined) reply.code(503)
-  reply.send(obstacle === undefined ? { status: 'ok' } : { status: 'unavailable', detail: obstacle })
+  const state = obstacle === undefined ? { status: 'ok' } : { status: 'unavailable', detail: obstacle }
+  reply.send(missing.length > 0 ? { ...state, missing } : state)
 }
 
 /** Returns true for the path of a probe: it gets no line in the log. */

@@ -68,6 +68,8 @@ const statements = {
 let purging
 /** @type {(() => void) | undefined} */
 let unwatch
+/** Kept while nobody watches: a commit that comes before a watch has begun is noticed at its first look. */
+let lastVersion = dataVersion()
 
 port.on('message', (/** @type {readonly SqliteJob[]} */ jobs) => {
   /** @type {(SqliteAnswer | undefined)[]} */
@@ -336,7 +338,6 @@ function watch(isOn) {
  * @returns {() => void} ends it
  */
 function watchCommits() {
-  let last = dataVersion()
   /** @type {import('node:fs').FSWatcher | undefined} */
   let watcher
   /** @type {NodeJS.Timeout | undefined} */
@@ -347,8 +348,8 @@ function watchCommits() {
   }
   const look = () => {
     const version = dataVersion()
-    if (version !== last) port.postMessage({ changed: true })
-    last = version
+    if (version !== lastVersion) port.postMessage({ changed: true })
+    lastVersion = version
   }
   const rest = () => {
     stop()

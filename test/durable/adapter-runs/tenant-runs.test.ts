@@ -20,8 +20,7 @@ export default defineModule({ name: 'Broken', provides: [TextMessageHandler], us
 }
 const SUNNY: GivenAnswer = { kind: 'client_tool', result: { text: 'sunny' } }
 
-describe('durable runs that wait for their client', function () {
-  this.timeout(20_000)
+describe('durable runs that wait for their client', () => {
   let folder: TempProject
   let one: OpenedProject
   let two: OpenedProject

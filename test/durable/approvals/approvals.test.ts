@@ -29,6 +29,7 @@ import { silentLog } from '../../../src/protocols/log.ts'
 import type { PendingAnswer, PendingCall } from '../../../src/run/waiting/pending-call.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { Change, RecordStore } from '../../../src/store/record-store.ts'
+import { eventually } from '../../support/eventually.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const PAY: PendingCall = {
@@ -283,13 +284,15 @@ describe('approvals', () => {
   })
 
   it('that expire beside a decision have the run go on', async () => {
-    const runId = await open([PAY, { ...PAY, callId: 'c2' }], { createdAt: now() - 10, ttl: 11 })
+    const runId = await open([PAY, { ...PAY, callId: 'c2' }], { createdAt: now() - 10, ttl: 13 })
     await decide(approvalId(runId, 0), APPROVE, 'me')
     expect((await approvals.get(approvalId(runId, 0))).continuedBy).to.equal(null)
-    await new Promise((resolve) => setTimeout(resolve, 1100))
-    await new ApprovalExpiry(records, () => decidingIn(records)).sweep()
-    const all = await approvals.ofRun(runId)
-    expect(all.map(({ status }) => status)).to.deep.equal(['approved', 'expired'])
+    const all = await eventually(async () => {
+      await new ApprovalExpiry(records, () => decidingIn(records)).sweep()
+      const found = await approvals.ofRun(runId)
+      expect(found.map(({ status }) => status)).to.deep.equal(['approved', 'expired'])
+      return found
+    })
     expect(all[0]?.continuedBy).to.match(/^resp_/)
     expect(answersOf(all).map((answer) => answer.kind === 'approval' && answer.decision)).to.deep.equal([
       'approve',

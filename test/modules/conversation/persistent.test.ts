@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { TurnLog } from '../../../modules/conversation/lib/turn-log.ts'
 import persistent from '../../../modules/conversation/persistent.ts'
 import { describeConversationHistory } from '../../suites/conversation-history-suite.ts'
+import { eventually } from '../../support/eventually.ts'
 import { makeContext, makeRun, says } from '../../support/fake-run.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
 import { makeProject } from '../../support/temp-project.ts'
@@ -13,7 +14,7 @@ export default defineModule({ name: 'Recall', provides: [TextMessageHandler], us
     const messages = await history.getHistory(run)
     if (text === 'forget') await history.clearHistory(run)
     if (text === 'fail') throw new Error('failed')
-    if (text === 'wait') { await response.respondText('begun'); await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason))) }
+    if (text === 'wait') { await response.respondText('begun'); await new Promise((_, reject) => { if (run.signal.aborted) reject(run.signal.reason); run.signal.addEventListener('abort', () => reject(run.signal.reason)) }) }
     await response.respondText(messages.map(({ content }) => content).join('|').slice(0, 200))
   } }) })`
 
@@ -151,17 +152,17 @@ describe('conversation/persistent', () => {
   })
 
   it('saves nothing of a turn that failed before any text, and the partial text of an interrupted one', async () => {
-    const { ask, host } = await makeKeeper()
+    const { ask, host, saved } = await makeKeeper()
     await ask('one', 'ann')
     await ask('fail', 'ann').catch(() => {})
     const controller = new AbortController()
     const running = host.run('keeper', 'wait', {
       user: 'ann',
       signal: controller.signal,
-      onEvent: () => void setTimeout(() => controller.abort(), 10),
+      onEvent: ({ type }) => void (type === 'text' && setImmediate(() => controller.abort())),
     })
     await running.catch(() => {})
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await eventually(async () => expect(await saved()).to.have.length(2))
     expect(await ask('two', 'ann')).to.equal('one|one|wait|begun|two')
   })
 

@@ -99,7 +99,7 @@ describe('llm/offline', () => {
     const result: Message = { role: 'tool', content, toolCallId: 'c' }
     const parts = await collect(await make(), { messages: [says('time?'), result] })
     expect(textOf(parts)).to.equal(`The tool says: ${content}`)
-  }).timeout(5000)
+  })
 
   it('reports the results of the turn, and calls no tool twice', async () => {
     const messages: Message[] = [

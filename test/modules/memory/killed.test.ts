@@ -25,8 +25,7 @@ async function storeAndDie(dir: string, count: number): Promise<{ id: string; n:
 }
 
 describe('a memory whose process is killed', () => {
-  it('keeps every stored text whole, and stays usable', async function () {
-    this.timeout(60_000)
+  it('keeps every stored text whole, and stays usable', async () => {
     for (const count of [1, 100]) {
       const { dir } = await makeProject()
       const told = await storeAndDie(dir, count)

@@ -26,6 +26,19 @@ describe('the guarded fetch', () => {
     expect(open.filter(isPrivate)).to.deep.equal([])
   })
 
+  it('sends no header that makes another message of a request, whoever asks for it', async () => {
+    const fetch = makeGuardedFetch({ namedHosts: new Set(['127.0.0.1']), maxBytes: 1000 })
+    for (const name of ['content-length', 'Host', 'transfer-encoding', 'connection']) {
+      const said = await fetch('http://127.0.0.1:1/', { method: 'POST', body: 'x', headers: { [name]: '1' } }).catch(
+        messageOf,
+      )
+      expect(said).to.equal(
+        `The request to 127.0.0.1:1: the header '${name.toLowerCase()}' is set by HTTP itself. Leave it out.`,
+      )
+    }
+    await fetch[Symbol.asyncDispose]()
+  })
+
   describe('of names', () => {
     const { lookup } = dns
     const seen: (string | undefined)[] = []
@@ -34,6 +47,7 @@ describe('the guarded fetch', () => {
     before(async () => {
       http = createServer((request, response) => {
         seen.push(request.url)
+        if (request.url === '/last') response.setHeader('connection', 'close')
         response.end('private')
       }).listen(0, '127.0.0.1')
       await once(http, 'listening')
@@ -69,10 +83,9 @@ describe('the guarded fetch', () => {
     it('connects to the very addresses that were checked, and checks those of each connection', async () => {
       const asked = resolveTo(['127.0.0.1'])
       await using fetch = guarded('api.example')
-      const close = { headers: { connection: 'close' } }
-      expect(await said(fetch(url, close))).to.equal('private')
+      expect(await said(fetch(`${url}/last`))).to.equal('private')
       expect(asked()).to.equal(1)
-      expect(await said(fetch(url, close))).to.equal('private')
+      expect(await said(fetch(`${url}/last`))).to.equal('private')
       expect(asked()).to.equal(2)
     })
 

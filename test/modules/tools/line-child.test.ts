@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { LineChild } from '../../../modules/tools/lib/line-child.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 
 const MIB = 1024 * 1024
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -14,7 +15,7 @@ describe('LineChild', () => {
 
 /** CPU time of this process while a child prints lines, which must arrive whole. */
 async function cpuMsOf(count: number, chars: number): Promise<number> {
-  const before = process.cpuUsage()
+  const spentMs = measureCpuTime()
   const code = `for (let n = 0; n < ${count}; n++) process.stdout.write('x'.repeat(${chars}) + '\\n')`
   const lengths: number[] = []
   await new Promise((resolve) => {
@@ -30,6 +31,5 @@ async function cpuMsOf(count: number, chars: number): Promise<number> {
     })
   })
   expect(lengths).to.deep.equal(Array(count).fill(chars))
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000
+  return spentMs()
 }

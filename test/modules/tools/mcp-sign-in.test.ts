@@ -16,8 +16,7 @@ const KEYS = keysFile([
   { name: 'carol', tenant: 'acme', scopes: ['run'] },
 ])
 
-describe('tools/mcp that wants a sign-in', function () {
-  this.timeout(20_000)
+describe('tools/mcp that wants a sign-in', () => {
   let issues: OAuthServer
   afterEach(async () => {
     await closeServers()
@@ -181,6 +180,71 @@ describe('tools/mcp that wants a sign-in', function () {
       Array.from({ length: 4 }, () => "Signed in to 'issues'. Its tools: count_issues. | count_issues"),
     )
     expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues')
+  })
+
+  describe('of two calls at once', () => {
+    /** Calls the tools that a message names, all at once, and says their results. */
+    const CALLER = `import { ConversationHistory, defineModule, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+      export default defineModule({ name: 'Caller', provides: [TextMessageHandler],
+        uses: { tools: ToolProvider, history: ConversationHistory, response: Response },
+        create: ({ tools, history, response }) => ({ async handleText(text, run) {
+          await tools.listTools(run)
+          const messages = await history.getHistory()
+          const results = messages.slice(messages.findLastIndex(({ role }) => role === 'user')).filter(({ role }) => role === 'tool')
+          if (results.length > 0) return void (await response.respondText(results.map(({ content }) => content).join(' + ')))
+          const call = (tool, index) => tools.executeTool(tool, {}, run.with({ toolCallId: 'call_' + index }))
+          const said = await Promise.all(text.split(' ').map((...each) => call(...each).catch(({ message }) => ({ text: message }))))
+          await response.respondText(said.map(({ text }) => text).join(' + '))
+        } }) })`
+    const files = { 'modules/caller.ts': CALLER }
+
+    it('asks once, and both go on after it', async () => {
+      issues = await OAuthServer.start()
+      const { url } = await open(undefined, {}, files)
+      const person = new Visitor(url, '', 'nobody')
+      await ask(person, 'sign_in_issues sign_in_issues')
+      expect(await waiting(person)).to.have.lengthOf(1)
+      expect(issues.registered).to.have.lengthOf(1)
+      const said = "Signed in to 'issues'. Its tools: count_issues."
+      expect(textOf(await signIn(person))).to.equal(`${said} + ${said}`)
+      expect(await waiting(person)).to.deep.equal([])
+    })
+
+    it('asks once again where the sign-in was revoked, after a restart too', async () => {
+      issues = await OAuthServer.start()
+      const first = await open(undefined, {}, files)
+      const person = new Visitor(first.url, '', 'nobody')
+      await ask(person, 'sign_in_issues')
+      await signIn(person)
+      issues.revoke()
+      await ask(person, 'count_issues count_issues')
+      expect(await waiting(person)).to.have.lengthOf(1)
+      await first.close()
+      const { project } = first
+      const next = await makeServer({
+        adapters: ['ResponsesCompatApiAdapter'],
+        publicUrl: 'https://agents.example',
+        projectDir: project.dir,
+      })
+      const later = new Visitor(await next.listen(), '', 'nobody')
+      expect(textOf(await signIn(later))).to.equal('42 issues + 42 issues')
+      expect(issues.executed).to.have.lengthOf(2)
+    })
+
+    it('tells both when the person refuses, and asks no second time', async () => {
+      issues = await OAuthServer.start()
+      const { url } = await open(undefined, {}, files)
+      const person = new Visitor(url, '', 'nobody')
+      await ask(person, 'sign_in_issues sign_in_issues')
+      const [question] = await waiting(person)
+      const state = new URL(question?.url).searchParams.get('state')
+      const { json } = await person.ask('POST', '/compat/approvals/callback', {
+        query: `error=access_denied&state=${state}`,
+      })
+      const said = "The sign-in at 'issues' failed: access_denied"
+      expect(textOf(await settled(person, json.continued_by))).to.equal(`${said} + ${said}`)
+      expect(await waiting(person)).to.deep.equal([])
+    })
   })
 
   it('keeps apart sign-ins of runs whose models chose the same id for the call', async () => {
@@ -362,8 +426,7 @@ describeWith('Redis', hasRedis(), 'tools/mcp that wants a sign-in, on two server
   })
 })
 
-describe('tools/mcp whose server is killed while it renews a token', function () {
-  this.timeout(60_000)
+describe('tools/mcp whose server is killed while it renews a token', () => {
   it('goes on where the refresh token still counts, and asks for a new sign-in where it does not', async () => {
     const issues = await OAuthServer.start()
     const project = await makeProject(signInAgent(issues.url, '{}', ', timeout: 0.5'))

@@ -56,7 +56,7 @@ describe('tools/openapi with the document of this server', () => {
       recorder.closeAllConnections()
       await new Promise((resolve) => recorder.close(resolve))
     }
-  }).timeout(30_000)
+  })
 })
 
 /** The first alternative of a body. */

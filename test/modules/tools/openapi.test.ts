@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
-import type { Run } from 'agent-host'
+import type { ModuleContext, Run } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
 import openapi from '../../../modules/tools/openapi.ts'
+import { eventually } from '../../support/eventually.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
@@ -113,9 +114,9 @@ describe('tools/openapi', () => {
     return { requests, url: `http://127.0.0.1:${port}/v1`, port }
   }
 
-  async function open(config: object, files: Record<string, string> = FILES) {
+  async function open(config: object, files: Record<string, string> = FILES, facts: Partial<ModuleContext> = {}) {
     const { dir } = await makeProject(files)
-    const context = makeContext({ projectDir: dir })
+    const context = makeContext({ projectDir: dir, ...facts })
     const checked = Value.Parse(openapi.config, Value.Default(openapi.config, { document: 'api.yaml', ...config }))
     const provider = await openapi.create({}, checked, context)
     const call = async (name: string, args: Record<string, unknown> = {}, run: Run = makeRun()) =>
@@ -189,6 +190,47 @@ describe('tools/openapi', () => {
     const empty = await call('delete_pets_id', { id: '' }).catch((error: Error) => error.message)
     expect(empty).to.equal("Wrong arguments for the path /pets/{id}: 'id' is empty.")
     expect(requests.length).to.equal(1)
+  })
+
+  it('lets no model set a header that makes another request of it', async () => {
+    const { requests, url } = await record()
+    const named = [
+      'Content-Length',
+      'Host',
+      'transfer-encoding',
+      'Connection',
+      'Cookie',
+      'Expect',
+      'X-HTTP-Method-Override',
+      'Sec-Fetch-Site',
+    ]
+    const parameters = [...named, 'X-Trace'].map((name) => ({
+      name,
+      in: 'header',
+      required: true,
+      schema: { type: 'string' },
+    }))
+    const files = withPaths({ '/a': { parameters, get: { operationId: 'a', responses } } })
+    const { provider, call, lines } = await open({ base_url: url }, files)
+    const [tool] = await provider.listTools(makeRun())
+    expect(tool?.parameters).to.deep.include({ properties: { 'X-Trace': { type: 'string' } }, required: ['X-Trace'] })
+    expect(lines).to.deep.equal([
+      `warn Headers that no model may set are left out: ${named.map((name) => `'${name}' of a`).join(', ')}.`,
+    ])
+    await call('a', { 'X-Trace': 't', ...Object.fromEntries(named.map((name) => [name, '7'])) })
+    expect(requests[0]?.headers).to.have.all.keys('accept', 'accept-encoding', 'connection', 'host', 'x-trace')
+    expect(requests[0]?.headers).to.include({ host: new URL(url).host, 'x-trace': 't' })
+  })
+
+  it('refuses such a header in the config, and as the place of a secret', async () => {
+    expect(await problemOf(FILES, { headers: { 'Content-Length': '0' } })).to.equal(
+      "headers: the header 'Content-Length' is set by HTTP itself. Leave it out.",
+    )
+    const schemes = { components: { securitySchemes: { k: { type: 'apiKey', in: 'header', name: 'Host' } } } }
+    const files = withPaths({ '/a': { get: { operationId: 'a', security: [{ k: [] }], responses } } }, schemes)
+    expect(await problemOf(files, { base_url: 'https://a.example', security: { k: 'x' } })).to.equal(
+      "the security scheme 'k': the header 'Host' is set by HTTP itself. Leave it out.",
+    )
   })
 
   it('sends bodies as JSON, forms and multipart', async () => {
@@ -311,6 +353,83 @@ describe('tools/openapi', () => {
       `${moved.url}: the document cannot be fetched: it redirects to ${document.url}. Name that address.`,
     )
     expect(await problemOf({}, { document: document.url })).to.match(/^document: .* needs `base_url`/)
+  })
+
+  describe('with a document at an address that is away', () => {
+    const closing: (() => unknown)[] = []
+    afterEach(async () => {
+      for (const close of closing.splice(0)) await close()
+    })
+
+    async function openAway(answers: { status?: number; body?: string }) {
+      const document = await record(answers)
+      const missing: (string | undefined)[] = []
+      const reports = { reportMissing: (what?: string) => void missing.push(what) }
+      const config = { document: document.url, base_url: document.url }
+      const { provider, lines } = await open(config, {}, reports)
+      closing.push(() => provider[Symbol.asyncDispose]?.())
+      const names = async () => (await provider.listTools(makeRun())).map(({ name }) => name)
+      return { names, missing, lines, document, provider }
+    }
+    const body = withPaths({ '/a': { get: { operationId: 'a', responses } } })['api.yaml']
+
+    for (const status of [404, 429, 500, 503]) {
+      it(`loads without its tools where the server answers ${status}, and offers them once it is there`, async () => {
+        const answers = { status, body: '' }
+        const { names, missing, lines, document } = await openAway(answers)
+        expect(await names()).to.deep.equal([])
+        expect(missing).to.deep.equal(['OpenAPI document'])
+        expect(lines).to.deep.equal([
+          `warn ${document.url}: the document cannot be fetched: the server answered ${status}. Its tools are missing. Next attempt in 1 s, later ones up to 30 s apart.`,
+        ])
+        Object.assign(answers, { status: 200, body })
+        await eventually(async () => expect(await names()).to.deep.equal(['a']), 5000)
+        expect(missing).to.deep.equal(['OpenAPI document', undefined])
+        expect(lines.at(-1)).to.equal(`info ${document.url} can be fetched now.`)
+      })
+    }
+
+    it('goes on trying where no server is there, and where the document that comes is wrong', async () => {
+      const document = await record({ body })
+      const { port } = document
+      await new Promise((resolve) => servers.pop()?.close(resolve))
+      const missing: unknown[] = []
+      const { provider, lines } = await open(
+        { document: document.url, base_url: document.url },
+        {},
+        {
+          reportMissing: (what) => void missing.push(what),
+        },
+      )
+      closing.push(() => provider[Symbol.asyncDispose]?.())
+      expect(lines[0]).to.match(
+        /^warn http\S+: the document cannot be fetched: connect ECONNREFUSED .*\. Its tools are missing/,
+      )
+      const answers = { body: '{"swagger":"2.0"}' }
+      const server = createServer((_request, reply) => reply.end(answers.body)).listen(port, '127.0.0.1')
+      servers.push(server)
+      await eventually(() => expect(lines.at(-1)).to.match(/this is Swagger 2\.0/), 5000)
+      answers.body = body
+      await eventually(async () => expect(await provider.listTools(makeRun())).to.have.lengthOf(1), 8000)
+      expect(missing.at(-1)).to.equal(undefined)
+    }).timeout(15_000)
+
+    it('stops trying when its agent is closed', async () => {
+      const { provider, missing, document } = await openAway({ status: 503, body: '' })
+      await provider[Symbol.asyncDispose]?.()
+      expect(missing).to.deep.equal(['OpenAPI document', undefined])
+      await new Promise((resolve) => setTimeout(resolve, 1300))
+      expect(document.requests).to.have.lengthOf(1)
+    })
+
+    it('is refused where the server says that it will not come', async () => {
+      for (const status of [400, 401, 403, 410]) {
+        const { url } = await record({ status, body: '' })
+        expect(await problemOf({}, { document: url, base_url: url })).to.equal(
+          `${url}: the document cannot be fetched: the server answered ${status}.`,
+        )
+      }
+    })
   })
 
   it('warns of operations without their secret', async () => {

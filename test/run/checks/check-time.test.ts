@@ -21,8 +21,7 @@ export default defineModule({ name: 'Burner', provides: [TextMessageHandler], us
     }
   } }) })`
 
-describe('the time of checks', function () {
-  this.timeout(20_000)
+describe('the time of checks', () => {
   afterEach(closeServers)
 
   it('is one for all checks of a run; quick ones do not count', async () => {

@@ -19,7 +19,7 @@ export const look = defineTool({ description: 'Looks.', parameters: Type.Object(
 export const ask = defineTool({ description: 'Asks.', parameters: Type.Object({}),
   execute: async (_, run) => 'size ' + (await run.ask({ message: 'Which size?', schema: { type: 'string' } })) })
 export const wait = defineTool({ description: 'Waits.', parameters: Type.Object({}),
-  execute: (_, run) => new Promise((_, reject) => run.signal.addEventListener('abort', () => { globalThis.aborted = true; reject(run.signal.reason) })) })
+  execute: (_, run) => { globalThis.aborted = false; return new Promise((_, reject) => run.signal.addEventListener('abort', () => { globalThis.aborted = true; reject(run.signal.reason) })) } })
 `
 const call = (name: string, args = '{}') => `{ tool_calls: [{ name: ${name}, arguments: ${args} }] }`
 
@@ -187,8 +187,8 @@ describe('child runs', () => {
     const { host } = await open([withTools(scripted('billing', [call('wait')])), asksFor('desk', 'billing')])
     const controller = new AbortController()
     const run = host.run('desk', 'hello', { signal: controller.signal }).catch((error: Error) => error.message)
-    await eventually(() => expect(host.runningCount).to.equal(1))
-    setTimeout(() => controller.abort(), 50)
+    await eventually(() => expect(seen.aborted).to.equal(false))
+    controller.abort()
     expect(await run).to.match(/was aborted/)
     await eventually(() => expect(seen.aborted).to.equal(true))
     await eventually(() => expect(host.runningCount).to.equal(0))
@@ -205,8 +205,8 @@ describe('child runs', () => {
           const controller = new AbortController()
           const view = run.with({ toolCallId: 'call_1', signal: controller.signal })
           const called = agents.executeTool('billing', { message: 'go' }, view)
-          await eventually(() => expect(host.runningCount).to.equal(1))
-          setTimeout(() => controller.abort(new Error('no longer needed')), 50)
+          await eventually(() => expect(seen.aborted).to.equal(false))
+          controller.abort(new Error('no longer needed'))
           await response.respondText(await called.then(String, String))
         },
       }),

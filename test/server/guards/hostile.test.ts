@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { fuzz, KEPT_SEEDS } from '../../support/fuzz/fuzz.ts'
 import { needsOpenFiles } from '../../support/needs-open-files.ts'
 import { killRunning, startCli } from '../../support/run-cli.ts'
@@ -19,7 +20,7 @@ describe('a server under hostile requests', () => {
   for (const seed of KEPT_SEEDS) {
     it(`never fails internally, whatever requests, sockets, models and MCP servers send (seed ${seed})`, async () => {
       expect(await fuzz(seed, { requests: 500, sockets: 60, messages: 60, turns: 30 })).to.deep.equal([])
-    }).timeout(60_000)
+    })
   }
 
   it('rejects unusable client schemas without delay', async () => {
@@ -32,11 +33,11 @@ describe('a server under hostile requests', () => {
       return `${statusCode} ${body}`
     }
     const a = (pattern: string) => ({ type: 'object', properties: { a: { type: 'string', pattern } } })
-    const startedMs = Date.now()
+    const spentMs = measureCpuTime()
     expect(await ask(a('^(a+)+$'))).to.match(/^500 .*its checks take longer than 200 ms/)
     expect(await ask(a('('))).to.match(/^400 .*The schema of the answer cannot be used: .*regular expression/i)
     expect(await ask(a('^a+!$'))).to.match(/^200 /)
-    expect(Date.now() - startedMs).to.be.below(5000)
+    expect(spentMs()).to.be.below(5000)
   })
 
   it('serves a good client quickly while 500 others send their requests byte by byte', async function () {

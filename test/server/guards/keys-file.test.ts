@@ -172,7 +172,7 @@ describe('the file of keys', () => {
       2,
       'Error: keys.yml:1:1: keys must be an array.\n  The file lists keys: { name, tenant, digest, scopes }.\n',
     ])
-  }).timeout(30_000)
+  })
 })
 
 describe('keys that name scopes', () => {

@@ -27,7 +27,7 @@ describe('keys of adapters', () => {
         2,
         `Error: ${variable} must not be empty.\n  ${adapter} would be open. Set ${variable} to a key, or unset it to serve without one.\n`,
       ])
-    }).timeout(30_000)
+    })
   }
 
   it('may be empty if another source sets one, or no adapter needs it', async () => {
@@ -41,7 +41,7 @@ describe('keys of adapters', () => {
       expect(server.output()).to.not.contain('has no key')
       await server.stop()
     }
-  }).timeout(30_000)
+  })
 
   it('are rejected if no client could send them', async () => {
     for (const key of ['  ', 'a b', 'schlüssel', 'tab\tkey', 'line\nkey']) {
@@ -53,7 +53,7 @@ describe('keys of adapters', () => {
     expect(exitCode).to.equal(2)
     expect(stderr).to.match(/^Error: .*MCP_API_KEY.* must /)
     expect(stderr).to.not.contain('line\nkey')
-  }).timeout(30_000)
+  })
 
   it('limit wrong attempts', async () => {
     const { app } = await makeServer({

@@ -45,7 +45,7 @@ describe('connections of a server', () => {
     clearInterval(reading)
     await eventually(() => expect(waiting.received()).to.contain('waited'))
     for (const { socket } of [slow, waiting]) socket.destroy()
-  }).timeout(40_000)
+  })
 
   it('buffer a limited amount of unread data: the largest are closed', async () => {
     const { url, count, accepted } = await open({ maxUnsentMb: 16 })
@@ -66,7 +66,7 @@ describe('connections of a server', () => {
     await eventually(() => expect(slow.received()).to.match(/^HTTP\/1.1 408 /), 15_000)
     await eventually(async () => expect(await count()).to.equal(0))
     for (const { socket } of [malformed, slow]) socket.destroy()
-  }).timeout(30_000)
+  })
 
   it('are limited in number, overall and per address', async () => {
     for (const limit of [{ maxConnections: 2 }, { maxConnectionsPerAddress: 2 }]) {

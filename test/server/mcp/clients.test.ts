@@ -161,7 +161,7 @@ describe('MCP with the official clients', () => {
     const { client, close } = await connectSecond(url, 'auto', '2026-07-28')
     await client.listen({ toolsListChanged: true })
     const hanging = client.callTool({ name: 'act', arguments: { message: 'hang at-stop' } }).catch(() => 'ended')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await eventually(() => expect(actState().begun).to.include('at-stop'))
     const startedMs = Date.now()
     await server.close()
     expect(Date.now() - startedMs).to.be.below(3000)

@@ -61,22 +61,23 @@ describe('JSON-RPC over HTTP', () => {
   it('lets only the same session cancel a call', async () => {
     const { call, post } = await makeMcp()
     actState().aborted.length = 0
+    const begun = (...names: string[]) => eventually(() => expect(actState().begun).to.include.members(names))
     const cancel = (headers: Record<string, string>) =>
       post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}', headers)
     const headers = { 'user-agent': 'same' }
     const calling = call('act', { message: 'hang mine' }, headers)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await begun('mine')
     await cancel(headers)
     await cancel({ ...headers, 'mcp-session-id': 'guessed' })
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(actState().aborted).to.deep.equal([])
     const session = { ...headers, 'mcp-session-id': 's-1' }
     const own = call('act', { message: 'hang own' }, session)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await begun('own')
     await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}', session)
     await eventually(() => expect(actState().aborted).to.deep.equal(['own']))
     await own
-    const twins = ['one', 'two'].map((name) =>
+    const twins = ['first-twin', 'second-twin'].map((name) =>
       post(
         JSON.stringify({
           jsonrpc: '2.0',
@@ -87,7 +88,7 @@ describe('JSON-RPC over HTTP', () => {
         session,
       ),
     )
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await begun('first-twin', 'second-twin')
     await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}', session)
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(actState().aborted).to.deep.equal(['own'])

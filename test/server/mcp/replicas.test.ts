@@ -15,8 +15,7 @@ const KINDS = [
 ]
 
 for (const { name, isThere, startServer } of KINDS) {
-  describeWith(name, isThere, `MCP, two servers that share ${name}`, function () {
-    this.timeout(40_000)
+  describeWith(name, isThere, `MCP, two servers that share ${name}`, () => {
     let store: StoreServer
 
     before(async () => {

@@ -93,7 +93,7 @@ describe('skills over MCP (SEP-2640)', () => {
       'sep-2640-skillmd-mimetype',
       'sep-2640-skillmd-metadata-name',
     ])
-  }).timeout(60_000)
+  })
 })
 
 const ANYTHING = fromJsonSchema<Json>({})

@@ -38,8 +38,7 @@ modules: [{ id: main, module: word }]`,
   'agents/clerk.yml': shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }', 'tasks: true'),
 }
 
-describe('calls over MCP as tasks', function () {
-  this.timeout(20_000)
+describe('calls over MCP as tasks', () => {
   afterEach(closeServers)
   afterEach(killRunning)
 

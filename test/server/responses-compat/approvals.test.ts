@@ -353,5 +353,5 @@ describe('approvals', () => {
       expect(now - executed).to.be.oneOf(end === 'failed' ? [0, 1] : [1])
       executed = now
     }
-  }).timeout(60_000)
+  })
 })

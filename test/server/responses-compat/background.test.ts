@@ -35,5 +35,5 @@ describe('a background response', () => {
       said.map((messages) => messages.filter((message: string) => message.startsWith('user')).length),
     ).to.deep.equal([1, 10, TURNS])
     expect(said[2][0].length).to.be.above(LENGTH)
-  }).timeout(20_000)
+  })
 })

@@ -256,7 +256,7 @@ describe('responses with the tools of a client', () => {
       waiting.map(({ id }, n) => second.ask(helper([output('w1', `rain ${n}`)], { previous_response_id: id }))),
     )
     expect(ended.map(textOf)).to.deep.equal(waiting.map((_, n) => `I know w1=rain ${n}`))
-  }).timeout(60_000)
+  })
 })
 
 describe('other options of a request', () => {

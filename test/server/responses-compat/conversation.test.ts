@@ -100,7 +100,7 @@ describe('a conversation of responses', () => {
     ])
     await inject('DELETE', `/${record.id}`)
     expect(size()).to.be.lessThan(150 * 8000)
-  }).timeout(20_000)
+  })
 
   it('keeps the text of a deleted response only in the history of others', async () => {
     const { create, inject, close, options } = await makeResponses()

@@ -161,7 +161,7 @@ describe('conversations', () => {
       after = `&after=${page.last_id}`
     }
     expect([seen.join(''), sizes]).to.deep.equal(['abde', [1, 3]])
-  }).timeout(30_000)
+  })
 
   it('take one turn at a time: a concurrent one is rejected, and nothing is lost', async () => {
     const { begin, create, inject, items, whenEnded } = await makeConversations()

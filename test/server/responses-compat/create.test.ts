@@ -342,5 +342,5 @@ describe('POST /compat/responses', () => {
       }),
       { numRuns: 1500, seed: 5 },
     )
-  }).timeout(60_000)
+  })
 })

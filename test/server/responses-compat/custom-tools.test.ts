@@ -139,7 +139,7 @@ describe('custom tools and namespaces of a client', () => {
     const input = [{ type: 'custom_tool_call_output', call_id: 'c1', output: 'done' }]
     const { json } = await second.ask('', { model: 'caller', input, tools, previous_response_id: waiting.id })
     expect(JSON.parse(textOf(json))).to.deep.equal([[['crm__apply_patch', { input: 'x' }]], ['done']])
-  }).timeout(30_000)
+  })
 
   it('wait beside a call that needs an approval: both are answered by one request, or the call first', async () => {
     const { app, project } = await makeResponses({}, { ...FILES, ...PAYING })

@@ -16,8 +16,7 @@ describe('durability of responses', () => {
   afterEach(killRunning)
   afterEach(closeServers)
 
-  it('kill -9 under load: everything acknowledged is whole, and nothing stays in progress', () =>
-    proveKills(1)).timeout(60_000)
+  it('kill -9 under load: everything acknowledged is whole, and nothing stays in progress', () => proveKills(1))
 
   it('a full disk: no false answers, stored responses readable, chat unaffected, recovery', async function () {
     if (!hasLimits()) this.skip() // prlimit is of Linux.
@@ -50,7 +49,7 @@ describe('durability of responses', () => {
     const after = await ask('', { model: 'talk', input: 'say d' })
     expect(after.status).to.equal(200)
     for (const record of [...stored, after.json]) expect((await ask(`/${record.id}`)).json).to.deep.equal(record)
-  }).timeout(60_000)
+  })
 
   it('a folder deleted while the server runs: 503 with the reason, and no answer that a restart would lose', async () => {
     const { create, inject, project } = await makeResponses()
@@ -95,7 +94,7 @@ describe('durability of responses', () => {
       const { status, error } = await get(failed.response.id)
       expect([status, error?.message]).to.deep.equal(['failed', 'The response could not be stored'])
     })
-  }).timeout(30_000)
+  })
 
   it('deletion: no file has any of the text', async () => {
     const { create, stream, inject, project } = await makeResponses()

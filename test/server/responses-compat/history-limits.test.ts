@@ -37,7 +37,7 @@ describe('the history of a response', () => {
     ])
     expect(pausedMs).to.be.below(2000)
     expect(textOf(await create('say c'))).to.equal('c ')
-  }).timeout(60_000)
+  })
 
   it('is limited in messages and turns, and errors name the limit', async () => {
     const { create, inject } = await makeResponses({ maxHistoryItems: 6, maxHistoryTurns: 2 })
@@ -79,7 +79,7 @@ describe('the history of a response', () => {
     const good = (await asked([...ids.slice(0, 100), ids[0] as string])).json()
     expect(JSON.parse(textOf(good))).to.have.length(102)
     expect((await asked(ids)).json()).to.deep.equal({ detail: 'input refers to items of more than 100 responses' })
-  }).timeout(30_000)
+  })
 
   it('leaves slots for other requests when background responses fill theirs', async () => {
     const { create, get } = await makeResponses({ maxConcurrentRuns: 1, maxBackgroundRuns: 1, runTimeout: 2 })

@@ -100,7 +100,7 @@ describe('GET /compat/responses/{id}/input_items', () => {
       }),
       { numRuns: 600, seed: 6 },
     )
-  }).timeout(30_000)
+  })
 
   it('rejects values out of range, and foreign cursors', async () => {
     const { create, inject } = await makeResponses()
@@ -138,7 +138,7 @@ describe('GET /compat/responses/{id}/input_items', () => {
     expect(textsOf(page)).to.deep.equal(['m9999', 'm9998', 'm9997'])
     const next = await get(`${id}/input_items?limit=2&after=${page.last_id}`)
     expect(textsOf(next)).to.deep.equal(['m9996', 'm9995'])
-  }).timeout(20_000)
+  })
 })
 
 function messages(count: number): object[] {

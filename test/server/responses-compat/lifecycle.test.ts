@@ -88,7 +88,7 @@ describe('the life of a response', () => {
         statuses.push(...(await Promise.all(Array.from({ length: 50 }, (_, n) => race(round * 50 + n)))))
       }
       expect(statuses).to.deep.equal(Array(500).fill('cancelled'))
-    }).timeout(30_000)
+    })
   })
 
   it('refuses to cancel a foreground or unknown response', async () => {
@@ -217,7 +217,7 @@ describe('the life of a response', () => {
       expect((await other.inject('DELETE', `/${doomed.id}`)).statusCode).to.equal(200)
       await eventually(() => expect(talkState().aborted).to.equal(aborted + 2), 5000)
       expect((await one.inject('GET', `/${doomed.id}`)).statusCode).to.equal(404)
-    }).timeout(20_000)
+    })
   })
 
   it('ends a joined stream with an error event if the response becomes unreadable', async () => {
@@ -317,7 +317,7 @@ describe('the life of a response', () => {
       expect([again.statusCode, again.headers['idempotent-replayed']]).to.deep.equal([200, 'true'])
       expect(again.body).to.equal((await first).body)
       expect(talkState().runs).to.equal(runs + 1)
-    }).timeout(30_000)
+    })
 
     it('runs again if it was deleted, or never stored', async () => {
       const { inject } = await makeResponses()

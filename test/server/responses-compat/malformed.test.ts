@@ -97,6 +97,6 @@ describe('malformed parts of a request for a response', () => {
         }
       }
       expect(Math.min(counts.taken, counts.refused)).to.be.above(100)
-    }).timeout(60_000)
+    })
   }
 })

@@ -1,11 +1,12 @@
 import { expect } from 'chai'
 import { readInput } from '../../../src/server/adapters/responses-compat/input/read-input.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 
 /** CPU time that a function takes, in milliseconds. */
 function timeOf(work: () => unknown): number {
-  const before = process.cpuUsage()
+  const spentMs = measureCpuTime()
   work()
-  return process.cpuUsage(before).user / 1000
+  return spentMs()
 }
 
 describe('readInput', () => {

@@ -89,7 +89,7 @@ describe('reasoning that a client keeps', () => {
       } finally {
         await model.stop()
       }
-    }).timeout(20_000)
+    })
   }
 
   const make = async (options: object = {}, files: Record<string, string> = {}) => {

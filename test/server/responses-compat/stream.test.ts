@@ -138,7 +138,7 @@ describe('a streamed response', () => {
       expect(events.map(({ delta }) => delta ?? '').join('')).to.equal(text)
       expect(textOf(events.at(-2).response)).to.equal(text)
     }
-  }).timeout(20_000)
+  })
 
   it('can be joined after every event, while running and after its end', async () => {
     const { listen, join } = await makeResponses()
@@ -264,7 +264,7 @@ describe('a streamed response', () => {
     expect(length).to.be.lessThan(20 * 1024 * 1024)
     expect((await get(id)).status).to.equal('in_progress')
     leaving.abort()
-  }).timeout(20_000)
+  })
 
   it('rejects an invalid position', async () => {
     const { create, inject } = await makeResponses()

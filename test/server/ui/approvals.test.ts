@@ -8,8 +8,7 @@ import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
 import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
 
-describe('the inbox of the debug UI', function () {
-  this.timeout(60_000)
+describe('the inbox of the debug UI', () => {
   const ui = DebugUi.forSuite()
 
   beforeEach(async () => {

@@ -20,7 +20,8 @@ type Act = (page: Page) => Promise<unknown>
 type Screens = Readonly<Record<string, string | RegExp | Act>>
 
 describe('the debug UI, in light and dark, on a desk and on a phone', function () {
-  this.timeout(180_000)
+  // Hundreds of looks by axe take a core for a minute, and each step has a timeout of its own.
+  this.timeout(600_000)
   const ui = DebugUi.forSuite({ record: 1 })
 
   it('has no barrier on any screen, nothing wider than the window, and on a phone no control too low for a finger', async () => {

@@ -18,8 +18,7 @@ modules:
 
 const NO_BOX = { x: 0, y: 0, width: 0, height: 0 }
 
-describe('runs of agents that an agent called, in the debug UI', function () {
-  this.timeout(60_000)
+describe('runs of agents that an agent called, in the debug UI', () => {
   const files = {
     'agents/chief.yml': caller('chief', 'front', 1),
     'agents/front.yml': caller('front', 'back', 20),

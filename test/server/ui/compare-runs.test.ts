@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { compareCalls, isDifferent } from '../../../ui/src/compare/compare-runs.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 
 interface Said {
   readonly tool: string
@@ -92,10 +93,9 @@ describe('compareCalls', () => {
     const [left, right] = [make(0), make(40).map((call, n) => (n % 10 === 0 ? { ...call, asks: `x${n}` } : call))]
     compareCalls(left.slice(0, 500), right.slice(0, 500))
     // Of this process alone: other tests may run beside it.
-    const started = process.cpuUsage()
+    const spentMs = measureCpuTime()
     const pairs = compareCalls(left, right)
-    const { user, system } = process.cpuUsage(started)
-    const tookMs = (user + system) / 1000
+    const tookMs = spentMs()
     expect(pairs.filter(({ left, right }) => left && right).length).greaterThan(4900)
     expect(tookMs).below(300)
   })

@@ -70,8 +70,7 @@ const NEWER = makeResult(1_700_086_400, {
   brief: { hello: 1, refund: 1, slow: 1, late: 1, odd: null },
 })
 
-describe('the evals in the debug UI', function () {
-  this.timeout(60_000)
+describe('the evals in the debug UI', () => {
   const ui = DebugUi.forSuite({ record: 1 })
 
   const write = (day: string, text: string | object) =>

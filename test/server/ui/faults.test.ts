@@ -20,8 +20,7 @@ ${Array.from({ length: 9 }, (_, n) => `  - { module: step${n}, protocol: Respons
   - { module: pipeline, protocol: Response, provider: __response__ }
   - { module: stage, protocol: Response, provider: __response__ }`
 
-describe('regressions of the debug UI', function () {
-  this.timeout(60_000)
+describe('regressions of the debug UI', () => {
   const ui = DebugUi.forSuite()
 
   it('marks an agent whose runs all fail as failing', async () => {
@@ -211,6 +210,29 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
     await page.getByRole('button', { name: 'Theme: dark action' }).waitFor()
     await page.keyboard.press('Enter')
     await eventually(async () => expect(await page.evaluate('document.documentElement.dataset.theme')).equal('dark'))
+  })
+
+  it('opens a dialog before the next key arrives', async () => {
+    await ui.complete('echo', 'hello')
+    const page = await ui.open('#/agents/echo')
+    await page.getByRole('button', { name: 'Clear traces' }).waitFor()
+    const press = (key: string, ctrlKey = false) =>
+      `dispatchEvent(new KeyboardEvent('keydown', ${JSON.stringify({ key, ctrlKey })}))`
+    const openedBy = (act: string) =>
+      page.evaluate<string>(`(async () => {
+        ${act}
+        await new Promise(queueMicrotask)
+        const dialog = document.querySelector('dialog:modal')
+        const focus = dialog?.querySelector(':focus')
+        dialog?.close()
+        return focus?.ariaLabel ?? focus?.textContent
+      })()`)
+    const click = `[...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Clear traces').click()`
+    expect([await openedBy(press('k', true)), await openedBy(press('?')), await openedBy(click)]).deep.equal([
+      'Go to an agent, a run, a thread or a screen',
+      'Close',
+      'Cancel',
+    ])
   })
 
   it('finds first what begins with the text, and tells runs apart by their age', async () => {

@@ -506,7 +506,7 @@ modules:
     expect(audits.length).greaterThan(50)
     // GET is left out: nothing of this API is to be had by a link. The audits call it optional.
     expect(failed.filter((name) => !/ MAY .* GETs? /.test(name) && !/ MAY accept /.test(name))).deep.equal([])
-  }).timeout(30_000)
+  })
 
   it('serves agents without debug mode, and says that nothing is traced', async () => {
     const server = await makeServer({ adapters: ['UiApiAdapter', 'ChatCompatApiAdapter'] })

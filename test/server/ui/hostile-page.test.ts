@@ -73,8 +73,7 @@ const ATTACK = `async ({ url, approval, response, question }) => {
   return { decided: decided.map(([status]) => status), texts: decided.map(([, text]) => text), reads, own }
 }`
 
-describe('a hostile page', function () {
-  this.timeout(60_000)
+describe('a hostile page', () => {
   let browser: Browser
   const attacker = createServer((_request, response) => response.end('<!doctype html><title>Kittens</title>'))
   before(async function () {

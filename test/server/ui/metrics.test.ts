@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { askKeeper } from '../../support/keeper.ts'
 
-describe('the metrics of the debug UI', function () {
-  this.timeout(60_000)
+describe('the metrics of the debug UI', () => {
   const ui = DebugUi.forSuite()
 
   it('link each point to its runs', async () => {

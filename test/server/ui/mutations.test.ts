@@ -103,13 +103,16 @@ describe('mutations of the debug UI', () => {
     expect(await read(', search: "which lamp", limit: 1')).deep.equal(['The lamp is red'])
     // What was only looked at is no run.
     const counted = '{ runs { total } metrics { total { count } } debug_log(agent_id: "shop") { events { run_id } } }'
-    const { runs, metrics, debug_log } = await ask<{
-      runs: object
-      metrics: object
-      debug_log: { events: { run_id: string }[] }
-    }>(server, counted)
-    expect([runs, metrics]).deep.equal([{ total: 2 }, { total: { count: 2 } }])
-    expect(new Set(debug_log.events.map(({ run_id }) => run_id)).size).equal(2)
+    // A run ends a moment after its answer.
+    await eventually(async () => {
+      const { runs, metrics, debug_log } = await ask<{
+        runs: object
+        metrics: object
+        debug_log: { events: { run_id: string }[] }
+      }>(server, counted)
+      expect([runs, metrics]).deep.equal([{ total: 2 }, { total: { count: 2 } }])
+      expect(new Set(debug_log.events.map(({ run_id }) => run_id)).size).equal(2)
+    })
     expect((await server.app.inject('/metrics')).body).match(/agent_host_runs_total\{[^}]*"completed"[^}]*\} 2\n/)
     const { errors } = await askRaw(
       server,

@@ -5,8 +5,7 @@ import { DebugUi, HOSTILE, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
 
-describe('the debug UI in a browser', function () {
-  this.timeout(60_000)
+describe('the debug UI in a browser', () => {
   const ui = DebugUi.forSuite()
 
   it('shows output of agents, users and tools as plain text, even if it looks like HTML', async () => {

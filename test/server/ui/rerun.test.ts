@@ -152,7 +152,7 @@ describe('a rerun from the debug UI', () => {
     expect((await app.inject(decide)).statusCode).to.equal(200)
     await eventually(() => expect(counted('deskDone')).to.deep.equal(['find A1', 'refund A1']))
     await eventually(async () => expect((await find(waiting.run_id)).status).to.equal('continued'))
-  }).timeout(20_000)
+  })
 
   it('is refused with the reason: no such run, tape or call, secrets, unknown values', async () => {
     const { record, callsOf, rerun, project, callsOf: calls } = await serve()

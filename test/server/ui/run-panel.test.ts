@@ -49,8 +49,7 @@ const MARKDOWN = `# Title
 line
 broken`
 
-describe('the page of a run', function () {
-  this.timeout(60_000)
+describe('the page of a run', () => {
   const ui = DebugUi.forSuite()
 
   it('shows Markdown as elements: what is no picture of the answer itself loads nothing, and HTML is text', async () => {

@@ -20,8 +20,7 @@ export default defineModule({ name: 'Many', provides: [TextMessageHandler], uses
   } }) })`,
 }
 
-describe('a recorded run in the debug UI', function () {
-  this.timeout(60_000)
+describe('a recorded run in the debug UI', () => {
   const ui = DebugUi.forSuite({ record: 1 }, { ...SHOP, ...MANY })
 
   /** Runs an agent, and waits for the tape. */

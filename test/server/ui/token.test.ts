@@ -12,8 +12,7 @@ const KEYS = `keys:
   - { name: ci, digest: "sha256:${hash('sha256', 'key-of-ci')}", scopes: [run] }
 `
 
-describe('the token of the debug UI', function () {
-  this.timeout(60_000)
+describe('the token of the debug UI', () => {
   let browser: Browser
   before(async function () {
     if (!chromiumPath) {

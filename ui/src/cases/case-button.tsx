@@ -1,14 +1,12 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { IconButton } from '../components/icon-button.tsx'
+import { useModal } from '../components/use-modal.ts'
 import { SaveCase } from './save-case.tsx'
 
 /** Thumb down for an answer: its run becomes a case, which says what was expected. */
 export function CaseButton({ runId }: { runId: string }) {
   const [isOpen, setOpen] = useState(false)
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    if (isOpen) dialog.current?.showModal()
-  }, [isOpen])
+  const dialog = useModal(isOpen)
   return (
     <>
       <IconButton icon="thumb-down" label="Bad answer: save as a case" onClick={() => setOpen(true)} />

@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
+import { useModal } from './use-modal.ts'
 
 interface ConfirmButtonProps {
   readonly icon: IconName
@@ -12,10 +13,7 @@ interface ConfirmButtonProps {
 /** Button for an irreversible action, with a confirmation. */
 export function ConfirmButton({ icon, label, question, onConfirm }: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false)
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    if (isOpen) dialog.current?.showModal()
-  }, [isOpen])
+  const dialog = useModal(isOpen)
   const confirm = () => {
     dialog.current?.close()
     onConfirm()

@@ -13,11 +13,17 @@ export function useFollowEnd(log: HTMLElement | null, last: unknown): void {
   useEffect(() => {
     if (!log) return
     let isAtEnd = true
-    const show = () => {
-      if (isAtEnd) log.scrollTop = log.scrollHeight
-    }
+    let shownAt = 0
     const look = () => {
       isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR
+      shownAt = log.scrollTop
+    }
+    const show = () => {
+      // Scrolled up: the event comes a frame later.
+      if (log.scrollTop < shownAt) look()
+      if (!isAtEnd) return
+      log.scrollTop = log.scrollHeight
+      shownAt = log.scrollTop
     }
     const stay = ({ target }: MouseEvent) => {
       if (target instanceof Element && target.closest('summary')) isAtEnd = false

@@ -1,10 +1,11 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
 import { SaveCase } from '../cases/save-case.tsx'
 import { Command } from '../components/command.tsx'
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
+import { useModal } from '../components/use-modal.ts'
 import { saveFile } from '../save-file.ts'
 import { saveTape } from '../save-tape.ts'
 import type { RunSummary } from '../types.ts'
@@ -36,11 +37,10 @@ export function SaveTest({ run }: { run: RunSummary }) {
 }
 
 function SaveDialog({ runId, onClose }: { runId: string; onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const [name, setName] = useState('')
   const { saved, error } = useSavedTest(runId, name)
   const [failure, setFailure] = useState('')
-  useEffect(() => dialog.current?.showModal(), [])
   const download = async (files: 'both' | 'test' | 'tape') => {
     if (!saved) return
     setFailure('')

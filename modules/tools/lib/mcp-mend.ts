@@ -1,0 +1,106 @@
+import { isSpecType, type JSONRPCMessage, type Tool, type Transport } from '@modelcontextprotocol/client'
+import { type Fields, fieldsOf, isObject, messageOf } from 'agent-host'
+import { mendSchema } from './mcp-schema.ts'
+
+/** Called with a sentence about each tool that is left out. */
+type Tell = (problem: string) => void
+
+/** Fields of a part of a result that are read here: a wrong one among the others costs nothing. */
+const CONTENT: Readonly<Record<string, readonly string[]>> = {
+  text: ['text'],
+  image: ['data', 'mimeType'],
+  audio: ['data', 'mimeType'],
+  resource_link: ['uri', 'name', 'title'],
+  resource: ['resource'],
+}
+
+/**
+ * Mends lists of tools and results before the SDK reads them: it refuses a whole list for one wrong tool, and a whole result for one unknown part.
+ * It does so for each version of the protocol by other rules, so that only what arrives can be mended.
+ */
+export function mendMessages(transport: Transport, tell: Tell): Transport {
+  let receive: Transport['onmessage']
+  return Object.defineProperty(transport, 'onmessage', {
+    get: (): Transport['onmessage'] => receive && ((message, extra) => receive?.(mendMessage(message, tell), extra)),
+    set: (next: Transport['onmessage']) => {
+      receive = next
+    },
+  })
+}
+
+function mendMessage(message: JSONRPCMessage, tell: Tell): JSONRPCMessage {
+  const { result } = fieldsOf(message)
+  if (!isObject(result)) return message
+  if ('tools' in result) return { ...message, result: mendList(result, tell) } as JSONRPCMessage
+  const isOfCall = 'content' in result || 'structuredContent' in result
+  return isOfCall ? ({ ...message, result: mendResult(result) } as JSONRPCMessage) : message
+}
+
+function mendList({ tools, nextCursor, ...rest }: Fields, tell: Tell): Fields {
+  return {
+    ...withoutNulls(rest),
+    tools: (Array.isArray(tools) ? tools : []).flatMap((tool) => mendTool(tool, tell)),
+    ...(typeof nextCursor === 'string' ? { nextCursor } : {}),
+  }
+}
+
+/** Without `outputSchema`: a call that was executed must not fail because its answer is not as announced. */
+function mendTool(tool: unknown, tell: Tell): Tool[] {
+  const { name, description, inputSchema, annotations } = fieldsOf(tool)
+  if (typeof name !== 'string' || name === '') {
+    tell('lists a tool without a name, which is left out.')
+    return []
+  }
+  const { readOnlyHint, destructiveHint } = fieldsOf(annotations)
+  const hints = Object.entries({ readOnlyHint, destructiveHint }).filter(([, hint]) => typeof hint === 'boolean')
+  try {
+    return [
+      {
+        name,
+        ...(typeof description === 'string' ? { description } : {}),
+        inputSchema: mendSchema(inputSchema) as Tool['inputSchema'],
+        annotations: Object.fromEntries(hints),
+      },
+    ]
+  } catch (error) {
+    tell(`describes the tool '${name}' by a schema that no model takes: ${messageOf(error)}. The tool is left out.`)
+    return []
+  }
+}
+
+function mendResult({ content, structuredContent, isError, ...rest }: Fields): Fields {
+  // Versions before 2026-07-28, which have no `resultType`, know objects alone.
+  const isWrapped = !isObject(structuredContent) && !('resultType' in rest)
+  const structure = isWrapped ? { result: structuredContent } : structuredContent
+  return {
+    ...withoutNulls(rest),
+    content: toList(content).map(mendContent),
+    ...(structuredContent === undefined || structuredContent === null ? {} : { structuredContent: structure }),
+    ...(typeof isError === 'boolean' ? { isError } : {}),
+  }
+}
+
+function toList(content: unknown): unknown[] {
+  if (Array.isArray(content)) return content
+  return content === undefined || content === null ? [] : [content]
+}
+
+function mendContent(part: unknown): object {
+  if (typeof part === 'string') return { type: 'text', text: part }
+  const { type, ...fields } = fieldsOf(part)
+  const known = typeof type === 'string' && Object.hasOwn(CONTENT, type) ? CONTENT[type] : undefined
+  if (!known) return toNote(`content of the unknown type '${String(type).slice(0, 100)}'`)
+  const { resource } = fields
+  const inner = isObject(resource) ? { resource: withoutNulls(resource) } : {}
+  const kept = Object.entries(withoutNulls({ ...fields, ...inner })).filter(([name]) => known.includes(name))
+  const mended = { type, ...Object.fromEntries(kept) }
+  return isSpecType.ContentBlock(mended) ? mended : toNote(`content of the type '${type}' that cannot be read`)
+}
+
+function toNote(text: string): object {
+  return { type: 'text', text: `[${text}]` }
+}
+
+function withoutNulls(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+}

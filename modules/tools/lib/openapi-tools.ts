@@ -1,0 +1,159 @@
+import type { ModuleContext } from 'agent-host'
+import { messageOf } from 'agent-host'
+import { fits } from './approval-rules.ts'
+import { Backoff, LAST_MS } from './backoff.ts'
+import { type ArgumentCheck, makeArgumentCheck } from './check-arguments.ts'
+import type { GuardedFetch } from './guarded-fetch.ts'
+import { DocumentAway, OpenApiDocument } from './openapi-document.ts'
+import { listOperations, type Operation } from './openapi-operations.ts'
+import type { Credentials } from './openapi-request.ts'
+import { Security } from './openapi-security.ts'
+import { serverOf } from './openapi-server.ts'
+
+const TAG = 'tag:'
+
+export interface OperationsConfig {
+  readonly document: string
+  readonly base_url?: string
+  readonly operations: readonly string[]
+  readonly prefix: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly security: Readonly<Record<string, string>>
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/** An operation that is ready to be called. */
+interface OperationTool {
+  readonly operation: Operation
+  readonly server: string
+  readonly check: ArgumentCheck
+  readonly credentials: Credentials
+}
+
+type OperationTools = ReadonlyMap<string, OperationTool>
+
+/** The chosen operations of a document. One at an address that is away is fetched again until it is there. */
+export class LoadedOperations {
+  readonly #config: OperationsConfig
+  readonly #context: ModuleContext
+  readonly #fetch: GuardedFetch
+  readonly #closing = new AbortController()
+  readonly #backoff = new Backoff(this.#closing.signal)
+  /** Reason that was logged last: attempts that fail alike are not. */
+  #reported = ''
+  #tools: OperationTools = new Map()
+
+  constructor(config: OperationsConfig, context: ModuleContext, fetch: GuardedFetch) {
+    this.#config = config
+    this.#context = context
+    this.#fetch = fetch
+  }
+
+  /** By the names of their tools. None while the document is away. */
+  get tools(): OperationTools {
+    return this.#tools
+  }
+
+  /**
+   * Loads the document, or goes on trying to.
+   *
+   * @throws HostError `MODULE_INVALID` for a document that is there, and cannot be used
+   */
+  async load(): Promise<void> {
+    try {
+      this.#tools = await loadTools(this.#config, this.#context, this.#fetch)
+    } catch (error) {
+      if (!(error instanceof DocumentAway)) throw error
+      this.#waitFor(error)
+    }
+  }
+
+  close(): void {
+    this.#closing.abort()
+    this.#context.reportMissing(undefined)
+  }
+
+  #waitFor(error: unknown): void {
+    const { log, reportMissing } = this.#context
+    const reason = messageOf(error)
+    this.#backoff.noteFailure()
+    reportMissing('OpenAPI document')
+    if (reason !== this.#reported) {
+      log.warn(
+        `${reason} Its tools are missing. Next attempt in ${this.#backoff.pauseMs / 1000} s, later ones up to ${LAST_MS / 1000} s apart.`,
+      )
+    }
+    this.#reported = reason
+    this.#backoff.later(() => this.#tryAgain())
+  }
+
+  async #tryAgain(): Promise<void> {
+    try {
+      this.#tools = await loadTools(this.#config, this.#context, this.#fetch)
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.#waitFor(error)
+      return
+    }
+    this.#context.reportMissing(undefined)
+    this.#context.log.info(`${this.#config.document} can be fetched now.`)
+  }
+}
+
+async function loadTools(
+  { document: place, base_url: baseUrl, ...config }: OperationsConfig,
+  context: ModuleContext,
+  fetch: GuardedFetch,
+): Promise<OperationTools> {
+  const document = await OpenApiDocument.load(place, context, fetch)
+  const security = new Security(document, config.security, config.headers)
+  const chosen = chooseOperations(listOperations(document), config.operations, config.prefix, document)
+  const tools = new Map(
+    chosen.map(([name, operation]) => {
+      const server = baseUrl ?? serverOf(document, operation, config.variables)
+      const check = makeArgumentCheck(name, operation.schema)
+      return [name, { operation, server, check, credentials: security.credentialsOf(operation) }]
+    }),
+  )
+  warnOfSecrets(chosen, security, context.log.warn)
+  warnOfHeaders(chosen, context.log.warn)
+  return tools
+}
+
+/** The chosen operations by the names of their tools. */
+function chooseOperations(
+  operations: readonly Operation[],
+  globs: readonly string[],
+  prefix: string,
+  document: OpenApiDocument,
+): [string, Operation][] {
+  const isChosenBy = (glob: string, { name, tags }: Operation) =>
+    glob.startsWith(TAG) ? tags.some((tag) => fits(tag, glob.slice(TAG.length))) : fits(name, glob)
+  const useless = globs.find((glob) => !operations.some((operation) => isChosenBy(glob, operation)))
+  if (useless !== undefined) {
+    const known = operations.map(({ name }) => name).join(', ') || 'none'
+    throw new Error(`operations: '${useless}' fits no operation of ${document.name}. Operations: ${known}.`)
+  }
+  const chosen = operations.filter((operation) => globs.some((glob) => isChosenBy(glob, operation)))
+  const named = new Map<string, Operation>()
+  for (const operation of chosen) {
+    const name = (prefix + operation.name).slice(0, 64)
+    const other = named.get(name)
+    if (other) {
+      const path = ['paths', operation.path, operation.method.toLowerCase()]
+      const both = `${other.method} ${other.path} and ${operation.method} ${operation.path}`
+      throw document.refuse(path, `${both} both become the tool '${name}'. Give one of them another operationId.`)
+    }
+    named.set(name, operation)
+  }
+  return [...named]
+}
+
+function warnOfSecrets(chosen: readonly [string, Operation][], security: Security, warn: (text: string) => void): void {
+  const names = chosen.flatMap(([name, operation]) => (security.lacksSecrets(operation) ? [name] : []))
+  if (names.length > 0) warn(`security: no secret is given for ${names.join(', ')}: the server may refuse these calls.`)
+}
+
+function warnOfHeaders(chosen: readonly [string, Operation][], warn: (text: string) => void): void {
+  const found = chosen.flatMap(([name, { forbidden }]) => forbidden.map((header) => `'${header}' of ${name}`))
+  if (found.length > 0) warn(`Headers that no model may set are left out: ${found.join(', ')}.`)
+}
