@@ -17,8 +17,6 @@ const PICTURE = randomBytes(1024 * 1024 + 1)
 const ANSWER = randomBytes(200_000)
 const HEAD = 'data:image/png;base64,'
 
-type Items = readonly { readonly content: unknown }[]
-
 describe('bytes of a turn', () => {
   const ids = new RunIds('run_')
 

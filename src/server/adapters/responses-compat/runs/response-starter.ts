@@ -151,7 +151,7 @@ export class ResponseStarter {
   /** Reads the input of a request, and the conversation that it continues. */
   #read(body: CreateRequest, options: StartOptions): ReadRequest | Promise<ReadRequest> {
     refuseContradictions(body)
-    const { ids, limits, earlier } = this.#options
+    const { ids, limits } = this.#options
     const [id, createdAt] = [ids.next(), nowSeconds()]
     const items = toInputItems(body.input, id, createdAt)
     const budget = new HistoryBudget(limits)
