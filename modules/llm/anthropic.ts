@@ -2,6 +2,7 @@ import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { defineModule, LLM, Type } from 'agent-host'
 import { loadPackage } from './lib/optional-package.ts'
 import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+import { vendorFetch } from './lib/vendor-fetch.ts'
 
 /** Used part of `@ai-sdk/anthropic`, which need not be installed. */
 interface AnthropicPackage {
@@ -9,6 +10,7 @@ interface AnthropicPackage {
     apiKey: string
     baseURL: string
     headers: Record<string, string>
+    fetch: typeof fetch
   }): (model: string) => LanguageModelV3
 }
 
@@ -40,7 +42,7 @@ export default defineModule({
     return makeVendorLLM(
       {
         module: 'llm/anthropic',
-        model: createAnthropic({ apiKey, baseURL, headers })(model),
+        model: createAnthropic({ apiKey, baseURL, headers, fetch: vendorFetch })(model),
         address: baseURL,
         secrets: [apiKey],
         access: { names: 'ANTHROPIC_API_KEY', isThere: apiKey !== '' },

@@ -1,5 +1,6 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
+import { vendorFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OllamaLLM',
@@ -26,7 +27,7 @@ export default defineModule({
     timeout: Type.Number({
       minimum: 1,
       default: 300,
-      description: 'Seconds of silence after which a call fails; loading the model counts.',
+      description: 'Seconds without a byte after which a call fails; loading the model counts.',
     }),
   }),
   create: async (_, config, context) => {
@@ -39,6 +40,7 @@ export default defineModule({
       name: 'ollama',
       baseURL,
       headers,
+      fetch: vendorFetch,
       includeUsage: true,
       supportsStructuredOutputs: true,
       ...(apiKey ? { apiKey } : {}),

@@ -1,7 +1,8 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { makeLLM } from './lib/ai-sdk-llm.ts'
 import { providerAt } from './lib/provider-name.ts'
-import { httpSettings, toProviderOptions } from './lib/vendor.ts'
+import { httpSettings, limitsOf, toProviderOptions } from './lib/vendor.ts'
+import { vendorFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OpenAICompatibleLLM',
@@ -29,12 +30,13 @@ export default defineModule({
   create: async (_, config, { log }) => {
     // Loaded here: it takes a while, and most agents never need it.
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-    const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries, timeout } = config
+    const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries } = config
     const provider = createOpenAICompatible({
       name: 'openai-compatible',
       baseURL: base_url,
       headers,
       queryParams: query,
+      fetch: vendorFetch,
       includeUsage: true,
       supportsStructuredOutputs: true,
       // An empty key, as from `${MY_KEY:-}`, counts as none.
@@ -47,7 +49,7 @@ export default defineModule({
       secrets: [api_key ?? '', ...Object.values(headers), ...Object.values(query)],
       defaults: { temperature, maxOutputTokens: max_tokens },
       maxRetries: max_retries,
-      timeout,
+      limits: limitsOf(config),
       quirks: { takesAddresses: true },
       optionsFor: ({ reasoningEffort, parallelToolCalls: parallel_tool_calls }) =>
         toProviderOptions('openaiCompatible', { reasoningEffort, parallel_tool_calls }),

@@ -1,6 +1,7 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { isStrictSchema } from './lib/strict-schema.ts'
 import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
+import { vendorFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OpenAILLM',
@@ -42,6 +43,7 @@ export default defineModule({
       apiKey,
       baseURL,
       headers,
+      fetch: vendorFetch,
       ...(organization ? { organization } : {}),
       ...(project ? { project } : {}),
     })

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import type { LLM, LLMPart, Message, Module, ModuleContext, ToolDefinition, Usage } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
@@ -98,12 +99,26 @@ export function connectsVendor({ module, config, environment }: VendorCase) {
   }
 }
 
-export function plays(wire: Wire, script: Script, { upTo = Number.POSITIVE_INFINITY, cut = false } = {}) {
+export function plays(wire: Wire, script: Script, { upTo = Number.POSITIVE_INFINITY, cut = false, open = false } = {}) {
   return (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': wire.contentType })
     for (const piece of wire.answer(script).slice(0, upTo)) response.write(piece)
-    if (cut) setTimeout(() => response.destroy(), 20)
-    else response.end()
+    if (cut) void setTimeout(20).then(() => response.destroy())
+    else if (!open) response.end()
+    else response.flushHeaders()
+  }
+}
+
+/** Sends the answer in pieces of so many bytes, with a pause after each. */
+function trickles(wire: Wire, script: Script, size: number, pauseMs: number) {
+  return async (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': wire.contentType })
+    const bytes = Buffer.concat(wire.answer(script).map((piece) => Buffer.from(piece)))
+    for (let sent = 0; sent < bytes.length && !response.destroyed; sent += size) {
+      response.write(bytes.subarray(sent, sent + size))
+      await setTimeout(pauseMs)
+    }
+    response.end()
   }
 }
 
@@ -191,6 +206,26 @@ export function describeVendor(vendor: VendorCase): void {
     }
   })
 
+  it('waits as long as any byte arrives, however long the next part takes', async () => {
+    const whole = wire.answer(words).reduce((length, piece) => length + piece.length, 0)
+    const { llm } = await connect([trickles(wire, words, Math.ceil(whole / 4), 450)], { timeout: 1 })
+    expect(textOf(await collect(llm, asks))).to.equal('one two')
+    const long: Script = { text: ['one'.repeat(200)] }
+    const slow = await connect([trickles(wire, long, 120, 400)], { timeout: 1 })
+    expect(textOf(await collect(slow.llm, asks))).to.equal('one'.repeat(200))
+  }).timeout(20_000)
+
+  it('names the limit that was reached: of silence, or of signs of life without a part of the answer', async () => {
+    const silent = await connect([plays(wire, words, { upTo: 0, open: true })], { timeout: 1 })
+    expect(await failure(collect(silent.llm, asks))).to.match(
+      /^The model 'm' of .* said nothing for 1 s \(timeout\)\.$/,
+    )
+    const busy = await connect([trickles(wire, words, 3, 100)], { part_timeout: 1 })
+    expect(await failure(collect(busy.llm, asks))).to.match(
+      /^The model 'm' of .* gave signs of life, but sent no part of its answer, for 1 s \(part_timeout\)\.$/,
+    )
+  })
+
   it('closes the connection when the run is aborted, with the reason of the run', async () => {
     let closed = () => {}
     const isClosed = new Promise<void>((resolve) => {
@@ -210,7 +245,7 @@ export function describeVendor(vendor: VendorCase): void {
     const reading = async () => {
       for await (const part of llm.generate(asks, run)) {
         expect(part).to.deep.equal({ type: 'text', text: 'one' })
-        setTimeout(() => run.abort(new Error('enough')), 20)
+        void setTimeout(20).then(() => run.abort(new Error('enough')))
       }
     }
     expect(await failure(reading())).to.equal('enough')

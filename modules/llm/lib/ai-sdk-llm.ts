@@ -22,7 +22,7 @@ import {
   withoutUndefined,
 } from './ai-sdk-convert.ts'
 import { describeFailure, limitOf, openWithRetries, originOf, reasonOf } from './ai-sdk-retry.ts'
-import { IdleTimeout } from './idle-timeout.ts'
+import { type IdleLimits, IdleTimeout } from './idle-timeout.ts'
 import { providerName } from './provider-name.ts'
 import { refusedOptions } from './refused-options.ts'
 
@@ -38,8 +38,7 @@ export interface AskedModel {
   /** Options that the config sets: below those of a request, above those that the client of the run sent. */
   readonly defaults: { readonly [K in keyof ModelOptions]: ModelOptions[K] | undefined }
   readonly maxRetries: number
-  /** Seconds of silence after which a call fails. */
-  readonly timeout: number
+  readonly limits: IdleLimits
   readonly quirks?: VendorQuirks
   /** The vendor's own options of one request. */
   readonly optionsFor?: (request: LLMRequest) => SharedV3ProviderOptions
@@ -52,7 +51,7 @@ export interface AskedModel {
 
 /** The one way in which every vendor's model becomes an `LLM`. */
 export function makeLLM(asked: AskedModel): LLM {
-  const { model, subject, defaults, maxRetries, timeout, quirks = {}, optionsFor, hints, missing, log } = asked
+  const { model, subject, defaults, maxRetries, limits, quirks = {}, optionsFor, hints, missing, log } = asked
   const tell = tellOnce(subject, log)
   const fail = makeFail(asked.secrets)
 
@@ -103,7 +102,7 @@ export function makeLLM(asked: AskedModel): LLM {
     async *generate(request, run) {
       run.signal.throwIfAborted()
       if (missing !== undefined) throw new Error(missing)
-      const silence = new IdleTimeout(timeout, run.signal)
+      const silence = new IdleTimeout(limits, run.signal)
       try {
         const set = withoutUndefined(defaults)
         const ofClient = clientOptions(request, run)
@@ -116,8 +115,8 @@ export function makeLLM(asked: AskedModel): LLM {
       } catch (error) {
         run.signal.throwIfAborted()
         const origin = originOf(error)
-        const tooLong = `${capital(subject)} said nothing for ${timeout} s.`
-        throw fail(silence.isTooLong ? tooLong : describeFailure(origin, subject), origin)
+        const { spent } = silence
+        throw fail(spent ? describeLimit(spent, limits, subject) : describeFailure(origin, subject), origin)
       } finally {
         silence.end()
       }
@@ -160,9 +159,10 @@ async function* convert(
   let answering: string | undefined
   silence.begin()
   for await (const part of stream) {
+    warn(part)
+    if (saysNothing(part)) continue
     // The time that the reader of the answer takes is not the model's.
     silence.end()
-    warn(part)
     if (part.type === 'response-metadata') answering = part.modelId
     isWhole = part.type === 'finish' && !(quirks.alwaysFinishes && hasNoReason(part))
     if (part.type !== 'finish' || isWhole)
@@ -170,6 +170,16 @@ async function* convert(
     silence.begin()
   }
   if (!isWhole) throw new Error('The answer ended in the middle.')
+}
+
+/** Some vendors keep a connection alive with pieces that are empty. */
+function saysNothing(part: LanguageModelV3StreamPart): boolean {
+  return part.type === 'stream-start' || ('delta' in part && part.delta === '' && !part.providerMetadata)
+}
+
+function describeLimit(spent: keyof IdleLimits, limits: IdleLimits, subject: string): string {
+  const what = spent === 'timeout' ? 'said nothing' : 'gave signs of life, but sent no part of its answer,'
+  return `${capital(subject)} ${what} for ${limits[spent]} s (${spent}).`
 }
 
 /** Usage is counted by the model that was asked; another one may have answered. */

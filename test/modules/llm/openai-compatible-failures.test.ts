@@ -108,7 +108,7 @@ describe('llm/openai-compatible, when something fails', () => {
   it('times out on a silent model, and stops at once when the run ends', async () => {
     const silent = () => {}
     const { llm } = await connect([silent], { timeout: 1 })
-    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s\.$/)
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s \(timeout\)\.$/)
     const patient = await connect([silent])
     const run = makeRun()
     const asked = failure(collect(patient.llm, { messages: [says('hi')] }, run))
@@ -172,8 +172,29 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(text).to.equal('ab')
   })
 
+  it('takes comments and empty events for signs of life, not for parts of an answer', async () => {
+    const signs = [
+      ': PROCESSING\n\n',
+      'data:\n\n',
+      event({ choices: [] }),
+      event({ choices: [{ index: 0, delta: { content: '' } }] }),
+    ]
+    const pings = (rounds: number) => async (response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (let round = 0; round < rounds && !response.destroyed; round++) {
+        response.write(signs[round % signs.length])
+        await new Promise((resolve) => setTimeout(resolve, 200))
+      }
+      response.end(event({ choices: [{ index: 0, delta: { content: 'late' }, finish_reason: 'stop' }] }))
+    }
+    const { llm } = await connect([pings(8)], { timeout: 1 })
+    expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.equal('late')
+    const never = await connect([pings(100)], { part_timeout: 1 })
+    expect(await failure(collect(never.llm, { messages: [says('hi')] }))).to.match(/for 1 s \(part_timeout\)\.$/)
+  })
+
   it('times out on a model that falls silent mid-answer', async () => {
     const { llm } = await connect([sendsAndWaits], { timeout: 1 })
-    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s\.$/)
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s \(timeout\)\.$/)
   })
 })
