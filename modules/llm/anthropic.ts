@@ -1,5 +1,5 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
-import { defineModule, LLM, Type } from 'agent-host'
+import { defineModule, fieldsOf, LLM, Type } from 'agent-host'
 import { loadPackage } from './lib/optional-package.ts'
 import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
 import { vendorFetch } from './lib/vendor-fetch.ts'
@@ -56,6 +56,7 @@ export default defineModule({
         }),
         quirks: {
           systemFirst: true,
+          newKindOf,
           toolFiles: /^(image\/|application\/pdf$)/,
           efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
         },
@@ -70,4 +71,19 @@ export default defineModule({
 function withVersion(address: string): string {
   const trimmed = address.replace(/\/+$/, '')
   return new URL(trimmed).pathname === '/' ? `${trimmed}/v1` : trimmed
+}
+
+const KINDS: ReadonlySet<unknown> = new Set([
+  ...['message_start', 'message_delta', 'message_stop', 'ping', 'error', undefined],
+  ...['content_block_start', 'content_block_delta', 'content_block_stop'],
+  ...['text', 'thinking', 'redacted_thinking', 'tool_use'],
+  ...['text_delta', 'thinking_delta', 'signature_delta', 'input_json_delta', 'citations_delta'],
+])
+
+/** New kinds of events and blocks are to be expected (docs.anthropic.com/en/api/versioning). */
+function newKindOf(event: unknown): string | undefined {
+  const { type, content_block, delta } = fieldsOf(event)
+  const kinds = [type, fieldsOf(content_block).type, fieldsOf(delta).type]
+  const kind = kinds.find((each) => !KINDS.has(each))
+  return kind === undefined ? undefined : String(kind)
 }

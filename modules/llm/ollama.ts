@@ -1,6 +1,7 @@
 import { defineModule, LLM, Type } from 'agent-host'
+import { mendChatEvents } from './lib/chat-events.ts'
 import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
-import { vendorFetch } from './lib/vendor-fetch.ts'
+import { makeFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OllamaLLM',
@@ -40,7 +41,7 @@ export default defineModule({
       name: 'ollama',
       baseURL,
       headers,
-      fetch: vendorFetch,
+      fetch: makeFetch(mendChatEvents),
       includeUsage: true,
       supportsStructuredOutputs: true,
       ...(apiKey ? { apiKey } : {}),

@@ -1,8 +1,9 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { makeLLM } from './lib/ai-sdk-llm.ts'
+import { mendChatEvents } from './lib/chat-events.ts'
 import { providerAt } from './lib/provider-name.ts'
 import { httpSettings, limitsOf, toProviderOptions } from './lib/vendor.ts'
-import { vendorFetch } from './lib/vendor-fetch.ts'
+import { makeFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OpenAICompatibleLLM',
@@ -36,7 +37,7 @@ export default defineModule({
       baseURL: base_url,
       headers,
       queryParams: query,
-      fetch: vendorFetch,
+      fetch: makeFetch(mendChatEvents),
       includeUsage: true,
       supportsStructuredOutputs: true,
       // An empty key, as from `${MY_KEY:-}`, counts as none.

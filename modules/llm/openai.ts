@@ -1,7 +1,8 @@
 import { defineModule, LLM, Type } from 'agent-host'
+import { mendChatEvents } from './lib/chat-events.ts'
 import { isStrictSchema } from './lib/strict-schema.ts'
 import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
-import { vendorFetch } from './lib/vendor-fetch.ts'
+import { makeFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OpenAILLM',
@@ -43,7 +44,7 @@ export default defineModule({
       apiKey,
       baseURL,
       headers,
-      fetch: vendorFetch,
+      fetch: makeFetch(api === 'chat' ? mendChatEvents : undefined),
       ...(organization ? { organization } : {}),
       ...(project ? { project } : {}),
     })

@@ -182,6 +182,40 @@ export function describeVendor(vendor: VendorCase): void {
     expect(server.requests).to.have.lengthOf(1)
   })
 
+  it("fails on a reason that is a vendor's failure, and on an empty answer that ends for an unknown one", async () => {
+    const failed = await connect([plays(wire, { text: ['half an ans'], end: 'failed' })])
+    expect(await failure(collect(failed.llm, asks))).to.match(/^the answer ended with '\w+' \(the model 'm' of .*\)$/)
+    const empty = await connect([plays(wire, { end: 'unheard' })])
+    expect(await failure(collect(empty.llm, asks))).to.match(/^an empty answer ended with 'brand_new' \(/i)
+  })
+
+  it('logs an unknown reason once, by name', async () => {
+    const { llm, context } = await connect([plays(wire, { ...words, end: 'unheard' })])
+    const answers = [await collect(llm, asks), await collect(llm, asks)]
+    expect(answers.map((parts) => parts.at(-1))).to.deep.equal(Array(2).fill({ type: 'finish', reason: 'other' }))
+    const { lines } = context as ReturnType<typeof makeContext>
+    const told = lines.flatMap(
+      (line) => /it ended an answer for a reason that is not known here: (\w+)$/.exec(line)?.[1] ?? [],
+    )
+    expect(told.map((reason) => reason.toLowerCase())).to.deep.equal(['brand_new'])
+  })
+
+  it("reports an error or a page behind status 200 with the vendor's own words", async () => {
+    const said = async (type: string, body: string) => {
+      const { llm } = await connect([(response) => void response.writeHead(200, { 'content-type': type }).end(body)])
+      return failure(collect(llm, asks))
+    }
+    const refusal = JSON.stringify(wire.refusal('No endpoints found'))
+    const expected = /^No endpoints found \(an error behind status 200\) \(the model 'm' of .*\)$/
+    expect(await said('application/json', refusal)).to.match(expected)
+    expect(await said('text/event-stream', `\n${refusal}`)).to.match(expected)
+    const page = '<html><head><style>p {}</style></head><body>Please <b>sign in</b></body></html>'
+    expect(await said('text/html', page)).to.match(/^a page of HTML behind status 200: Please sign in \(the model/)
+    expect(await said('application/json', '{"choices": []}')).to.match(
+      /^JSON behind status 200 instead of a stream: \{"c/,
+    )
+  })
+
   it("reports an error mid-stream with the server's message", async () => {
     const { llm } = await connect([
       (response) => {

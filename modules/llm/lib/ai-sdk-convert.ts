@@ -1,7 +1,6 @@
 import type {
   LanguageModelV3CallOptions,
   LanguageModelV3FilePart,
-  LanguageModelV3FinishReason,
   LanguageModelV3FunctionTool,
   LanguageModelV3Message,
   LanguageModelV3ProviderTool,
@@ -14,7 +13,6 @@ import type {
 } from '@ai-sdk/provider'
 import {
   type Attachment,
-  type FinishReason,
   isObject,
   type LLMPart,
   type LLMRequest,
@@ -23,6 +21,7 @@ import {
   type ToolDefinition,
 } from 'agent-host'
 import { CannotAsk, UnusableAnswer } from './ai-sdk-retry.ts'
+import { readFinish } from './finish-reason.ts'
 import { isStrictSchema } from './strict-schema.ts'
 
 /** Option of a request that only some vendors take. */
@@ -40,6 +39,8 @@ export interface VendorQuirks {
   readonly larkTool?: LanguageModelV3ProviderTool['id']
   /** An answer without a reason why it ended was cut off. */
   readonly alwaysFinishes?: boolean
+  /** Kind of an event that the SDK refuses only because it is new: it is left out. */
+  readonly newKindOf?: (event: unknown) => string | undefined
   /** Passes any URL of an image or file on: the server may support it. */
   readonly takesAddresses?: boolean
   /** Media types of the attachments that a tool result may have. */
@@ -267,8 +268,9 @@ function bytesOf({ href }: URL): Uint8Array {
  * The parts of an answer that one part of the stream stands for: none, one, or usage and finish together.
  *
  * @param textTools see {@link textToolsOf}
+ * @param isEmpty true as long as the answer has neither text nor calls
  */
-export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_NAMES): LLMPart[] {
+export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_NAMES, isEmpty = true): LLMPart[] {
   switch (part.type) {
     case 'text-delta':
     case 'text-end':
@@ -288,7 +290,7 @@ export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_N
       return [{ type: 'tool_call', call }]
     }
     case 'finish':
-      return [...usageOf(part.usage), { type: 'finish', reason: FINISH_REASONS[part.finishReason.unified] }]
+      return [...usageOf(part.usage), { type: 'finish', reason: readFinish(part, isEmpty) }]
     case 'error':
       throw part.error
     default:
@@ -309,15 +311,6 @@ function toThinking(
   const text = part.type === 'reasoning-delta' ? part.delta : ''
   if (text === '' && !providerMetadata) return []
   return [{ type: 'reasoning', text, blockId, ...(providerMetadata ? { providerMetadata } : {}) }]
-}
-
-const FINISH_REASONS: Readonly<Record<LanguageModelV3FinishReason['unified'], FinishReason>> = {
-  stop: 'stop',
-  length: 'length',
-  'tool-calls': 'tool_calls',
-  'content-filter': 'content_filter',
-  error: 'other',
-  other: 'other',
 }
 
 function parseArguments(tool: string, input: string): Record<string, unknown> {

@@ -5,6 +5,7 @@ import type {
   SharedV3ProviderOptions,
 } from '@ai-sdk/provider'
 import {
+  fieldsOf,
   type LLM,
   type LLMPart,
   type LLMRequest,
@@ -110,7 +111,7 @@ export function makeLLM(asked: AskedModel): LLM {
         const dispensable = { ...withoutKeys(ofClient, Object.keys(set)), ...withoutUndefined({ responseSchema }) }
         const stream = await open({ ...set, ...own }, dispensable, silence)
         const textTools = textToolsOf(request.tools, quirks)
-        const warn = (part: LanguageModelV3StreamPart) => warnOf(part).forEach(tell)
+        const warn = (part: LanguageModelV3StreamPart) => warnOf(part, quirks).forEach(tell)
         yield* convert(stream, { silence, warn, quirks, textTools, model: model.modelId })
       } catch (error) {
         run.signal.throwIfAborted()
@@ -156,17 +157,21 @@ async function* convert(
   { silence, warn, quirks, textTools, model }: Listening,
 ): AsyncGenerator<LLMPart> {
   let isWhole = false
+  let isEmpty = true
   let answering: string | undefined
   silence.begin()
   for await (const part of stream) {
     warn(part)
-    if (saysNothing(part)) continue
+    if (saysNothing(part) || newKindOf(part, quirks) !== undefined) continue
     // The time that the reader of the answer takes is not the model's.
     silence.end()
     if (part.type === 'response-metadata') answering = part.modelId
     isWhole = part.type === 'finish' && !(quirks.alwaysFinishes && hasNoReason(part))
     if (part.type !== 'finish' || isWhole)
-      for (const own of fromStreamPart(part, textTools)) yield nameModel(own, model, answering)
+      for (const own of fromStreamPart(part, textTools, isEmpty)) {
+        isEmpty &&= own.type !== 'tool_call' && !(own.type === 'text' && own.text !== '')
+        yield nameModel(own, model, answering)
+      }
     silence.begin()
   }
   if (!isWhole) throw new Error('The answer ended in the middle.')
@@ -193,8 +198,17 @@ function hasNoReason({ finishReason }: Extract<LanguageModelV3StreamPart, { type
   return finishReason.unified === 'other' && finishReason.raw === undefined
 }
 
-/** Warnings of the SDK about unsupported settings. */
-function warnOf(part: LanguageModelV3StreamPart): string[] {
+/** Kind of a part that the SDK refuses because it is newer than the SDK. */
+function newKindOf(part: LanguageModelV3StreamPart, { newKindOf }: VendorQuirks): string | undefined {
+  return part.type === 'error' ? newKindOf?.(fieldsOf(part.error).value) : undefined
+}
+
+/** Warnings of the SDK about unsupported settings, and what only newer versions know. */
+function warnOf(part: LanguageModelV3StreamPart, quirks: VendorQuirks): string[] {
+  const kind = newKindOf(part, quirks)
+  if (kind !== undefined) return [`it sent '${kind}', which is not known here and is left out`]
+  if (part.type === 'finish' && part.finishReason.unified === 'other' && part.finishReason.raw !== undefined)
+    return [`it ended an answer for a reason that is not known here: ${part.finishReason.raw}`]
   if (part.type !== 'stream-start') return []
   return part.warnings.map((warning) =>
     warning.type === 'other' ? warning.message : `${warning.feature}: ${warning.details ?? 'not supported'}`,
