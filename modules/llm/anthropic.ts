@@ -56,6 +56,7 @@ export default defineModule({
         }),
         quirks: {
           systemFirst: true,
+          refusesBlank: true,
           newKindOf,
           toolFiles: /^(image\/|application\/pdf$)/,
           efforts: ['low', 'medium', 'high', 'xhigh', 'max'],

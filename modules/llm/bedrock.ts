@@ -93,6 +93,7 @@ export default defineModule({
         }),
         quirks: {
           systemFirst: true,
+          refusesBlank: true,
           toolFiles: /^image\/|^application\/pdf$/,
           efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
         },

@@ -53,6 +53,7 @@ export default defineModule({
         optionsFor: ({ reasoningEffort }) => ({ thinkingConfig: thinkingOf(reasoningEffort, thinking_budget) }),
         quirks: {
           systemFirst: true,
+          refusesBlank: true,
           toolFiles: /^(image|audio|video)\/|^application\/pdf$/,
           efforts: ['minimal', 'low', 'medium', 'high'],
         },

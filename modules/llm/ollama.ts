@@ -55,7 +55,7 @@ export default defineModule({
         access: { names: 'OLLAMA_API_KEY', isThere: true },
         optionsName: 'ollama',
         optionsFor: ({ reasoningEffort }) => ({ reasoningEffort }),
-        quirks: { efforts: ['none', 'low', 'medium', 'high'] },
+        quirks: { hasThoughtTags: true, efforts: ['none', 'low', 'medium', 'high'] },
         hints: { 404: `Fetch it: ollama pull ${model}` },
       },
       config,

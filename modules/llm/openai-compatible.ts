@@ -26,12 +26,16 @@ export default defineModule({
       description: 'Additional query parameters of every request.',
     }),
     max_tokens: Type.Optional(Type.Integer({ minimum: 1, variant: true, description: 'Maximum tokens of an answer.' })),
+    think_tags: Type.Boolean({
+      default: true,
+      description: 'Take `<think>...</think>` at the beginning of an answer for reasoning.',
+    }),
     ...httpSettings,
   }),
   create: async (_, config, { log }) => {
     // Loaded here: it takes a while, and most agents never need it.
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-    const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries } = config
+    const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries, think_tags } = config
     const provider = createOpenAICompatible({
       name: 'openai-compatible',
       baseURL: base_url,
@@ -51,7 +55,12 @@ export default defineModule({
       defaults: { temperature, maxOutputTokens: max_tokens },
       maxRetries: max_retries,
       limits: limitsOf(config),
-      quirks: { takesAddresses: true },
+      quirks: {
+        takesAddresses: true,
+        hasThoughtTags: think_tags,
+        // The SDK has no option for it, but takes any field.
+        optionsOfPicture: (detail, address) => ({ openaiCompatible: { image_url: { url: address(), detail } } }),
+      },
       optionsFor: ({ reasoningEffort, parallelToolCalls: parallel_tool_calls }) =>
         toProviderOptions('openaiCompatible', { reasoningEffort, parallel_tool_calls }),
       log,

@@ -70,6 +70,7 @@ export default defineModule({
         // By default the responses API makes every tool strict, and optional arguments null.
         quirks: {
           hasStrictTools: true,
+          optionsOfPicture: (imageDetail) => ({ openai: { imageDetail } }),
           ...(api === 'responses'
             ? { toolFiles: /^(image\/|application\/pdf$)/, larkTool: 'openai.custom' as const, phasesOf: 'openai' }
             : {}),

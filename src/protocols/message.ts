@@ -27,6 +27,8 @@ export interface Attachment {
   readonly mediaType: string
   readonly data: Uint8Array | URL
   readonly name?: string
+  /** Detail that a model is to read an image in, as its client asks: `low`, `high`, `auto`. */
+  readonly detail?: string
 }
 
 /** Decision of a person about the call of a tool. */

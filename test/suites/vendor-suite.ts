@@ -26,6 +26,8 @@ export interface VendorCase {
   readonly keyNames?: string
   /** What the usage comes out as, where the wire does not tell all of it. */
   readonly usage?: Partial<Usage>
+  /** True for one that refuses text without a visible character. */
+  readonly refusesBlank?: boolean
   /** False where the vendor keeps its reasoning for itself. */
   readonly tellsReasoning?: boolean
 }
@@ -260,6 +262,8 @@ export function describeVendor(vendor: VendorCase): void {
     )
   })
 
+  if (vendor.refusesBlank) describeBlank(vendor)
+
   it('closes the connection when the run is aborted, with the reason of the run', async () => {
     let closed = () => {}
     const isClosed = new Promise<void>((resolve) => {
@@ -297,6 +301,47 @@ export function describeKey(vendor: VendorCase): void {
     const said = `${reference} has no key. Set ${keyNames} in .env or the environment, or api_key in the config of module 'module'.`
     expect((context as ReturnType<typeof makeContext>).lines).to.deep.equal([`warn ${said}`])
     expect(await failure(collect(llm, asks))).to.equal(said)
+    expect(server.requests).to.deep.equal([])
+  })
+}
+
+/** What a module promises whose vendor refuses text without a visible character. */
+function describeBlank(vendor: VendorCase): void {
+  const connect = connectsVendor(vendor)
+  const blank = '\n\n'
+
+  it('sends no blank text, whoever said it', async () => {
+    const { server, llm } = await connect([plays(vendor.wire, words)])
+    const calls = [{ id: 'call_a', name: 'weather', arguments: { city: 'Oslo' } }]
+    const attachments = [{ mediaType: 'image/png', data: Uint8Array.of(1) }]
+    await collect(llm, {
+      messages: [
+        { role: 'system', content: '' },
+        says('a'),
+        { role: 'assistant', content: blank },
+        says(blank),
+        { role: 'assistant', content: blank, toolCalls: calls },
+        { role: 'tool', content: blank, toolCallId: 'call_a' },
+        { role: 'tool', content: '', toolCallId: 'call_a', attachments },
+        { role: 'user', content: ' ', attachments },
+      ],
+      tools: [weather],
+    })
+    const body = JSON.stringify(server.requests[0]?.body)
+    expect(body).not.to.match(/"(text|content)":("(\s|\\n)*"|\[\])/)
+    expect(body).to.contain('(no text)')
+  })
+
+  it("refuses a blank question as the client's own fault", async () => {
+    const { server, llm } = await connect([plays(vendor.wire, words)])
+    for (const messages of [
+      [says(' \n ')],
+      [says('a'), says('')],
+      [says('a'), { role: 'assistant', content: 'b' }, says('\n')],
+    ]) {
+      const error = await collect(llm, { messages: messages as Message[] }).catch((thrown: unknown) => thrown)
+      expect(error).to.include({ code: 'REQUEST_INVALID' })
+    }
     expect(server.requests).to.deep.equal([])
   })
 }

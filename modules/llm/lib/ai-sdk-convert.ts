@@ -13,6 +13,7 @@ import type {
 } from '@ai-sdk/provider'
 import {
   type Attachment,
+  HostError,
   isObject,
   type LLMPart,
   type LLMRequest,
@@ -41,6 +42,12 @@ export interface VendorQuirks {
   readonly alwaysFinishes?: boolean
   /** Kind of an event that the SDK refuses only because it is new: it is left out. */
   readonly newKindOf?: (event: unknown) => string | undefined
+  /** Refuses text without a visible character. */
+  readonly refusesBlank?: boolean
+  /** An answer may begin with thoughts between tags. */
+  readonly hasThoughtTags?: boolean
+  /** Options of a picture that is to be read in this detail. */
+  readonly optionsOfPicture?: (detail: string, address: () => string) => SharedV3ProviderMetadata
   /** Passes any URL of an image or file on: the server may support it. */
   readonly takesAddresses?: boolean
   /** Media types of the attachments that a tool result may have. */
@@ -114,7 +121,8 @@ function toPrompt(
       .flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
       .map(({ id, name }) => [id, name]),
   )
-  const ordered = abilities.systemFirst ? systemFirst(messages) : messages
+  const said = abilities.refusesBlank ? withoutBlank(messages) : messages
+  const ordered = abilities.systemFirst ? systemFirst(said) : said
   const question = ordered.findLastIndex(({ role }) => role === 'user')
   const prompt: LanguageModelV3Message[] = []
   for (const [index, message] of ordered.entries()) {
@@ -126,6 +134,29 @@ function toPrompt(
     else if (converted.role !== 'assistant' || converted.content.length > 0) prompt.push(converted)
   }
   return prompt
+}
+
+/** @throws HostError `REQUEST_INVALID` when the question is blank: only its client can say what was meant */
+function withoutBlank(messages: readonly Message[]): Message[] {
+  const last = messages.findLast(({ role }) => role !== 'system')
+  if (last?.role === 'user' && saysNothing(last)) {
+    throw new HostError('REQUEST_INVALID', 'The last user message is blank, and the model takes no blank text.')
+  }
+  return messages.filter((message) => message.role === 'tool' || !saysNothing(message)).map(withoutBlankText)
+}
+
+function saysNothing({ content, ...rest }: Message): boolean {
+  const { attachments = [], toolCalls = [], reasoning = [] } = rest as Partial<AssistantMessage>
+  return isBlank(content) && attachments.length + toolCalls.length + reasoning.length === 0
+}
+
+function withoutBlankText(message: Message): Message {
+  if (!isBlank(message.content)) return message
+  return { ...message, content: message.role === 'tool' && !message.attachments?.length ? '(no text)' : '' }
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === ''
 }
 
 function systemFirst(messages: readonly Message[]): Message[] {
@@ -148,7 +179,8 @@ function toMessage(message: Message, conversion: Conversion): LanguageModelV3Mes
       return { role: 'system', content: message.content }
     case 'user': {
       const files = (message.attachments ?? []).map((attachment) => toFile(attachment, abilities))
-      return { role: 'user', content: [...toTextParts(message), ...files] }
+      const text = files.length > 0 ? toTextParts(message) : [{ type: 'text' as const, text: message.content }]
+      return { role: 'user', content: [...text, ...files] }
     }
     case 'assistant':
       return { role: 'assistant', content: toAssistantContent(message, conversion) }
@@ -229,7 +261,7 @@ function toContent({ mediaType, data, name }: Attachment): Extract<ToolOutput, {
   if (data instanceof URL && data.protocol !== 'data:') {
     return isImage ? { type: 'image-url', url: data.href } : { type: 'file-url', url: data.href }
   }
-  const base64 = Buffer.from(data instanceof URL ? bytesOf(data) : data).toString('base64')
+  const base64 = encodeBase64(data instanceof URL ? bytesOf(data) : data)
   if (isImage) return { type: 'image-data', data: base64, mediaType }
   return { type: 'file-data', data: base64, mediaType, ...(name === undefined ? {} : { filename: name }) }
 }
@@ -238,13 +270,21 @@ function toTextParts({ content }: Message): { type: 'text'; text: string }[] {
   return content === '' ? [] : [{ type: 'text', text: content }]
 }
 
-function toFile({ mediaType, data, name }: Attachment, abilities: Abilities): LanguageModelV3FilePart {
+function toFile({ mediaType, data: given, name, detail }: Attachment, abilities: Abilities): LanguageModelV3FilePart {
+  const data = toFileData(given, mediaType, abilities)
+  const address = () => (data instanceof URL ? data.href : `data:${mediaType};base64,${encodeBase64(data)}`)
+  const ofPicture = detail === undefined ? undefined : abilities.optionsOfPicture?.(detail, address)
   return {
     type: 'file',
     mediaType,
-    data: toFileData(data, mediaType, abilities),
+    data,
     ...(name === undefined ? {} : { filename: name }),
+    ...optionsOf(ofPicture),
   }
+}
+
+function encodeBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64')
 }
 
 /** Nothing is fetched here: a user's URL may point at hosts that only this machine can reach. */

@@ -6,6 +6,7 @@ import type {
 } from '@ai-sdk/provider'
 import {
   fieldsOf,
+  HostError,
   type LLM,
   type LLMPart,
   type LLMRequest,
@@ -26,6 +27,7 @@ import { describeFailure, limitOf, openWithRetries, originOf, reasonOf } from '.
 import { type IdleLimits, IdleTimeout } from './idle-timeout.ts'
 import { providerName } from './provider-name.ts'
 import { refusedOptions } from './refused-options.ts'
+import { ThoughtTags } from './thought-tags.ts'
 
 /** A model of the AI SDK (its specification, version 3), and how to call it. */
 export interface AskedModel {
@@ -115,6 +117,7 @@ export function makeLLM(asked: AskedModel): LLM {
         yield* convert(stream, { silence, warn, quirks, textTools, model: model.modelId })
       } catch (error) {
         run.signal.throwIfAborted()
+        if (error instanceof HostError) throw error
         const origin = originOf(error)
         const { spent } = silence
         throw fail(spent ? describeLimit(spent, limits, subject) : describeFailure(origin, subject), origin)
@@ -158,6 +161,7 @@ async function* convert(
 ): AsyncGenerator<LLMPart> {
   let isWhole = false
   let isEmpty = true
+  const thoughts = quirks.hasThoughtTags ? new ThoughtTags() : undefined
   let answering: string | undefined
   silence.begin()
   for await (const part of stream) {
@@ -168,13 +172,18 @@ async function* convert(
     if (part.type === 'response-metadata') answering = part.modelId
     isWhole = part.type === 'finish' && !(quirks.alwaysFinishes && hasNoReason(part))
     if (part.type !== 'finish' || isWhole)
-      for (const own of fromStreamPart(part, textTools, isEmpty)) {
+      for (const own of fromStreamPart(part, textTools, isEmpty).flatMap((own) => splitThoughts(own, thoughts))) {
         isEmpty &&= own.type !== 'tool_call' && !(own.type === 'text' && own.text !== '')
         yield nameModel(own, model, answering)
       }
     silence.begin()
   }
   if (!isWhole) throw new Error('The answer ended in the middle.')
+}
+
+function splitThoughts(part: LLMPart, thoughts: ThoughtTags | undefined): LLMPart[] {
+  if (!thoughts || part.type === 'reasoning') return [part]
+  return part.type === 'text' ? thoughts.take(part.text) : [...thoughts.end(), part]
 }
 
 /** Some vendors keep a connection alive with pieces that are empty. */

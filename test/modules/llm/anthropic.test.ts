@@ -21,6 +21,7 @@ const vendor: VendorCase = {
   reference: 'llm/anthropic',
   module: anthropic,
   wire: anthropicWire,
+  refusesBlank: true,
   config: (url) => ({ base_url: url }),
   environment: { ANTHROPIC_API_KEY: 'sk-ant-secret' },
   // Anthropic counts what was thought among the output.

@@ -21,6 +21,7 @@ const vendor: VendorCase = {
   reference: 'llm/google',
   module: google,
   wire: geminiWire,
+  refusesBlank: true,
   config: (url) => ({ base_url: `${url}/v1beta` }),
   environment: { GEMINI_API_KEY: 'AIza-secret' },
 }

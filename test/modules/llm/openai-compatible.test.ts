@@ -20,6 +20,24 @@ describe('llm/openai-compatible', () => {
     expect(addresses.map(providerAt)).to.deep.equal(['groq', 'x_ai', 'openai-compatible', 'openai-compatible'])
   })
 
+  it('sends blank text as it is, and pictures in the detail that the client wants', async () => {
+    const { server, llm } = await connect([streams(words)])
+    const picture = { mediaType: 'image/png', data: Uint8Array.of(1, 2, 3), detail: 'low' }
+    const elsewhere = { mediaType: 'image/*', data: new URL('https://x.y/z.png'), detail: 'high' }
+    await collect(llm, { messages: [says(''), { role: 'user', content: 'see', attachments: [picture, elsewhere] }] })
+    expect(server.requests[0]?.body.messages).to.deep.equal([
+      { role: 'user', content: '' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'see' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AQID', detail: 'low' } },
+          { type: 'image_url', image_url: { url: 'https://x.y/z.png', detail: 'high' } },
+        ],
+      },
+    ])
+  })
+
   it('logs nothing about a request that the server takes', async () => {
     const { llm, log } = await connect([streams(words)])
     await collect(llm, { messages: [says('hi')], reasoningEffort: 'low', parallelToolCalls: false })

@@ -38,6 +38,17 @@ describe('llm/openai', () => {
     describeKey(responses)
     const connect = connectsVendor(responses)
 
+    for (const api of ['responses', 'chat'] as const) {
+      it(`sends pictures in the detail that the client wants, to ${api}`, async () => {
+        const { wire } = api === 'chat' ? chat : responses
+        const { server, llm } = await connect([plays(wire, { text: ['a'] })], { api })
+        const attachments = [picture, { ...picture, data: new URL('https://x.y/z.png') }]
+        const detailed = attachments.map((each) => ({ ...each, detail: 'low' }))
+        await collect(llm, { messages: [{ role: 'user', content: 'see', attachments: detailed }] })
+        expect(JSON.stringify(server.requests[0]?.body).match(/"detail":"low"/g)).to.have.lengthOf(2)
+      })
+    }
+
     it('sends the key, the whole conversation, tools and images, with store: false', async () => {
       const { server, llm } = await connect([plays(responsesWire, twoCalls)], {
         temperature: 0.5,

@@ -43,6 +43,23 @@ const REACT = 'orchestrator/react'
 for (const isObserved of [false, true]) {
   const facts = isObserved ? { onCall: () => {} } : {}
   describe(`requests to orchestrators${isObserved ? ', with a listener' : ''}`, () => {
+    it('JSON is found in a code fence inside prose, and behind thoughts', async () => {
+      const written = [
+        'Here:\n```json\n{"n": 1}\n```\nDone.',
+        '<think>{"n": 2} or 3?</think>\n{"n": 1}',
+        '```\n{"n": 1}```',
+        'So\n```json\n{}\n``` or\n```\n{"n": 1}\n```',
+      ]
+      for (const reply of written) {
+        for (const module of [LOOP, REACT]) {
+          const said = module === REACT ? `Final Answer: ${reply}` : reply
+          const { outcome, asked } = await ask(module, [said], { ...facts, requestOptions: { responseSchema: schema } })
+          expect(outcome, reply).to.include({ text: '{"n": 1}' })
+          expect(asked).to.have.lengthOf(1)
+        }
+      }
+    })
+
     it('tool_choice forces a tool in the first step only', async () => {
       const replies: Reply[] = [[call('clock', { city: 'Lima' })], 'noon']
       const { asked } = await ask(LOOP, replies, { ...facts, requestOptions: { toolChoice: { tool: 'clock' } } })
