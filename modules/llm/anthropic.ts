@@ -1,8 +1,9 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { defineModule, fieldsOf, LLM, Type } from 'agent-host'
+import { mendBlockEvents } from './lib/block-events.ts'
 import { loadPackage } from './lib/optional-package.ts'
 import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
-import { vendorFetch } from './lib/vendor-fetch.ts'
+import { makeFetch } from './lib/vendor-fetch.ts'
 
 /** Used part of `@ai-sdk/anthropic`, which need not be installed. */
 interface AnthropicPackage {
@@ -42,7 +43,7 @@ export default defineModule({
     return makeVendorLLM(
       {
         module: 'llm/anthropic',
-        model: createAnthropic({ apiKey, baseURL, headers, fetch: vendorFetch })(model),
+        model: createAnthropic({ apiKey, baseURL, headers, fetch: makeFetch(mendBlockEvents) })(model),
         address: baseURL,
         secrets: [apiKey],
         access: { names: 'ANTHROPIC_API_KEY', isThere: apiKey !== '' },

@@ -8,6 +8,8 @@ export interface ToolCall {
   readonly name: string
   /** Already parsed. Not checked against the tool's schema. */
   readonly arguments: Readonly<Record<string, unknown>>
+  /** Text that the model wrote where its arguments are no JSON object: nothing is executed, and the model reads why. */
+  readonly unreadable?: string
   /** To be given back to the vendor unchanged. */
   readonly providerMetadata?: ProviderMetadata
   /** Marks a text that a guard holds for a person: no model sees such a call. Set by the host alone. */

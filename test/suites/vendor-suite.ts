@@ -26,6 +26,8 @@ export interface VendorCase {
   readonly keyNames?: string
   /** What the usage comes out as, where the wire does not tell all of it. */
   readonly usage?: Partial<Usage>
+  /** False for one whose calls have objects as arguments, never text. */
+  readonly writesJson?: boolean
   /** True for one that refuses text without a visible character. */
   readonly refusesBlank?: boolean
   /** False where the vendor keeps its reasoning for itself. */
@@ -230,6 +232,41 @@ export function describeVendor(vendor: VendorCase): void {
       /^The stream of the model 'm' of .* broke off: the machine is on fire$/,
     )
   })
+
+  it('calls nothing before the vendor has ended its answer', async () => {
+    const pieces = wire.answer(twoCalls)
+    for (const upTo of [pieces.length - 1, pieces.length - 3]) {
+      const { llm } = await connect([plays(wire, twoCalls, { upTo, cut: true })])
+      const parts: LLMPart[] = []
+      const reading = async () => {
+        for await (const part of llm.generate({ ...asks, tools: [weather] }, makeRun())) parts.push(part)
+      }
+      const error = await failure(reading())
+      // Bedrock and chat completions have said why they ended before their last piece.
+      if (error !== 'It did not fail.') expect(parts.map(({ type }) => type)).not.to.include('tool_call')
+    }
+  })
+
+  it('calls nothing that a limit has cut off, and keeps the text', async () => {
+    const cut: Script = { ...twoCalls, end: 'length' }
+    const { llm } = await connect([plays(wire, cut)])
+    const parts = await collect(llm, { ...asks, tools: [weather] })
+    expect(textOf(parts)).to.equal('I look.')
+    expect(parts.map(({ type }) => type)).not.to.include('tool_call')
+    expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'length' })
+  })
+
+  if (vendor.writesJson !== false) {
+    it('passes on what a model wrote where its arguments are no JSON object', async () => {
+      for (const written of ['{"city": Oslo}', '["Oslo"]', '{"city":"Oslo"}{"city":"Lima"}']) {
+        const calls = [{ id: 'call_a', name: 'weather', json: [written] }]
+        const { llm } = await connect([plays(wire, { calls })])
+        const parts = withoutMetadata(await collect(llm, { ...asks, tools: [weather] }))
+        const call = { id: 'call_a', name: 'weather', arguments: {}, unreadable: written }
+        expect(parts[0]).to.deep.equal({ type: 'tool_call', call })
+      }
+    })
+  }
 
   it('fails on an answer cut off by the connection or the server', async () => {
     for (const cut of [true, false]) {

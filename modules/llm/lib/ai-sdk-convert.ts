@@ -21,7 +21,7 @@ import {
   type ProviderMetadata,
   type ToolDefinition,
 } from 'agent-host'
-import { CannotAsk, UnusableAnswer } from './ai-sdk-retry.ts'
+import { CannotAsk } from './ai-sdk-retry.ts'
 import { readFinish } from './finish-reason.ts'
 import { isStrictSchema } from './strict-schema.ts'
 
@@ -321,10 +321,12 @@ export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_N
       return toThinking(part)
     case 'tool-call': {
       const { toolCallId: id, toolName: name, input, providerMetadata } = part
+      const args = textTools.has(name) ? parseText(input) : parseArguments(input)
       const call = {
         id,
         name,
-        arguments: textTools.has(name) ? { input: parseText(name, input) } : parseArguments(name, input),
+        arguments: args ?? {},
+        ...(args ? {} : { unreadable: input }),
         ...(providerMetadata ? { providerMetadata } : {}),
       }
       return [{ type: 'tool_call', call }]
@@ -353,20 +355,16 @@ function toThinking(
   return [{ type: 'reasoning', text, blockId, ...(providerMetadata ? { providerMetadata } : {}) }]
 }
 
-function parseArguments(tool: string, input: string): Record<string, unknown> {
-  if (input.trim() === '') return {}
-  const value = parseJson(input)
-  if (isObject(value)) return { ...value }
-  throw new UnusableAnswer(
-    `The model called the tool '${tool}' with arguments that are no JSON object: ${input.slice(0, 200)}`,
-  )
+/** The arguments of a call; undefined where they are no JSON object. */
+function parseArguments(input: string): Record<string, unknown> | undefined {
+  const value = input.trim() === '' ? {} : parseJson(input)
+  return isObject(value) ? { ...value } : undefined
 }
 
 /** The SDK hands the text of a call on as JSON. */
-function parseText(tool: string, input: string): string {
+function parseText(input: string): Record<string, unknown> | undefined {
   const value = parseJson(input)
-  if (typeof value === 'string') return value
-  throw new UnusableAnswer(`The model called the tool '${tool}' with an input that is no text: ${input.slice(0, 200)}`)
+  return typeof value === 'string' ? { input: value } : undefined
 }
 
 /** The value; undefined for text that is no JSON. */

@@ -15,19 +15,12 @@ import {
   type ModelOptions,
   type Run,
 } from 'agent-host'
-import {
-  fromStreamPart,
-  textToolsOf,
-  toCallOptions,
-  type VendorOption,
-  type VendorQuirks,
-  withoutUndefined,
-} from './ai-sdk-convert.ts'
+import { textToolsOf, toCallOptions, type VendorOption, type VendorQuirks, withoutUndefined } from './ai-sdk-convert.ts'
 import { describeFailure, limitOf, openWithRetries, originOf, reasonOf } from './ai-sdk-retry.ts'
 import { type IdleLimits, IdleTimeout } from './idle-timeout.ts'
 import { providerName } from './provider-name.ts'
 import { refusedOptions } from './refused-options.ts'
-import { ThoughtTags } from './thought-tags.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
 
 /** A model of the AI SDK (its specification, version 3), and how to call it. */
 export interface AskedModel {
@@ -159,31 +152,17 @@ async function* convert(
   stream: ReadableStream<LanguageModelV3StreamPart>,
   { silence, warn, quirks, textTools, model }: Listening,
 ): AsyncGenerator<LLMPart> {
-  let isWhole = false
-  let isEmpty = true
-  const thoughts = quirks.hasThoughtTags ? new ThoughtTags() : undefined
-  let answering: string | undefined
+  const answer = new StreamedAnswer(quirks, textTools, model)
   silence.begin()
   for await (const part of stream) {
     warn(part)
     if (saysNothing(part) || newKindOf(part, quirks) !== undefined) continue
     // The time that the reader of the answer takes is not the model's.
     silence.end()
-    if (part.type === 'response-metadata') answering = part.modelId
-    isWhole = part.type === 'finish' && !(quirks.alwaysFinishes && hasNoReason(part))
-    if (part.type !== 'finish' || isWhole)
-      for (const own of fromStreamPart(part, textTools, isEmpty).flatMap((own) => splitThoughts(own, thoughts))) {
-        isEmpty &&= own.type !== 'tool_call' && !(own.type === 'text' && own.text !== '')
-        yield nameModel(own, model, answering)
-      }
+    yield* answer.take(part)
     silence.begin()
   }
-  if (!isWhole) throw new Error('The answer ended in the middle.')
-}
-
-function splitThoughts(part: LLMPart, thoughts: ThoughtTags | undefined): LLMPart[] {
-  if (!thoughts || part.type === 'reasoning') return [part]
-  return part.type === 'text' ? thoughts.take(part.text) : [...thoughts.end(), part]
+  if (!answer.isWhole) throw new Error('The answer ended in the middle.')
 }
 
 /** Some vendors keep a connection alive with pieces that are empty. */
@@ -194,17 +173,6 @@ function saysNothing(part: LanguageModelV3StreamPart): boolean {
 function describeLimit(spent: keyof IdleLimits, limits: IdleLimits, subject: string): string {
   const what = spent === 'timeout' ? 'said nothing' : 'gave signs of life, but sent no part of its answer,'
   return `${capital(subject)} ${what} for ${limits[spent]} s (${spent}).`
-}
-
-/** Usage is counted by the model that was asked; another one may have answered. */
-function nameModel(part: LLMPart, asked: string, answering = asked): LLMPart {
-  if (part.type === 'usage') return { ...part, model: asked }
-  return part.type === 'finish' && answering !== asked ? { ...part, model: answering } : part
-}
-
-/** So does the SDK finish a stream that the vendor did not. */
-function hasNoReason({ finishReason }: Extract<LanguageModelV3StreamPart, { type: 'finish' }>): boolean {
-  return finishReason.unified === 'other' && finishReason.raw === undefined
 }
 
 /** Kind of a part that the SDK refuses because it is newer than the SDK. */

@@ -22,6 +22,7 @@ const vendor: VendorCase = {
   module: google,
   wire: geminiWire,
   refusesBlank: true,
+  writesJson: false,
   config: (url) => ({ base_url: `${url}/v1beta` }),
   environment: { GEMINI_API_KEY: 'AIza-secret' },
 }

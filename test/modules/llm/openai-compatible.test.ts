@@ -2,7 +2,7 @@ import { Type } from 'agent-host'
 import { expect } from 'chai'
 import { providerAt } from '../../../modules/llm/lib/provider-name.ts'
 import { collect, describeLLM } from '../../suites/llm-suite.ts'
-import { connectsModels, failure, words } from '../../support/connect-model.ts'
+import { connectsModels, words } from '../../support/connect-model.ts'
 import { sends, streams } from '../../support/fake-model-server.ts'
 import { says } from '../../support/fake-run.ts'
 
@@ -134,13 +134,5 @@ describe('llm/openai-compatible', () => {
       { type: 'text', text: 'a' },
       { type: 'finish', reason: 'length' },
     ])
-  })
-
-  it('fails on arguments that are not a JSON object, and names the tool', async () => {
-    const call = { index: 0, id: 'a', type: 'function', function: { name: 'weather', arguments: '[1]' } }
-    const { llm } = await connect([streams([{ tool_calls: [call] }], 'tool_calls')])
-    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
-      /^The model called the tool 'weather' with arguments that are no JSON object: \[1\] \(the model 'm' at http:\S+\)$/,
-    )
   })
 })
