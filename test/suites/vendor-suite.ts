@@ -215,6 +215,9 @@ export function describeVendor(vendor: VendorCase): void {
     expect(await said('text/event-stream', `\n${refusal}`)).to.match(expected)
     const page = '<html><head><style>p {}</style></head><body>Please <b>sign in</b></body></html>'
     expect(await said('text/html', page)).to.match(/^a page of HTML behind status 200: Please sign in \(the model/)
+    expect(await said('text/plain', 'upstream gone')).to.match(
+      /^text behind status 200 instead of a stream: upstream gone \(/,
+    )
     expect(await said('application/json', '{"choices": []}')).to.match(
       /^JSON behind status 200 instead of a stream: \{"c/,
     )

@@ -207,7 +207,7 @@ function toAssistantContent(
     type: 'tool-call' as const,
     toolCallId: id,
     toolName: name,
-    input: textTools.has(name) ? args.input : args,
+    input: textTools.has(name) ? (args.input ?? '') : args,
     ...optionsOf(ofCall),
   }))
   const ofText = withPhase(message, abilities)

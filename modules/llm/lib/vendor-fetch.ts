@@ -15,8 +15,8 @@ export function makeFetch(makeMend?: () => MendEvent): typeof fetch {
     const { body, ok, headers } = response
     const { signal } = init ?? {}
     if (!ok || !body || !signal) return response
-    const isBinary = headers.get('content-type')?.includes('amazon.eventstream')
-    const events = isBinary ? undefined : new Events(response.status, makeMend?.())
+    const type = headers.get('content-type') ?? ''
+    const events = type.includes('amazon.eventstream') ? undefined : new Events(response.status, type, makeMend?.())
     const heard = new TransformStream<Uint8Array, Uint8Array>({
       transform(bytes, controller) {
         signal.dispatchEvent(new Event(BYTES))
@@ -33,6 +33,7 @@ const MAX_FOREIGN_LENGTH = 20_000
 /** Server-sent events, without the empty ones: the SDK would parse them as JSON. */
 class Events {
   readonly #status: number
+  readonly #saysEvents: boolean
   readonly #mend: MendEvent | undefined
   readonly #decoder = new TextDecoder()
   readonly #encoder = new TextEncoder()
@@ -40,14 +41,15 @@ class Events {
   /** True for a body that is something else, whatever its type says; undefined until it has begun. */
   #isForeign: boolean | undefined
 
-  constructor(status: number, mend: MendEvent | undefined) {
+  constructor(status: number, type: string, mend: MendEvent | undefined) {
     this.#status = status
+    this.#saysEvents = type.includes('event-stream')
     this.#mend = mend
   }
 
   take(bytes: Uint8Array): Uint8Array {
     const text = this.#begun + this.#decoder.decode(bytes, { stream: true })
-    this.#isForeign ??= beginsForeign(text)
+    this.#isForeign ??= beginsForeign(text, this.#saysEvents)
     if (this.#isForeign !== false) {
       this.#begun = text.slice(0, MAX_FOREIGN_LENGTH)
       return NOTHING
@@ -59,7 +61,8 @@ class Events {
 
   /** @throws UnusableAnswer for a body that was no stream of events */
   rest(): Uint8Array {
-    if (this.#isForeign) throw new UnusableAnswer(describeBody(this.#begun.trim(), this.#status))
+    if (this.#isForeign ?? this.#begun.trim() !== '')
+      throw new UnusableAnswer(describeBody(this.#begun.trim(), this.#status))
     return this.#encoder.encode(this.#begun + this.#decoder.decode())
   }
 
@@ -73,8 +76,10 @@ class Events {
 
 const NOTHING = new Uint8Array()
 
-/** JSON and pages begin with a bracket, fields and comments of an event stream never do. */
-function beginsForeign(text: string): boolean | undefined {
-  const [first] = text.trimStart()
-  return first === undefined ? undefined : '{[<'.includes(first)
+/** JSON and pages begin with a bracket, which events never do. Other text may be of a field that is not known, if its type says so. */
+function beginsForeign(text: string, saysEvents: boolean): boolean | undefined {
+  const begun = text.trimStart()
+  if (/^[{[<]/.test(begun)) return true
+  if (saysEvents || /^(:|data:|event:|id:|retry:)/.test(begun)) return begun === '' ? undefined : false
+  return begun.length < 'event:'.length ? undefined : true
 }

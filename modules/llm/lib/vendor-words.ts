@@ -14,8 +14,10 @@ export function vendorWords(said: unknown): string | undefined {
 export function describeBody(body: string, status: number): string {
   const place = `behind status ${status}`
   if (body.startsWith('<')) return `a page of HTML ${place}: ${visibleText(body).slice(0, 200)}`
-  const said = vendorWords(parse(body))
-  return said ? `${said} (an error ${place})` : `JSON ${place} instead of a stream: ${body.slice(0, 200)}`
+  const value = parse(body)
+  const said = vendorWords(value)
+  if (said) return `${said} (an error ${place})`
+  return `${value === undefined ? 'text' : 'JSON'} ${place} instead of a stream: ${body.slice(0, 200)}`
 }
 
 function visibleText(page: string): string {
