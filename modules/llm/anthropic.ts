@@ -1,7 +1,9 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
-import { defineModule, LLM, Type } from 'agent-host'
+import { defineModule, fieldsOf, LLM, Type } from 'agent-host'
+import { mendBlockEvents } from './lib/block-events.ts'
 import { loadPackage } from './lib/optional-package.ts'
 import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+import { makeFetch } from './lib/vendor-fetch.ts'
 
 /** Used part of `@ai-sdk/anthropic`, which need not be installed. */
 interface AnthropicPackage {
@@ -9,6 +11,7 @@ interface AnthropicPackage {
     apiKey: string
     baseURL: string
     headers: Record<string, string>
+    fetch: typeof fetch
   }): (model: string) => LanguageModelV3
 }
 
@@ -40,7 +43,7 @@ export default defineModule({
     return makeVendorLLM(
       {
         module: 'llm/anthropic',
-        model: createAnthropic({ apiKey, baseURL, headers })(model),
+        model: createAnthropic({ apiKey, baseURL, headers, fetch: makeFetch(mendBlockEvents) })(model),
         address: baseURL,
         secrets: [apiKey],
         access: { names: 'ANTHROPIC_API_KEY', isThere: apiKey !== '' },
@@ -54,6 +57,8 @@ export default defineModule({
         }),
         quirks: {
           systemFirst: true,
+          refusesBlank: true,
+          newKindOf,
           toolFiles: /^(image\/|application\/pdf$)/,
           efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
         },
@@ -68,4 +73,19 @@ export default defineModule({
 function withVersion(address: string): string {
   const trimmed = address.replace(/\/+$/, '')
   return new URL(trimmed).pathname === '/' ? `${trimmed}/v1` : trimmed
+}
+
+const KINDS: ReadonlySet<unknown> = new Set([
+  ...['message_start', 'message_delta', 'message_stop', 'ping', 'error', undefined],
+  ...['content_block_start', 'content_block_delta', 'content_block_stop'],
+  ...['text', 'thinking', 'redacted_thinking', 'tool_use'],
+  ...['text_delta', 'thinking_delta', 'signature_delta', 'input_json_delta', 'citations_delta'],
+])
+
+/** New kinds of events and blocks are to be expected (docs.anthropic.com/en/api/versioning). */
+function newKindOf(event: unknown): string | undefined {
+  const { type, content_block, delta } = fieldsOf(event)
+  const kinds = [type, fieldsOf(content_block).type, fieldsOf(delta).type]
+  const kind = kinds.find((each) => !KINDS.has(each))
+  return kind === undefined ? undefined : String(kind)
 }

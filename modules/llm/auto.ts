@@ -136,7 +136,7 @@ export default defineModule({
     const own = ownApi(provider, address, context)
     if (own) return own.create({ ...settings, options: {} }, context)
     const base_url = address ?? provider.baseUrl
-    return openaiCompatible.create({}, { ...settings, base_url, query: {} }, context)
+    return openaiCompatible.create({}, { ...settings, base_url, query: {}, think_tags: true }, context)
   },
 })
 

@@ -2,6 +2,7 @@ import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { defineModule, LLM, Type } from 'agent-host'
 import { loadPackage } from './lib/optional-package.ts'
 import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+import { vendorFetch } from './lib/vendor-fetch.ts'
 
 /** Used part of `@ai-sdk/amazon-bedrock`, which need not be installed. */
 interface BedrockPackage {
@@ -9,6 +10,7 @@ interface BedrockPackage {
     region: string
     baseURL: string
     headers: Record<string, string>
+    fetch: typeof fetch
     apiKey: string
     accessKeyId?: string
     secretAccessKey?: string
@@ -63,6 +65,7 @@ export default defineModule({
       region,
       baseURL,
       headers,
+      fetch: vendorFetch,
       // Empty instead of missing: otherwise the SDK would read the environment of the process.
       apiKey,
       ...(accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : {}),
@@ -90,6 +93,7 @@ export default defineModule({
         }),
         quirks: {
           systemFirst: true,
+          refusesBlank: true,
           toolFiles: /^image\/|^application\/pdf$/,
           efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
         },

@@ -53,7 +53,7 @@ export default defineModule({
 })
 
 async function* answerOf(llm: LLM, request: LLMRequest, run: Run, timeout: number): AsyncGenerator<LLMPart> {
-  const silence = new IdleTimeout(timeout, run.signal)
+  const silence = new IdleTimeout({ timeout, part_timeout: timeout }, run.signal)
   const parts = llm.generate(request, run.with({ signal: silence.signal }))[Symbol.asyncIterator]()
   try {
     silence.begin()
@@ -62,7 +62,7 @@ async function* answerOf(llm: LLM, request: LLMRequest, run: Run, timeout: numbe
     if (next.done) throw new Error('It said nothing at all.')
     for (; !next.done; next = await parts.next()) yield next.value
   } catch (error) {
-    throw silence.isTooLong ? new Error(`It said nothing for ${timeout} s.`, { cause: error }) : error
+    throw silence.spent ? new Error(`It said nothing for ${timeout} s.`, { cause: error }) : error
   } finally {
     silence.end()
     const closed = parts.return?.()

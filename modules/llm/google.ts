@@ -2,6 +2,7 @@ import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { defineModule, LLM, Type } from 'agent-host'
 import { loadPackage } from './lib/optional-package.ts'
 import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+import { vendorFetch } from './lib/vendor-fetch.ts'
 
 /** Used part of `@ai-sdk/google`, which need not be installed. */
 interface GooglePackage {
@@ -9,6 +10,7 @@ interface GooglePackage {
     apiKey: string
     baseURL: string
     headers: Record<string, string>
+    fetch: typeof fetch
   }): (model: string) => LanguageModelV3
 }
 
@@ -43,7 +45,7 @@ export default defineModule({
     return makeVendorLLM(
       {
         module: 'llm/google',
-        model: createGoogleGenerativeAI({ apiKey, baseURL, headers })(model),
+        model: createGoogleGenerativeAI({ apiKey, baseURL, headers, fetch: vendorFetch })(model),
         address: baseURL,
         secrets: [apiKey],
         access: { names: 'GEMINI_API_KEY', isThere: apiKey !== '' },
@@ -51,6 +53,7 @@ export default defineModule({
         optionsFor: ({ reasoningEffort }) => ({ thinkingConfig: thinkingOf(reasoningEffort, thinking_budget) }),
         quirks: {
           systemFirst: true,
+          refusesBlank: true,
           toolFiles: /^(image|audio|video)\/|^application\/pdf$/,
           efforts: ['minimal', 'low', 'medium', 'high'],
         },

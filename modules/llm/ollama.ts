@@ -1,5 +1,7 @@
 import { defineModule, LLM, Type } from 'agent-host'
+import { mendChatEvents } from './lib/chat-events.ts'
 import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
+import { makeFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OllamaLLM',
@@ -26,7 +28,7 @@ export default defineModule({
     timeout: Type.Number({
       minimum: 1,
       default: 300,
-      description: 'Seconds of silence after which a call fails; loading the model counts.',
+      description: 'Seconds without a byte after which a call fails; loading the model counts.',
     }),
   }),
   create: async (_, config, context) => {
@@ -39,6 +41,7 @@ export default defineModule({
       name: 'ollama',
       baseURL,
       headers,
+      fetch: makeFetch(mendChatEvents),
       includeUsage: true,
       supportsStructuredOutputs: true,
       ...(apiKey ? { apiKey } : {}),
@@ -52,7 +55,7 @@ export default defineModule({
         access: { names: 'OLLAMA_API_KEY', isThere: true },
         optionsName: 'ollama',
         optionsFor: ({ reasoningEffort }) => ({ reasoningEffort }),
-        quirks: { efforts: ['none', 'low', 'medium', 'high'] },
+        quirks: { hasThoughtTags: true, efforts: ['none', 'low', 'medium', 'high'] },
         hints: { 404: `Fetch it: ollama pull ${model}` },
       },
       config,

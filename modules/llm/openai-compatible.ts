@@ -1,7 +1,9 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { makeLLM } from './lib/ai-sdk-llm.ts'
+import { mendChatEvents } from './lib/chat-events.ts'
 import { providerAt } from './lib/provider-name.ts'
-import { httpSettings, toProviderOptions } from './lib/vendor.ts'
+import { httpSettings, limitsOf, toProviderOptions } from './lib/vendor.ts'
+import { makeFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OpenAICompatibleLLM',
@@ -24,17 +26,22 @@ export default defineModule({
       description: 'Additional query parameters of every request.',
     }),
     max_tokens: Type.Optional(Type.Integer({ minimum: 1, variant: true, description: 'Maximum tokens of an answer.' })),
+    think_tags: Type.Boolean({
+      default: true,
+      description: 'Take `<think>...</think>` at the beginning of an answer for reasoning.',
+    }),
     ...httpSettings,
   }),
   create: async (_, config, { log }) => {
     // Loaded here: it takes a while, and most agents never need it.
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-    const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries, timeout } = config
+    const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries, think_tags } = config
     const provider = createOpenAICompatible({
       name: 'openai-compatible',
       baseURL: base_url,
       headers,
       queryParams: query,
+      fetch: makeFetch(mendChatEvents),
       includeUsage: true,
       supportsStructuredOutputs: true,
       // An empty key, as from `${MY_KEY:-}`, counts as none.
@@ -47,8 +54,13 @@ export default defineModule({
       secrets: [api_key ?? '', ...Object.values(headers), ...Object.values(query)],
       defaults: { temperature, maxOutputTokens: max_tokens },
       maxRetries: max_retries,
-      timeout,
-      quirks: { takesAddresses: true },
+      limits: limitsOf(config),
+      quirks: {
+        takesAddresses: true,
+        hasThoughtTags: think_tags,
+        // The SDK has no option for it, but takes any field.
+        optionsOfPicture: (detail, address) => ({ openaiCompatible: { image_url: { url: address(), detail } } }),
+      },
       optionsFor: ({ reasoningEffort, parallelToolCalls: parallel_tool_calls }) =>
         toProviderOptions('openaiCompatible', { reasoningEffort, parallel_tool_calls }),
       log,

@@ -1,6 +1,8 @@
 import { defineModule, LLM, Type } from 'agent-host'
+import { mendChatEvents } from './lib/chat-events.ts'
 import { isStrictSchema } from './lib/strict-schema.ts'
 import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
+import { makeFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OpenAILLM',
@@ -42,6 +44,7 @@ export default defineModule({
       apiKey,
       baseURL,
       headers,
+      fetch: makeFetch(api === 'chat' ? mendChatEvents : undefined),
       ...(organization ? { organization } : {}),
       ...(project ? { project } : {}),
     })
@@ -67,6 +70,7 @@ export default defineModule({
         // By default the responses API makes every tool strict, and optional arguments null.
         quirks: {
           hasStrictTools: true,
+          optionsOfPicture: (imageDetail) => ({ openai: { imageDetail } }),
           ...(api === 'responses'
             ? { toolFiles: /^(image\/|application\/pdf$)/, larkTool: 'openai.custom' as const, phasesOf: 'openai' }
             : {}),

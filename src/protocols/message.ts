@@ -10,6 +10,8 @@ export interface ToolCall {
   readonly name: string
   /** Already parsed. Not checked against the tool's schema. */
   readonly arguments: Readonly<Record<string, unknown>>
+  /** Text that the model wrote where its arguments are no JSON object: nothing is executed, and the model reads why. */
+  readonly unreadable?: string
   /** To be given back to the vendor unchanged. */
   readonly providerMetadata?: ProviderMetadata
   /** Marks a text that a guard holds for a person: no model sees such a call. Set by the host alone. */
@@ -29,6 +31,8 @@ export interface Attachment {
   readonly mediaType: string
   readonly data: Uint8Array | URL
   readonly name?: string
+  /** Detail that a model is to read an image in, as its client asks: `low`, `high`, `auto`. */
+  readonly detail?: string
 }
 
 /** Decision of a person about the call of a tool. */

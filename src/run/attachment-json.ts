@@ -5,6 +5,7 @@ import type { Attachment, Message } from '../protocols/message.ts'
 export interface AttachmentJson {
   readonly mediaType: string
   readonly name?: string
+  readonly detail?: string
   readonly base64?: string
   readonly url?: string
 }
@@ -16,8 +17,7 @@ export type MessageJson = Message extends infer M
     : M
   : never
 
-export function toAttachmentJson({ mediaType, name, data }: Attachment): AttachmentJson {
-  const named = { mediaType, ...(name === undefined ? {} : { name }) }
+export function toAttachmentJson({ data, ...named }: Attachment): AttachmentJson {
   if (data instanceof URL) return { ...named, url: data.href }
   return { ...named, base64: encodeBase64(data) }
 }

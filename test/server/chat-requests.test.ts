@@ -118,7 +118,7 @@ describe('a chat request', () => {
     const parts = [
       { type: 'text', text: 'look' },
       { type: 'image_url', image_url: { url: `data:image/png;base64,${base64('png')}` } },
-      { type: 'image_url', image_url: { url: 'https://nowhere.invalid/a.JPG?x=1' } },
+      { type: 'image_url', image_url: { url: 'https://nowhere.invalid/a.JPG?x=1', detail: 'low' } },
       { type: 'image_url', image_url: 'https://nowhere.invalid/picture' },
       { type: 'input_audio', input_audio: { data: base64('mp3'), format: 'mp3' } },
       { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${base64('pdf')}` } },
@@ -126,7 +126,7 @@ describe('a chat request', () => {
     ]
     expect((await revealed(parts, {}, 'sight')).attachments).to.deep.equal([
       { mediaType: 'image/png', data: 'bytes png' },
-      { mediaType: 'image/jpeg', data: 'https://nowhere.invalid/a.JPG?x=1' },
+      { mediaType: 'image/jpeg', data: 'https://nowhere.invalid/a.JPG?x=1', detail: 'low' },
       { mediaType: 'image/*', data: 'https://nowhere.invalid/picture' },
       { mediaType: 'audio/mpeg', data: 'bytes mp3' },
       { mediaType: 'application/pdf', data: 'bytes pdf', name: 'a.pdf' },

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import type { LLM, LLMPart, Message, Module, ModuleContext, ToolDefinition, Usage } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
@@ -25,6 +26,10 @@ export interface VendorCase {
   readonly keyNames?: string
   /** What the usage comes out as, where the wire does not tell all of it. */
   readonly usage?: Partial<Usage>
+  /** False for one whose calls have objects as arguments, never text. */
+  readonly writesJson?: boolean
+  /** True for one that refuses text without a visible character. */
+  readonly refusesBlank?: boolean
   /** False where the vendor keeps its reasoning for itself. */
   readonly tellsReasoning?: boolean
 }
@@ -98,12 +103,26 @@ export function connectsVendor({ module, config, environment }: VendorCase) {
   }
 }
 
-export function plays(wire: Wire, script: Script, { upTo = Number.POSITIVE_INFINITY, cut = false } = {}) {
+export function plays(wire: Wire, script: Script, { upTo = Number.POSITIVE_INFINITY, cut = false, open = false } = {}) {
   return (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': wire.contentType })
     for (const piece of wire.answer(script).slice(0, upTo)) response.write(piece)
-    if (cut) setTimeout(() => response.destroy(), 20)
-    else response.end()
+    if (cut) void setTimeout(20).then(() => response.destroy())
+    else if (!open) response.end()
+    else response.flushHeaders()
+  }
+}
+
+/** Sends the answer in pieces of so many bytes, with a pause after each. */
+function trickles(wire: Wire, script: Script, size: number, pauseMs: number) {
+  return async (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': wire.contentType })
+    const bytes = Buffer.concat(wire.answer(script).map((piece) => Buffer.from(piece)))
+    for (let sent = 0; sent < bytes.length && !response.destroyed; sent += size) {
+      response.write(bytes.subarray(sent, sent + size))
+      await setTimeout(pauseMs)
+    }
+    response.end()
   }
 }
 
@@ -180,6 +199,43 @@ export function describeVendor(vendor: VendorCase): void {
     expect(server.requests).to.have.lengthOf(1)
   })
 
+  it("fails on a reason that is a vendor's failure, and on an empty answer that ends for an unknown one", async () => {
+    const failed = await connect([plays(wire, { text: ['half an ans'], end: 'failed' })])
+    expect(await failure(collect(failed.llm, asks))).to.match(/^the answer ended with '\w+' \(the model 'm' of .*\)$/)
+    const empty = await connect([plays(wire, { end: 'unheard' })])
+    expect(await failure(collect(empty.llm, asks))).to.match(/^an empty answer ended with 'brand_new' \(/i)
+  })
+
+  it('logs an unknown reason once, by name', async () => {
+    const { llm, context } = await connect([plays(wire, { ...words, end: 'unheard' })])
+    const answers = [await collect(llm, asks), await collect(llm, asks)]
+    expect(answers.map((parts) => parts.at(-1))).to.deep.equal(Array(2).fill({ type: 'finish', reason: 'other' }))
+    const { lines } = context as ReturnType<typeof makeContext>
+    const told = lines.flatMap(
+      (line) => /it ended an answer for a reason that is not known here: (\w+)$/.exec(line)?.[1] ?? [],
+    )
+    expect(told.map((reason) => reason.toLowerCase())).to.deep.equal(['brand_new'])
+  })
+
+  it("reports an error or a page behind status 200 with the vendor's own words", async () => {
+    const said = async (type: string, body: string) => {
+      const { llm } = await connect([(response) => void response.writeHead(200, { 'content-type': type }).end(body)])
+      return failure(collect(llm, asks))
+    }
+    const refusal = JSON.stringify(wire.refusal('No endpoints found'))
+    const expected = /^No endpoints found \(an error behind status 200\) \(the model 'm' of .*\)$/
+    expect(await said('application/json', refusal)).to.match(expected)
+    expect(await said('text/event-stream', `\n${refusal}`)).to.match(expected)
+    const page = '<html><head><style>p {}</style></head><body>Please <b>sign in</b></body></html>'
+    expect(await said('text/html', page)).to.match(/^a page of HTML behind status 200: Please sign in \(the model/)
+    expect(await said('text/plain', 'upstream gone')).to.match(
+      /^text behind status 200 instead of a stream: upstream gone \(/,
+    )
+    expect(await said('application/json', '{"choices": []}')).to.match(
+      /^JSON behind status 200 instead of a stream: \{"c/,
+    )
+  })
+
   it("reports an error mid-stream with the server's message", async () => {
     const { llm } = await connect([
       (response) => {
@@ -193,6 +249,41 @@ export function describeVendor(vendor: VendorCase): void {
     )
   })
 
+  it('calls nothing before the vendor has ended its answer', async () => {
+    const pieces = wire.answer(twoCalls)
+    for (const upTo of [pieces.length - 1, pieces.length - 3]) {
+      const { llm } = await connect([plays(wire, twoCalls, { upTo, cut: true })])
+      const parts: LLMPart[] = []
+      const reading = async () => {
+        for await (const part of llm.generate({ ...asks, tools: [weather] }, makeRun())) parts.push(part)
+      }
+      const error = await failure(reading())
+      // Bedrock and chat completions have said why they ended before their last piece.
+      if (error !== 'It did not fail.') expect(parts.map(({ type }) => type)).not.to.include('tool_call')
+    }
+  })
+
+  it('calls nothing that a limit has cut off, and keeps the text', async () => {
+    const cut: Script = { ...twoCalls, end: 'length' }
+    const { llm } = await connect([plays(wire, cut)])
+    const parts = await collect(llm, { ...asks, tools: [weather] })
+    expect(textOf(parts)).to.equal('I look.')
+    expect(parts.map(({ type }) => type)).not.to.include('tool_call')
+    expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'length' })
+  })
+
+  if (vendor.writesJson !== false) {
+    it('passes on what a model wrote where its arguments are no JSON object', async () => {
+      for (const written of ['{"city": Oslo}', '["Oslo"]', '{"city":"Oslo"}{"city":"Lima"}']) {
+        const calls = [{ id: 'call_a', name: 'weather', json: [written] }]
+        const { llm } = await connect([plays(wire, { calls })])
+        const parts = withoutMetadata(await collect(llm, { ...asks, tools: [weather] }))
+        const call = { id: 'call_a', name: 'weather', arguments: {}, unreadable: written }
+        expect(parts[0]).to.deep.equal({ type: 'tool_call', call })
+      }
+    })
+  }
+
   it('fails on an answer cut off by the connection or the server', async () => {
     for (const cut of [true, false]) {
       const upTo = wire.answer(words).findIndex((piece) => String(piece).includes(' two')) + 1
@@ -203,6 +294,28 @@ export function describeVendor(vendor: VendorCase): void {
       expect(server.requests).to.have.lengthOf(1)
     }
   })
+
+  it('waits as long as any byte arrives, however long the next part takes', async () => {
+    const whole = wire.answer(words).reduce((length, piece) => length + piece.length, 0)
+    const { llm } = await connect([trickles(wire, words, Math.ceil(whole / 4), 450)], { timeout: 1 })
+    expect(textOf(await collect(llm, asks))).to.equal('one two')
+    const long: Script = { text: ['one'.repeat(200)] }
+    const slow = await connect([trickles(wire, long, 120, 400)], { timeout: 1 })
+    expect(textOf(await collect(slow.llm, asks))).to.equal('one'.repeat(200))
+  }).timeout(20_000)
+
+  it('names the limit that was reached: of silence, or of signs of life without a part of the answer', async () => {
+    const silent = await connect([plays(wire, words, { upTo: 0, open: true })], { timeout: 1 })
+    expect(await failure(collect(silent.llm, asks))).to.match(
+      /^The model 'm' of .* said nothing for 1 s \(timeout\)\.$/,
+    )
+    const busy = await connect([trickles(wire, words, 3, 100)], { part_timeout: 1 })
+    expect(await failure(collect(busy.llm, asks))).to.match(
+      /^The model 'm' of .* gave signs of life, but sent no part of its answer, for 1 s \(part_timeout\)\.$/,
+    )
+  })
+
+  if (vendor.refusesBlank) describeBlank(vendor)
 
   it('closes the connection when the run is aborted, with the reason of the run', async () => {
     let closed = () => {}
@@ -223,7 +336,7 @@ export function describeVendor(vendor: VendorCase): void {
     const reading = async () => {
       for await (const part of llm.generate(asks, run)) {
         expect(part).to.deep.equal({ type: 'text', text: 'one' })
-        setTimeout(() => run.abort(new Error('enough')), 20)
+        void setTimeout(20).then(() => run.abort(new Error('enough')))
       }
     }
     expect(await failure(reading())).to.equal('enough')
@@ -241,6 +354,47 @@ export function describeKey(vendor: VendorCase): void {
     const said = `${reference} has no key. Set ${keyNames} in .env or the environment, or api_key in the config of module 'module'.`
     expect((context as ReturnType<typeof makeContext>).lines).to.deep.equal([`warn ${said}`])
     expect(await failure(collect(llm, asks))).to.equal(said)
+    expect(server.requests).to.deep.equal([])
+  })
+}
+
+/** What a module promises whose vendor refuses text without a visible character. */
+function describeBlank(vendor: VendorCase): void {
+  const connect = connectsVendor(vendor)
+  const blank = '\n\n'
+
+  it('sends no blank text, whoever said it', async () => {
+    const { server, llm } = await connect([plays(vendor.wire, words)])
+    const calls = [{ id: 'call_a', name: 'weather', arguments: { city: 'Oslo' } }]
+    const attachments = [{ mediaType: 'image/png', data: Uint8Array.of(1) }]
+    await collect(llm, {
+      messages: [
+        { role: 'system', content: '' },
+        says('a'),
+        { role: 'assistant', content: blank },
+        says(blank),
+        { role: 'assistant', content: blank, toolCalls: calls },
+        { role: 'tool', content: blank, toolCallId: 'call_a' },
+        { role: 'tool', content: '', toolCallId: 'call_a', attachments },
+        { role: 'user', content: ' ', attachments },
+      ],
+      tools: [weather],
+    })
+    const body = JSON.stringify(server.requests[0]?.body)
+    expect(body).not.to.match(/"(text|content)":("(\s|\\n)*"|\[\])/)
+    expect(body).to.contain('(no text)')
+  })
+
+  it("refuses a blank question as the client's own fault", async () => {
+    const { server, llm } = await connect([plays(vendor.wire, words)])
+    for (const messages of [
+      [says(' \n ')],
+      [says('a'), says('')],
+      [says('a'), { role: 'assistant', content: 'b' }, says('\n')],
+    ]) {
+      const error = await collect(llm, { messages: messages as Message[] }).catch((thrown: unknown) => thrown)
+      expect(error).to.include({ code: 'REQUEST_INVALID' })
+    }
     expect(server.requests).to.deep.equal([])
   })
 }

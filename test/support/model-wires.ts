@@ -7,7 +7,8 @@ export interface Script {
   readonly text?: readonly string[]
   /** `json` is the text of the arguments, in pieces. */
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly json: readonly string[] }[]
-  readonly end?: 'stop' | 'length'
+  /** `failed` and `unheard`: a reason that says so, and one of the future. */
+  readonly end?: 'stop' | 'length' | 'failed' | 'unheard'
 }
 
 /** How a vendor's API answers. */
@@ -20,6 +21,18 @@ export interface Wire {
   /** Body of a refusal. */
   refusal(message: string): object
 }
+
+type Reasons = Readonly<Partial<Record<NonNullable<Script['end']>, string>>>
+const RESPONSES_REASONS: Reasons = { length: 'max_output_tokens', failed: 'server_error', unheard: 'brand_new' }
+const CHAT_REASONS: Reasons = { length: 'length', failed: 'error', unheard: 'brand_new' }
+const ANTHROPIC_REASONS: Reasons = { length: 'max_tokens', failed: 'api_error', unheard: 'brand_new' }
+const GEMINI_REASONS: Reasons = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  failed: 'MALFORMED_FUNCTION_CALL',
+  unheard: 'BRAND_NEW',
+}
+const BEDROCK_REASONS: Reasons = { length: 'max_tokens', failed: 'malformed_model_output', unheard: 'brand_new' }
 
 const named = (body: { readonly type: string }) => `event: ${body.type}\n${event(body)}`
 const SSE = 'text/event-stream'
@@ -93,7 +106,7 @@ export const responsesWire: Wire = {
         ? { type: 'response.completed', response: { ...base, status: 'completed', usage } }
         : {
             type: 'response.incomplete',
-            response: { ...base, status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, usage },
+            response: { ...base, status: 'incomplete', incomplete_details: { reason: RESPONSES_REASONS[end] }, usage },
           }
     return [...events, ended].map((body, sequence_number) => named({ ...body, sequence_number } as { type: string }))
   },
@@ -142,7 +155,7 @@ export function chatWire({ reasoningField = 'reasoning_content', details = true 
           chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }),
           ...json.map((piece) => chunk({ tool_calls: [{ index, function: { arguments: piece } }] })),
         ]),
-        chunk({}, calls.length > 0 ? 'tool_calls' : end),
+        chunk({}, CHAT_REASONS[end] ?? (calls.length > 0 ? 'tool_calls' : end)),
         event({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage }),
         'data: [DONE]\n\n',
       ]
@@ -192,7 +205,7 @@ export const anthropicWire: Wire = {
       stop_sequence: null,
       usage,
     }
-    const stop_reason = calls.length > 0 ? 'tool_use' : end === 'length' ? 'max_tokens' : 'end_turn'
+    const stop_reason = ANTHROPIC_REASONS[end] ?? (calls.length > 0 ? 'tool_use' : 'end_turn')
     return [
       item('message_start', { message }),
       item('ping', {}),
@@ -235,7 +248,7 @@ export const geminiWire: Wire = {
       ...text.map((piece) => chunk([{ text: piece }])),
       ...(callParts.length > 0 ? [chunk(callParts)] : []),
       event({
-        candidates: candidates([{ text: '' }], { finishReason: end === 'length' ? 'MAX_TOKENS' : 'STOP' }),
+        candidates: candidates([{ text: '' }], { finishReason: GEMINI_REASONS[end] }),
         usageMetadata,
         modelVersion: 'm',
         responseId: 'r',
@@ -267,7 +280,7 @@ export const bedrockWire: Wire = {
         deltas: json.map((input) => ({ toolUse: { input } })),
       })),
     ]
-    const stopReason = calls.length > 0 ? 'tool_use' : end === 'length' ? 'max_tokens' : 'end_turn'
+    const stopReason = BEDROCK_REASONS[end] ?? (calls.length > 0 ? 'tool_use' : 'end_turn')
     const usage = {
       inputTokens: USAGE.inputTokens - USAGE.cachedInputTokens,
       outputTokens: USAGE.outputTokens,

@@ -1,7 +1,6 @@
 import type {
   LanguageModelV3CallOptions,
   LanguageModelV3FilePart,
-  LanguageModelV3FinishReason,
   LanguageModelV3FunctionTool,
   LanguageModelV3Message,
   LanguageModelV3ProviderTool,
@@ -14,7 +13,7 @@ import type {
 } from '@ai-sdk/provider'
 import {
   type Attachment,
-  type FinishReason,
+  HostError,
   isObject,
   type LLMPart,
   type LLMRequest,
@@ -22,7 +21,8 @@ import {
   type ProviderMetadata,
   type ToolDefinition,
 } from 'agent-host'
-import { CannotAsk, UnusableAnswer } from './ai-sdk-retry.ts'
+import { CannotAsk } from './ai-sdk-retry.ts'
+import { readFinish } from './finish-reason.ts'
 import { isStrictSchema } from './strict-schema.ts'
 
 /** Option of a request that only some vendors take. */
@@ -40,6 +40,14 @@ export interface VendorQuirks {
   readonly larkTool?: LanguageModelV3ProviderTool['id']
   /** An answer without a reason why it ended was cut off. */
   readonly alwaysFinishes?: boolean
+  /** Kind of an event that the SDK refuses only because it is new: it is left out. */
+  readonly newKindOf?: (event: unknown) => string | undefined
+  /** Refuses text without a visible character. */
+  readonly refusesBlank?: boolean
+  /** An answer may begin with thoughts between tags. */
+  readonly hasThoughtTags?: boolean
+  /** Options of a picture that is to be read in this detail. */
+  readonly optionsOfPicture?: (detail: string, address: () => string) => SharedV3ProviderMetadata
   /** Passes any URL of an image or file on: the server may support it. */
   readonly takesAddresses?: boolean
   /** Media types of the attachments that a tool result may have. */
@@ -113,7 +121,8 @@ function toPrompt(
       .flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
       .map(({ id, name }) => [id, name]),
   )
-  const ordered = abilities.systemFirst ? systemFirst(messages) : messages
+  const said = abilities.refusesBlank ? withoutBlank(messages) : messages
+  const ordered = abilities.systemFirst ? systemFirst(said) : said
   const question = ordered.findLastIndex(({ role }) => role === 'user')
   const prompt: LanguageModelV3Message[] = []
   for (const [index, message] of ordered.entries()) {
@@ -125,6 +134,29 @@ function toPrompt(
     else if (converted.role !== 'assistant' || converted.content.length > 0) prompt.push(converted)
   }
   return prompt
+}
+
+/** @throws HostError `REQUEST_INVALID` when the question is blank: only its client can say what was meant */
+function withoutBlank(messages: readonly Message[]): Message[] {
+  const last = messages.findLast(({ role }) => role !== 'system')
+  if (last?.role === 'user' && saysNothing(last)) {
+    throw new HostError('REQUEST_INVALID', 'The last user message is blank, and the model takes no blank text.')
+  }
+  return messages.filter((message) => message.role === 'tool' || !saysNothing(message)).map(withoutBlankText)
+}
+
+function saysNothing({ content, ...rest }: Message): boolean {
+  const { attachments = [], toolCalls = [], reasoning = [] } = rest as Partial<AssistantMessage>
+  return isBlank(content) && attachments.length + toolCalls.length + reasoning.length === 0
+}
+
+function withoutBlankText(message: Message): Message {
+  if (!isBlank(message.content)) return message
+  return { ...message, content: message.role === 'tool' && !message.attachments?.length ? '(no text)' : '' }
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === ''
 }
 
 function systemFirst(messages: readonly Message[]): Message[] {
@@ -147,7 +179,8 @@ function toMessage(message: Message, conversion: Conversion): LanguageModelV3Mes
       return { role: 'system', content: message.content }
     case 'user': {
       const files = (message.attachments ?? []).map((attachment) => toFile(attachment, abilities))
-      return { role: 'user', content: [...toTextParts(message), ...files] }
+      const text = files.length > 0 ? toTextParts(message) : [{ type: 'text' as const, text: message.content }]
+      return { role: 'user', content: [...text, ...files] }
     }
     case 'assistant':
       return { role: 'assistant', content: toAssistantContent(message, conversion) }
@@ -174,7 +207,7 @@ function toAssistantContent(
     type: 'tool-call' as const,
     toolCallId: id,
     toolName: name,
-    input: textTools.has(name) ? args.input : args,
+    input: textTools.has(name) ? (args.input ?? '') : args,
     ...optionsOf(ofCall),
   }))
   const ofText = withPhase(message, abilities)
@@ -228,7 +261,7 @@ function toContent({ mediaType, data, name }: Attachment): Extract<ToolOutput, {
   if (data instanceof URL && data.protocol !== 'data:') {
     return isImage ? { type: 'image-url', url: data.href } : { type: 'file-url', url: data.href }
   }
-  const base64 = Buffer.from(data instanceof URL ? bytesOf(data) : data).toString('base64')
+  const base64 = encodeBase64(data instanceof URL ? bytesOf(data) : data)
   if (isImage) return { type: 'image-data', data: base64, mediaType }
   return { type: 'file-data', data: base64, mediaType, ...(name === undefined ? {} : { filename: name }) }
 }
@@ -237,13 +270,21 @@ function toTextParts({ content }: Message): { type: 'text'; text: string }[] {
   return content === '' ? [] : [{ type: 'text', text: content }]
 }
 
-function toFile({ mediaType, data, name }: Attachment, abilities: Abilities): LanguageModelV3FilePart {
+function toFile({ mediaType, data: given, name, detail }: Attachment, abilities: Abilities): LanguageModelV3FilePart {
+  const data = toFileData(given, mediaType, abilities)
+  const address = () => (data instanceof URL ? data.href : `data:${mediaType};base64,${encodeBase64(data)}`)
+  const ofPicture = detail === undefined ? undefined : abilities.optionsOfPicture?.(detail, address)
   return {
     type: 'file',
     mediaType,
-    data: toFileData(data, mediaType, abilities),
+    data,
     ...(name === undefined ? {} : { filename: name }),
+    ...optionsOf(ofPicture),
   }
+}
+
+function encodeBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64')
 }
 
 /** Nothing is fetched here: a user's URL may point at hosts that only this machine can reach. */
@@ -267,8 +308,9 @@ function bytesOf({ href }: URL): Uint8Array {
  * The parts of an answer that one part of the stream stands for: none, one, or usage and finish together.
  *
  * @param textTools see {@link textToolsOf}
+ * @param isEmpty true as long as the answer has neither text nor calls
  */
-export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_NAMES): LLMPart[] {
+export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_NAMES, isEmpty = true): LLMPart[] {
   switch (part.type) {
     case 'text-delta':
     case 'text-end':
@@ -279,16 +321,18 @@ export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_N
       return toThinking(part)
     case 'tool-call': {
       const { toolCallId: id, toolName: name, input, providerMetadata } = part
+      const args = textTools.has(name) ? parseText(input) : parseArguments(input)
       const call = {
         id,
         name,
-        arguments: textTools.has(name) ? { input: parseText(name, input) } : parseArguments(name, input),
+        arguments: args ?? {},
+        ...(args ? {} : { unreadable: input }),
         ...(providerMetadata ? { providerMetadata } : {}),
       }
       return [{ type: 'tool_call', call }]
     }
     case 'finish':
-      return [...usageOf(part.usage), { type: 'finish', reason: FINISH_REASONS[part.finishReason.unified] }]
+      return [...usageOf(part.usage), { type: 'finish', reason: readFinish(part, isEmpty) }]
     case 'error':
       throw part.error
     default:
@@ -311,29 +355,16 @@ function toThinking(
   return [{ type: 'reasoning', text, blockId, ...(providerMetadata ? { providerMetadata } : {}) }]
 }
 
-const FINISH_REASONS: Readonly<Record<LanguageModelV3FinishReason['unified'], FinishReason>> = {
-  stop: 'stop',
-  length: 'length',
-  'tool-calls': 'tool_calls',
-  'content-filter': 'content_filter',
-  error: 'other',
-  other: 'other',
-}
-
-function parseArguments(tool: string, input: string): Record<string, unknown> {
-  if (input.trim() === '') return {}
-  const value = parseJson(input)
-  if (isObject(value)) return { ...value }
-  throw new UnusableAnswer(
-    `The model called the tool '${tool}' with arguments that are no JSON object: ${input.slice(0, 200)}`,
-  )
+/** The arguments of a call; undefined where they are no JSON object. */
+function parseArguments(input: string): Record<string, unknown> | undefined {
+  const value = input.trim() === '' ? {} : parseJson(input)
+  return isObject(value) ? { ...value } : undefined
 }
 
 /** The SDK hands the text of a call on as JSON. */
-function parseText(tool: string, input: string): string {
+function parseText(input: string): Record<string, unknown> | undefined {
   const value = parseJson(input)
-  if (typeof value === 'string') return value
-  throw new UnusableAnswer(`The model called the tool '${tool}' with an input that is no text: ${input.slice(0, 200)}`)
+  return typeof value === 'string' ? { input: value } : undefined
 }
 
 /** The value; undefined for text that is no JSON. */

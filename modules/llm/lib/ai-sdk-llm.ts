@@ -5,6 +5,8 @@ import type {
   SharedV3ProviderOptions,
 } from '@ai-sdk/provider'
 import {
+  fieldsOf,
+  HostError,
   type LLM,
   type LLMPart,
   type LLMRequest,
@@ -13,19 +15,13 @@ import {
   type ModelOptions,
   type Run,
 } from 'agent-host'
-import {
-  fromStreamPart,
-  textToolsOf,
-  toCallOptions,
-  type VendorOption,
-  type VendorQuirks,
-  withoutUndefined,
-} from './ai-sdk-convert.ts'
+import { textToolsOf, toCallOptions, type VendorOption, type VendorQuirks, withoutUndefined } from './ai-sdk-convert.ts'
 import { describeFailure, limitOf, openWithRetries, originOf, reasonOf } from './ai-sdk-retry.ts'
-import { IdleTimeout } from './idle-timeout.ts'
+import { type IdleLimits, IdleTimeout } from './idle-timeout.ts'
 import { providerName } from './provider-name.ts'
 import { refusedOptions } from './refused-options.ts'
 import { type FittedTools, fitRefusedTools, fitTools, keepFitted } from './refused-tools.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
 
 /** A model of the AI SDK (its specification, version 3), and how to call it. */
 export interface AskedModel {
@@ -39,8 +35,7 @@ export interface AskedModel {
   /** Options that the config sets: below those of a request, above those that the client of the run sent. */
   readonly defaults: { readonly [K in keyof ModelOptions]: ModelOptions[K] | undefined }
   readonly maxRetries: number
-  /** Seconds of silence after which a call fails. */
-  readonly timeout: number
+  readonly limits: IdleLimits
   readonly quirks?: VendorQuirks
   /** The vendor's own options of one request. */
   readonly optionsFor?: (request: LLMRequest) => SharedV3ProviderOptions
@@ -53,7 +48,7 @@ export interface AskedModel {
 
 /** The one way in which every vendor's model becomes an `LLM`. */
 export function makeLLM(asked: AskedModel): LLM {
-  const { model, subject, defaults, maxRetries, timeout, quirks = {}, optionsFor, hints, missing, log } = asked
+  const { model, subject, defaults, maxRetries, limits, quirks = {}, optionsFor, hints, missing, log } = asked
   const tell = tellOnce(subject, log)
   const fail = makeFail(asked.secrets)
   let knownTools: FittedTools = new Map()
@@ -112,7 +107,7 @@ export function makeLLM(asked: AskedModel): LLM {
     async *generate(request, run) {
       run.signal.throwIfAborted()
       if (missing !== undefined) throw new Error(missing)
-      const silence = new IdleTimeout(timeout, run.signal)
+      const silence = new IdleTimeout(limits, run.signal)
       try {
         const set = withoutUndefined(defaults)
         const ofClient = clientOptions(request, run)
@@ -120,13 +115,14 @@ export function makeLLM(asked: AskedModel): LLM {
         const dispensable = { ...withoutKeys(ofClient, Object.keys(set)), ...withoutUndefined({ responseSchema }) }
         const stream = await open({ ...set, ...own }, dispensable, silence)
         const textTools = textToolsOf(request.tools, quirks)
-        const warn = (part: LanguageModelV3StreamPart) => warnOf(part).forEach(tell)
+        const warn = (part: LanguageModelV3StreamPart) => warnOf(part, quirks).forEach(tell)
         yield* convert(stream, { silence, warn, quirks, textTools, model: model.modelId })
       } catch (error) {
         run.signal.throwIfAborted()
+        if (error instanceof HostError) throw error
         const origin = originOf(error)
-        const tooLong = `${capital(subject)} said nothing for ${timeout} s.`
-        throw fail(silence.isTooLong ? tooLong : describeFailure(origin, subject), origin)
+        const { spent } = silence
+        throw fail(spent ? describeLimit(spent, limits, subject) : describeFailure(origin, subject), origin)
       } finally {
         silence.end()
       }
@@ -165,35 +161,40 @@ async function* convert(
   stream: ReadableStream<LanguageModelV3StreamPart>,
   { silence, warn, quirks, textTools, model }: Listening,
 ): AsyncGenerator<LLMPart> {
-  let isWhole = false
-  let answering: string | undefined
+  const answer = new StreamedAnswer(quirks, textTools, model)
   silence.begin()
   for await (const part of stream) {
+    warn(part)
+    if (saysNothing(part) || newKindOf(part, quirks) !== undefined) continue
     // The time that the reader of the answer takes is not the model's.
     silence.end()
-    warn(part)
-    if (part.type === 'response-metadata') answering = part.modelId
-    isWhole = part.type === 'finish' && !(quirks.alwaysFinishes && hasNoReason(part))
-    if (part.type !== 'finish' || isWhole)
-      for (const own of fromStreamPart(part, textTools)) yield nameModel(own, model, answering)
+    yield* answer.take(part)
     silence.begin()
   }
-  if (!isWhole) throw new Error('The answer ended in the middle.')
+  if (!answer.isWhole) throw new Error('The answer ended in the middle.')
 }
 
-/** Usage is counted by the model that was asked; another one may have answered. */
-function nameModel(part: LLMPart, asked: string, answering = asked): LLMPart {
-  if (part.type === 'usage') return { ...part, model: asked }
-  return part.type === 'finish' && answering !== asked ? { ...part, model: answering } : part
+/** Some vendors keep a connection alive with pieces that are empty. */
+function saysNothing(part: LanguageModelV3StreamPart): boolean {
+  return part.type === 'stream-start' || ('delta' in part && part.delta === '' && !part.providerMetadata)
 }
 
-/** So does the SDK finish a stream that the vendor did not. */
-function hasNoReason({ finishReason }: Extract<LanguageModelV3StreamPart, { type: 'finish' }>): boolean {
-  return finishReason.unified === 'other' && finishReason.raw === undefined
+function describeLimit(spent: keyof IdleLimits, limits: IdleLimits, subject: string): string {
+  const what = spent === 'timeout' ? 'said nothing' : 'gave signs of life, but sent no part of its answer,'
+  return `${capital(subject)} ${what} for ${limits[spent]} s (${spent}).`
 }
 
-/** Warnings of the SDK about unsupported settings. */
-function warnOf(part: LanguageModelV3StreamPart): string[] {
+/** Kind of a part that the SDK refuses because it is newer than the SDK. */
+function newKindOf(part: LanguageModelV3StreamPart, { newKindOf }: VendorQuirks): string | undefined {
+  return part.type === 'error' ? newKindOf?.(fieldsOf(part.error).value) : undefined
+}
+
+/** Warnings of the SDK about unsupported settings, and what only newer versions know. */
+function warnOf(part: LanguageModelV3StreamPart, quirks: VendorQuirks): string[] {
+  const kind = newKindOf(part, quirks)
+  if (kind !== undefined) return [`it sent '${kind}', which is not known here and is left out`]
+  if (part.type === 'finish' && part.finishReason.unified === 'other' && part.finishReason.raw !== undefined)
+    return [`it ended an answer for a reason that is not known here: ${part.finishReason.raw}`]
   if (part.type !== 'stream-start') return []
   return part.warnings.map((warning) =>
     warning.type === 'other' ? warning.message : `${warning.feature}: ${warning.details ?? 'not supported'}`,

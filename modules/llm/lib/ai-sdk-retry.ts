@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { LanguageModelV3StreamPart, LanguageModelV3StreamResult } from '@ai-sdk/provider'
 import { fieldsOf, type ModelLimited, messageOf } from 'agent-host'
+import { vendorWords } from './vendor-words.ts'
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 30_000
@@ -96,7 +97,12 @@ function toError(failure: CallError, hints: Readonly<Record<number, string>>, ca
 /** The vendor's own reason. */
 export function reasonOf(error: unknown): string {
   // An error mid-stream is the server's own: mostly an object with a message.
-  const { message } = fieldsOf(error)
+  const { name, message, value, text } = fieldsOf(error)
+  // The SDK's report on a schema is pages long.
+  if (name === 'AI_TypeValidationError') {
+    return vendorWords(value) ?? `it sent what its API does not define: ${JSON.stringify(value).slice(0, 200)}`
+  }
+  if (name === 'AI_JSONParseError') return `it sent what is no JSON: ${String(text).slice(0, 200)}`
   return typeof message === 'string' && message !== '' ? message : messageOf(error)
 }
 

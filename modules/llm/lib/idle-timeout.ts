@@ -1,27 +1,41 @@
-/** Aborts a wait after too much silence. Time counts only from `begin` to `end`. */
+/** Limits of a wait, in seconds. */
+export interface IdleLimits {
+  /** Without a byte from the vendor. */
+  readonly timeout: number
+  /** Without a part of the answer, whatever else arrives. */
+  readonly part_timeout: number
+}
+
+/** Event of {@link IdleTimeout.signal}: bytes have arrived. The SDK tells its fetch nothing else about a call. */
+export const BYTES = 'bytes'
+
+/** Aborts a wait that reaches one of its limits. Time counts only from `begin` to `end`. */
 export class IdleTimeout {
-  readonly #timeoutMs: number
+  readonly #limits: IdleLimits
   readonly #controller = new AbortController()
   /** Aborts with the run, too. */
   readonly signal: AbortSignal
-  #timer: NodeJS.Timeout | undefined
+  #bytes: NodeJS.Timeout | undefined
+  #part: NodeJS.Timeout | undefined
+  /** The limit that was reached. */
+  spent: keyof IdleLimits | undefined
 
-  constructor(seconds: number, run: AbortSignal) {
-    this.#timeoutMs = seconds * 1000
+  constructor(limits: IdleLimits, run: AbortSignal) {
+    this.#limits = limits
     this.signal = AbortSignal.any([this.#controller.signal, run])
-  }
-
-  get isTooLong(): boolean {
-    return this.#controller.signal.aborted
+    this.signal.addEventListener(BYTES, () => this.#bytes?.refresh())
   }
 
   begin(): void {
     this.end()
-    this.#timer = setTimeout(() => this.#controller.abort(), this.#timeoutMs)
+    this.#bytes = this.#start('timeout')
+    this.#part = this.#start('part_timeout')
   }
 
   end(): void {
-    clearTimeout(this.#timer)
+    clearTimeout(this.#bytes)
+    clearTimeout(this.#part)
+    this.#bytes = undefined
   }
 
   async limit<T>(promise: PromiseLike<T>): Promise<T> {
@@ -31,5 +45,12 @@ export class IdleTimeout {
     } finally {
       this.end()
     }
+  }
+
+  #start(limit: keyof IdleLimits): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.spent = limit
+      this.#controller.abort()
+    }, this.#limits[limit] * 1000)
   }
 }

@@ -2,6 +2,7 @@ import type { JSONObject, LanguageModelV3, SharedV3ProviderOptions } from '@ai-s
 import { type LLM, type LLMRequest, type ModuleContext, type Static, Type } from 'agent-host'
 import { type VendorQuirks, withoutUndefined } from './ai-sdk-convert.ts'
 import { makeLLM } from './ai-sdk-llm.ts'
+import type { IdleLimits } from './idle-timeout.ts'
 
 const requestSettings = {
   headers: Type.Record(Type.String(), Type.String(), {
@@ -20,8 +21,15 @@ const requestSettings = {
   timeout: Type.Number({
     minimum: 1,
     default: 60,
-    description: 'Seconds of silence from the model after which a call fails.',
+    description: 'Seconds without a byte from the vendor after which a call fails.',
   }),
+  part_timeout: Type.Optional(
+    Type.Number({
+      minimum: 1,
+      description:
+        'Seconds without a part of the answer after which a call fails, even if the vendor gives signs of life. Default: 600, or `timeout` if that is longer.',
+    }),
+  ),
 }
 
 const settings = {
@@ -89,13 +97,24 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
       reasoningEffort: config.reasoning_effort,
     },
     maxRetries: config.max_retries,
-    timeout: config.timeout,
+    limits: limitsOf(config),
     quirks: { alwaysFinishes: true, ...quirks },
     optionsFor: (request) => toProviderOptions(optionsName, { ...optionsFor(request), ...config.options }),
     hints: { 401: `The key comes from ${where}.`, 403: `The key comes from ${where}.`, ...hints },
     missing,
     log,
   })
+}
+
+/** The limits of a config. Hidden reasoning may take minutes. */
+export function limitsOf({
+  timeout,
+  part_timeout = Math.max(600, timeout),
+}: {
+  timeout: number
+  part_timeout?: number
+}): IdleLimits {
+  return { timeout, part_timeout }
 }
 
 /** Options under the SDK's names, without `undefined` values, which the SDK would validate. */

@@ -28,9 +28,11 @@ export class ExpectedAnswer {
    * @throws HostError `OUTPUT_INVALID` when the corrected answer does not fit either, or the check takes too long
    */
   read({ text: written, isCut }: Pick<ModelAnswer, 'text' | 'isCut'>): { text: string } | { correction: string } {
-    const text = withoutFence(written)
-    const problem = isCut ? undefined : this.#problemOf(text)
-    if (problem === undefined) return { text }
+    const [whole = '', ...others] = readings(written)
+    const problem = isCut ? undefined : this.#problemOf(whole)
+    if (problem === undefined) return { text: whole }
+    const other = others.find((text) => this.#problemOf(text) === undefined)
+    if (other !== undefined) return { text: other }
     if (this.#isCorrected) {
       throw refusal(problem)
     }
@@ -66,8 +68,9 @@ function refusal(problem: string): HostError {
   return new HostError('OUTPUT_INVALID', `The model did not answer as the requested schema says: ${problem}`)
 }
 
-/** Some models put JSON in a code fence despite the prompt. */
-function withoutFence(text: string): string {
-  const bare = text.trim()
-  return bare.startsWith('```') && bare.endsWith('```') ? bare.replace(/^```\w*|```$/g, '').trim() : bare
+/** Texts that may be meant: all of it, or a code fence, which some models put JSON in despite the prompt. Thoughts before it do not count. */
+function readings(text: string): string[] {
+  const bare = text.replace(/^\s*<think>[\s\S]*?<\/think>/, '').trim()
+  const fences = [...bare.matchAll(/```\w*\s([\s\S]*?)```/g)].map(([, inside = '']) => inside.trim())
+  return [bare, ...fences]
 }

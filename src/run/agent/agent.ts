@@ -54,6 +54,7 @@ export class Agent {
   readonly #boundaries: Boundaries | undefined
   readonly #capabilitiesByEntry = new Map<string, AgentCapabilities>()
   readonly #log: Log
+  readonly #warn: (message: string) => void
   readonly #callChild: CallChild | undefined
   readonly #replays: ReplayOrigin | undefined
   #runs = 0
@@ -63,7 +64,9 @@ export class Agent {
     blueprint: AgentBlueprint,
     shared: Exchange,
     { events, log, boundaries, startChild, replays }: AgentSurroundings,
+    warn: (message: string) => void,
   ) {
+    this.#warn = warn
     this.info = informOf(blueprint)
     const { source, modules, loaded, entryPoints } = blueprint
     this.#described = { definition: source.definition, modules, loaded, entryPoints }
@@ -93,7 +96,9 @@ export class Agent {
     const { events, log, boundaries } = surroundings
     const { definition, problemAt } = blueprint.source
     const recorder = makeRecorder(definition.id, undefined, events)
+    const warn = warnOnce(definition.id, log)
     const shared = new Exchange({
+      warn,
       callees: nameCallees(blueprint.modules),
       recorder,
       boundaries,
@@ -112,7 +117,7 @@ export class Agent {
         throw new AgentError('AGENT_INVALID', [problem], { files: blueprint.files, callsAgents, cause })
       }
     }
-    return new Agent(blueprint, shared, surroundings)
+    return new Agent(blueprint, shared, surroundings, warn)
   }
 
   /** Modules of a variant with another config, or with one of these among their dependencies. */
@@ -224,6 +229,7 @@ export class Agent {
     const conversation = new RunConversation(turn.messages)
     const isBounded = !run.isLook && this.#boundaries?.begin(run, turn, handle.result, this.#bounded())
     const exchange = new Exchange({
+      warn: this.#warn,
       callees: this.#callees,
       shared: this.#shared,
       response,
@@ -393,5 +399,14 @@ function resultOf({ id, answer, waiting }: AgentRun, { messages }: Turn): RunRes
     incompleteReason: waiting.hasBegun ? undefined : answer.incompleteReason,
     pending: waiting.pendingWithDecisions(),
     trail: [...messages, ...answer.addedMessages()],
+  }
+}
+
+/** Says each thing once, however often it happens. */
+function warnOnce(agentId: string, log: Log): (message: string) => void {
+  const told = new Set<string>()
+  return (message) => {
+    if (!told.has(message)) log.warn(`${agentId}: ${message}`)
+    told.add(message)
   }
 }

@@ -14,15 +14,19 @@ export function completeRequests(llm: LLM): LLM {
   return { generate: (request, run) => llm.generate(withVendorIds(withClientOptions(request, run)), run) }
 }
 
-/** A model whose answers enter the trail of the run. A run that waits asks no model. */
-export function recordLLM(llm: LLM): LLM {
+/**
+ * A model whose answers enter the trail of the run. A run that waits asks no model.
+ *
+ * @param warn told about parts that nobody reads
+ */
+export function recordLLM(llm: LLM, warn: (message: string) => void = () => {}): LLM {
   return {
     generate(request, run) {
       if (!(run instanceof AgentRun)) return llm.generate(request, run)
       const { trail } = run.answer
       if (run.waiting.hasBegun) throw RUN_WAITS
       const answer: unknown = llm.generate(request, run)
-      const tap = (stream: AsyncIterable<unknown>) => tapStream(stream, new AnswerTap(trail))
+      const tap = (stream: AsyncIterable<unknown>) => tapStream(stream, new AnswerTap(trail, warn))
       // A module may be written in JavaScript: the promise of a stream is one of the shapes that facades know.
       const isLate = !isGenerator(answer) && isPromise(answer) && !isAsyncIterable(answer)
       return (isLate ? answer.then((stream) => tap(stream as never)) : tap(answer as never)) as AsyncIterable<LLMPart>
@@ -40,18 +44,25 @@ function withClientOptions(request: LLMRequest, run: Run | undefined): LLMReques
 const NO_CALL =
   "A part 'tool_call' of the model has no call. Yield { type: 'tool_call', call: { id, name, arguments } }, with texts as id and name."
 
+const PARTS: ReadonlySet<unknown> = new Set<LLMPart['type']>(['text', 'reasoning', 'tool_call', 'usage', 'finish'])
+
 /** Notes one answer in the trail, and gives its calls the ids that they have there. */
 class AnswerTap implements StreamTap {
   readonly #trail: Trail
+  readonly #warn: (message: string) => void
   readonly #answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
   readonly #parts = new AnswerParts(this.#answer)
 
-  constructor(trail: Trail) {
+  constructor(trail: Trail, warn: (message: string) => void) {
     this.#trail = trail
+    this.#warn = warn
   }
 
   replace(value: unknown): LLMPart {
     const part = value as LLMPart
+    const { type } = fieldsOf(value)
+    if (!PARTS.has(type))
+      this.#warn(`yields a part of the unknown type '${type}'. The types: ${[...PARTS].join(', ')}.`)
     if (part.type !== 'tool_call') return part
     const { id, name } = fieldsOf(part.call)
     if (typeof id !== 'string' || typeof name !== 'string') throw new TypeError(NO_CALL)

@@ -62,7 +62,8 @@ function waitForClient(name: string, args: Arguments, run: Run): Error {
   const { answer, waiting, toolCallId } = run
   const recorded = answer.trail.begin(name, args, toolCallId)
   const { client } = run.clientTools.find((tool) => tool.name === name) ?? {}
-  const misfit = client?.isCustom ? findTextMisfit(client, args.input, run.checkTime) : undefined
+  const misfit =
+    unreadableOf(recorded) ?? (client?.isCustom ? findTextMisfit(client, args.input, run.checkTime) : undefined)
   if (misfit !== undefined) {
     recorded.result = { text: misfit, isError: true }
     return new Error(misfit)
@@ -95,7 +96,7 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   recorded.hasBegun = true
   try {
     const call = { id, name, args, isNested: false }
-    const denial = run.callBudget?.take()
+    const denial = unreadableOf(recorded) ?? run.callBudget?.take()
     const result =
       denial === undefined
         ? await untilWaiting(executeApproved(tools, call, run.inTool(id)), recorded, run)
@@ -194,5 +195,11 @@ function refused(text: string, reason: string | undefined): ToolResult {
 
 function hasClientCall({ answer }: RecordedCall, { clientTools }: AgentRun): boolean {
   const names = new Set(clientTools.map(({ name }) => name))
-  return answer.calls.some(({ call }) => names.has(call.name))
+  return answer.calls.some(({ call }) => names.has(call.name) && call.unreadable === undefined)
+}
+
+/** Refusal of a call whose arguments cannot be read; undefined for any other. */
+function unreadableOf({ call: { name, unreadable } }: RecordedCall): string | undefined {
+  if (unreadable === undefined) return undefined
+  return `The arguments of '${name}' are no JSON object, so it was not executed. Call it again. You wrote: ${unreadable.slice(0, 500)}`
 }

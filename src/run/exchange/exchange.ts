@@ -50,6 +50,8 @@ export interface ExchangeOptions {
   readonly recorder?: Recorder | undefined
   /** Stands at the calls that leave the agent; absent unless a tape is recorded or played. */
   readonly boundaries?: Boundaries | undefined
+  /** Told what modules do wrong without failing. */
+  readonly warn?: (message: string) => void
   /** Run that the instances belong to; absent for the agent-scoped modules. */
   readonly run?: AgentRun
 }
@@ -226,7 +228,8 @@ export class Exchange {
 
   /** Models and tools are always recorded: the trail of the run, approvals and waiting depend on it. */
   #record(instance: object, id: string, protocol: string): object {
-    if (protocol === LLM.name) return recordLLM(instance as LLM)
+    if (protocol === LLM.name)
+      return recordLLM(instance as LLM, (message) => this.#options.warn?.(`module '${id}' ${message}`))
     if (protocol !== ToolProvider.name || id === CLIENT_TOOLS) return instance
     return recordToolProvider(instance as ToolProvider, id, (policy, agentId) => this.#policy(policy, agentId))
   }

@@ -39,6 +39,18 @@ export function readAddress(address: unknown, field: string, fallback: string, n
 }
 
 /**
+ * Reads an image from its address, and the detail that a model is to read it in; other words than the known ones are the model's default.
+ *
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
+export function readImage(address: unknown, detail: unknown, field: string): Attachment {
+  const image = readAddress(address, field, 'image/*')
+  return typeof detail === 'string' && DETAILS.has(detail) ? { ...image, detail } : image
+}
+
+const DETAILS: ReadonlySet<string> = new Set(['low', 'high', 'auto', 'original'])
+
+/**
  * Returns the attachment, which must not be empty.
  *
  * @throws HostError `REQUEST_INVALID` naming the field

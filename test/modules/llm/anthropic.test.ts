@@ -13,13 +13,15 @@ import {
   type VendorCase,
   weather,
 } from '../../suites/vendor-suite.ts'
-import { says } from '../../support/fake-run.ts'
+import { event } from '../../support/fake-model-server.ts'
+import { type makeContext, says } from '../../support/fake-run.ts'
 import { anthropicWire } from '../../support/model-wires.ts'
 
 const vendor: VendorCase = {
   reference: 'llm/anthropic',
   module: anthropic,
   wire: anthropicWire,
+  refusesBlank: true,
   config: (url) => ({ base_url: url }),
   environment: { ANTHROPIC_API_KEY: 'sk-ant-secret' },
   // Anthropic counts what was thought among the output.
@@ -148,6 +150,29 @@ describe('llm/anthropic', () => {
     ])
     expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.equal('one')
     expect(server.requests).to.have.lengthOf(2)
+  })
+
+  it('leaves out new kinds of blocks and events, and says so once', async () => {
+    const block = (content_block: object, delta: object) => [
+      { type: 'content_block_start', index: 0, content_block },
+      { type: 'content_block_delta', index: 0, delta },
+      { type: 'content_block_stop', index: 0 },
+    ]
+    const news = [{ type: 'brand_new_event' }, ...block({ type: 'brand_new', x: 1 }, { type: 'brand_new_delta' })]
+    const { llm, context } = await connect([
+      (response) => {
+        const [start = '', ...rest] = anthropicWire.answer({ text: ['fine'] })
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.end([start, ...news.map((body) => `event: ${body.type}\n${event(body)}`), ...rest].join(''))
+      },
+    ])
+    expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.equal('fine')
+    const { lines } = context as ReturnType<typeof makeContext>
+    expect(lines.flatMap((line) => /'(\w+)', which/.exec(line)?.[1] ?? [])).to.deep.equal([
+      'brand_new_event',
+      'brand_new',
+      'brand_new_delta',
+    ])
   })
 
   it('accepts an address without the version, as other Anthropic tools do', async () => {

@@ -20,6 +20,7 @@ const vendor: VendorCase = {
   reference: 'llm/bedrock',
   module: bedrock,
   wire: bedrockWire,
+  refusesBlank: true,
   config: (url) => ({ base_url: url }),
   environment: { AWS_BEARER_TOKEN_BEDROCK: 'bedrock-secret' },
   keyNames: 'AWS_BEARER_TOKEN_BEDROCK (or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)',

@@ -13,6 +13,7 @@ import {
   weather,
 } from '../../suites/vendor-suite.ts'
 import { failure } from '../../support/connect-model.ts'
+import { sends } from '../../support/fake-model-server.ts'
 import { says } from '../../support/fake-run.ts'
 import { geminiWire } from '../../support/model-wires.ts'
 
@@ -20,6 +21,8 @@ const vendor: VendorCase = {
   reference: 'llm/google',
   module: google,
   wire: geminiWire,
+  refusesBlank: true,
+  writesJson: false,
   config: (url) => ({ base_url: `${url}/v1beta` }),
   environment: { GEMINI_API_KEY: 'AIza-secret' },
 }
@@ -95,6 +98,16 @@ describe('llm/google', () => {
       { functionCall: { id: 'call_a', name: 'weather', args: { city: 'Oslo' } }, thoughtSignature: 'signed' },
       { functionCall: { id: 'call_b', name: 'weather', args: { city: 'Lima' } } },
     ])
+  })
+
+  it('fails on a malformed call with the words of Gemini', async () => {
+    const finishMessage = 'Malformed function call: print(x)'
+    const { llm } = await connect([
+      sends({ candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage, index: 0 }] }),
+    ])
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
+      /^Malformed function call: print\(x\): an empty answer ended with 'MALFORMED_FUNCTION_CALL' \(/,
+    )
   })
 
   it('requests an answer that matches a schema', async () => {

@@ -93,6 +93,43 @@ describe('llm/openai-compatible, when something fails', () => {
     )
   })
 
+  it('reports what a server says instead of a chunk, in whatever shape', async () => {
+    const shapes: [object, string][] = [
+      [{ error: 'overloaded' }, 'overloaded'],
+      [{ error: { code: 502, metadata: {} } }, '{"code":502,"metadata":{}}'],
+      [{ object: 'error', message: 'no memory', code: 40_303 }, 'no memory'],
+      [{ detail: 'queue is full' }, 'queue is full'],
+      [
+        { choices: [{ index: 0, delta: {}, error: { message: 'upstream', code: 502 }, finish_reason: 'error' }] },
+        'upstream',
+      ],
+      [
+        { choices: [{ index: 0, delta: 7 }] },
+        'it sent what its API does not define: {"choices":[{"index":0,"delta":7}]}',
+      ],
+    ]
+    for (const [body, said] of shapes) {
+      const { server, llm } = await connect([sends(body)])
+      expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
+        `The stream of the model 'm' at ${server.url} broke off: ${said}`,
+      )
+    }
+  })
+
+  it('reads past odd chunks in which nothing is lost', async () => {
+    const { llm } = await connect([
+      sends(
+        { choices: [{ index: 0, delta: { role: 'model', content: 'fine' } }], error: null },
+        { choices: null, usage: null },
+        { usage: { prompt_tokens: 1, completion_tokens: 2 } },
+        { choices: [{ index: 0, delta: null, finish_reason: 'stop' }] },
+      ),
+    ])
+    const parts = await collect(llm, { messages: [says('hi')] })
+    expect(textOf(parts)).to.equal('fine')
+    expect(parts.map(({ type }) => type)).to.deep.equal(['text', 'usage', 'finish'])
+  })
+
   it('reports an unreachable server, and a broken stream', async () => {
     const config = { base_url: 'http://127.0.0.1:9/v1', max_retries: 0 }
     const { llm } = await connect([streams(words)], config)
@@ -108,7 +145,7 @@ describe('llm/openai-compatible, when something fails', () => {
   it('times out on a silent model, and stops at once when the run ends', async () => {
     const silent = () => {}
     const { llm } = await connect([silent], { timeout: 1 })
-    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s\.$/)
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s \(timeout\)\.$/)
     const patient = await connect([silent])
     const run = makeRun()
     const asked = failure(collect(patient.llm, { messages: [says('hi')] }, run))
@@ -172,8 +209,29 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(text).to.equal('ab')
   })
 
+  it('takes comments and empty events for signs of life, not for parts of an answer', async () => {
+    const signs = [
+      ': PROCESSING\n\n',
+      'data:\n\n',
+      event({ choices: [] }),
+      event({ choices: [{ index: 0, delta: { content: '' } }] }),
+    ]
+    const pings = (rounds: number) => async (response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (let round = 0; round < rounds && !response.destroyed; round++) {
+        response.write(signs[round % signs.length])
+        await new Promise((resolve) => setTimeout(resolve, 200))
+      }
+      response.end(event({ choices: [{ index: 0, delta: { content: 'late' }, finish_reason: 'stop' }] }))
+    }
+    const { llm } = await connect([pings(8)], { timeout: 1 })
+    expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.equal('late')
+    const never = await connect([pings(100)], { part_timeout: 1 })
+    expect(await failure(collect(never.llm, { messages: [says('hi')] }))).to.match(/for 1 s \(part_timeout\)\.$/)
+  })
+
   it('times out on a model that falls silent mid-answer', async () => {
     const { llm } = await connect([sendsAndWaits], { timeout: 1 })
-    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s\.$/)
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 s \(timeout\)\.$/)
   })
 })

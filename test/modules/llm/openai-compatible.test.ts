@@ -2,7 +2,7 @@ import { Type } from 'agent-host'
 import { expect } from 'chai'
 import { providerAt } from '../../../modules/llm/lib/provider-name.ts'
 import { collect, describeLLM } from '../../suites/llm-suite.ts'
-import { connectsModels, failure, words } from '../../support/connect-model.ts'
+import { connectsModels, words } from '../../support/connect-model.ts'
 import { sends, streams } from '../../support/fake-model-server.ts'
 import { says } from '../../support/fake-run.ts'
 
@@ -18,6 +18,24 @@ describe('llm/openai-compatible', () => {
     expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop', model: 'm' })
     const addresses = ['https://api.groq.com/openai/v1', 'https://api.x.ai/v1', 'http://10.0.0.7/v1', 'nowhere']
     expect(addresses.map(providerAt)).to.deep.equal(['groq', 'x_ai', 'openai-compatible', 'openai-compatible'])
+  })
+
+  it('sends blank text as it is, and pictures in the detail that the client wants', async () => {
+    const { server, llm } = await connect([streams(words)])
+    const picture = { mediaType: 'image/png', data: Uint8Array.of(1, 2, 3), detail: 'low' }
+    const elsewhere = { mediaType: 'image/*', data: new URL('https://x.y/z.png'), detail: 'high' }
+    await collect(llm, { messages: [says(''), { role: 'user', content: 'see', attachments: [picture, elsewhere] }] })
+    expect(server.requests[0]?.body.messages).to.deep.equal([
+      { role: 'user', content: '' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'see' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AQID', detail: 'low' } },
+          { type: 'image_url', image_url: { url: 'https://x.y/z.png', detail: 'high' } },
+        ],
+      },
+    ])
   })
 
   it('logs nothing about a request that the server takes', async () => {
@@ -116,13 +134,5 @@ describe('llm/openai-compatible', () => {
       { type: 'text', text: 'a' },
       { type: 'finish', reason: 'length' },
     ])
-  })
-
-  it('fails on arguments that are not a JSON object, and names the tool', async () => {
-    const call = { index: 0, id: 'a', type: 'function', function: { name: 'weather', arguments: '[1]' } }
-    const { llm } = await connect([streams([{ tool_calls: [call] }], 'tool_calls')])
-    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
-      /^The model called the tool 'weather' with arguments that are no JSON object: \[1\] \(the model 'm' at http:\S+\)$/,
-    )
   })
 })

@@ -38,6 +38,17 @@ describe('llm/openai', () => {
     describeKey(responses)
     const connect = connectsVendor(responses)
 
+    for (const api of ['responses', 'chat'] as const) {
+      it(`sends pictures in the detail that the client wants, to ${api}`, async () => {
+        const { wire } = api === 'chat' ? chat : responses
+        const { server, llm } = await connect([plays(wire, { text: ['a'] })], { api })
+        const attachments = [picture, { ...picture, data: new URL('https://x.y/z.png') }]
+        const detailed = attachments.map((each) => ({ ...each, detail: 'low' }))
+        await collect(llm, { messages: [{ role: 'user', content: 'see', attachments: detailed }] })
+        expect(JSON.stringify(server.requests[0]?.body).match(/"detail":"low"/g)).to.have.lengthOf(2)
+      })
+    }
+
     it('sends the key, the whole conversation, tools and images, with store: false', async () => {
       const { server, llm } = await connect([plays(responsesWire, twoCalls)], {
         temperature: 0.5,
@@ -167,13 +178,18 @@ describe('llm/openai', () => {
       expect(sent).to.deep.include({ call_id: 'call_l', name: 'draw', input: 'dot' })
     })
 
-    it('fails on a call without a text of a tool that has a Lark grammar', async () => {
-      const { llm } = await connect([plays(responsesWire, { calls: [{ id: 'a', name: 'draw', json: ['{"n":1}'] }] })])
+    it('passes on what a model wrote instead of the text for a Lark grammar, and sends an empty one back', async () => {
+      const { server, llm } = await connect([
+        plays(responsesWire, { calls: [{ id: 'a', name: 'draw', json: ['{"n":1}'] }] }),
+      ])
       const client = { name: 'draw', isCustom: true, lark: 'start: "dot"' }
       const tools = [{ name: 'draw', description: 'Draws.', parameters: { type: 'object' }, client }]
-      expect(await failure(collect(llm, { messages: [says('draw')], tools }))).to.match(
-        /^The model called the tool 'draw' with an input that is no text: \{"n":1\} \(the model '\S+' of llm\/openai at http:\S+\)$/,
-      )
+      const [part] = await collect(llm, { messages: [says('draw')], tools })
+      const call = { id: 'a', name: 'draw', arguments: {}, unreadable: '{"n":1}' }
+      expect(part).to.deep.include({ type: 'tool_call', call: { ...(part as { call: object }).call, ...call } })
+      await collect(llm, { messages: [says('draw'), { role: 'assistant', content: '', toolCalls: [call] }], tools })
+      const input = server.requests[1]?.body.input as object[]
+      expect(input.at(-1)).to.deep.include({ type: 'custom_tool_call', input: '' })
     })
 
     it('requests an answer that matches a schema, strict if OpenAI supports that', async () => {

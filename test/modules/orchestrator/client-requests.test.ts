@@ -43,6 +43,49 @@ const REACT = 'orchestrator/react'
 for (const isObserved of [false, true]) {
   const facts = isObserved ? { onCall: () => {} } : {}
   describe(`requests to orchestrators${isObserved ? ', with a listener' : ''}`, () => {
+    it('a call with arguments that are no JSON is not executed, whoever would execute it, and the model reads what it wrote', async () => {
+      const unreadable = '{"city": Lima}'
+      const executed: string[] = []
+      const tools = {
+        listTools: () => [lookUp, { ...lookUp, name: 'guarded' }],
+        needsApproval: (name: string) => name === 'guarded',
+        executeTool: async (name: string) => {
+          executed.push(name)
+          return { text: 'done' }
+        },
+      }
+      const clientTools = [{ ...lookUp, name: 'of_client' }]
+      const step = ['look_up', 'guarded', 'of_client'].map((name) => call(name, {}, { unreadable }))
+      const { llm, asked } = scripted([step, 'sorry'])
+      const events: RunEvent[] = []
+      const onEvent = (event: RunEvent) => void events.push(event)
+      const options = { files, overrides: { llm, tools }, onEvent, clientTools, ...facts }
+      expect((await runAgent(agent(LOOP), 'hi', options)).text).to.equal('sorry')
+      expect(executed).to.deep.equal([])
+      const results = asked[1]?.messages.filter(({ role }) => role === 'tool') ?? []
+      expect(results).to.have.lengthOf(3)
+      for (const { content } of results)
+        expect(content).to.match(/no JSON object, so it was not executed\. .*\{"city": Lima\}$/)
+      expect(events.filter(({ type }) => type === 'tool_result')).to.have.lengthOf(2)
+    })
+
+    it('JSON is found in a code fence inside prose, and behind thoughts', async () => {
+      const written = [
+        'Here:\n```json\n{"n": 1}\n```\nDone.',
+        '<think>{"n": 2} or 3?</think>\n{"n": 1}',
+        '```\n{"n": 1}```',
+        'So\n```json\n{}\n``` or\n```\n{"n": 1}\n```',
+      ]
+      for (const reply of written) {
+        for (const module of [LOOP, REACT]) {
+          const said = module === REACT ? `Final Answer: ${reply}` : reply
+          const { outcome, asked } = await ask(module, [said], { ...facts, requestOptions: { responseSchema: schema } })
+          expect(outcome, reply).to.include({ text: '{"n": 1}' })
+          expect(asked).to.have.lengthOf(1)
+        }
+      }
+    })
+
     it('tool_choice forces a tool in the first step only', async () => {
       const replies: Reply[] = [[call('clock', { city: 'Lima' })], 'noon']
       const { asked } = await ask(LOOP, replies, { ...facts, requestOptions: { toolChoice: { tool: 'clock' } } })

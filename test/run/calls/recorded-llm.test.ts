@@ -32,4 +32,32 @@ describe('a recorded model', () => {
     await host.close()
     expect(failed).to.contain("Yield { type: 'tool_call', call: { id, name, arguments } }")
   })
+
+  it('that yields a part of an unknown type gets one warning with the type and those that exist', async () => {
+    const lines: string[] = []
+    const noting = (message: string) => void lines.push(message)
+    const model = defineModule({
+      name: 'Model',
+      provides: [LLM],
+      create: () => ({
+        async *generate() {
+          yield { type: 'token', text: 'lost' } as never
+          yield { type: 'text', text: 'kept' } as const
+          yield { type: 'finish', reason: 'stop' } as const
+        },
+      }),
+    })
+    const host = new AgentHost({ log: { debug: noting, info: noting, warn: noting, error: noting } })
+    const modules = [
+      { id: 'model', module: model },
+      { id: 'loop', module: 'orchestrator/tool-loop' },
+    ]
+    await host.register({ id: 'agent', modules })
+    const texts = [(await host.run('agent', 'hi')).text, (await host.run('agent', 'hi')).text]
+    await host.close()
+    expect(texts).to.deep.equal(['kept', 'kept'])
+    expect(lines.filter((line) => line.includes('unknown type'))).to.deep.equal([
+      "agent: module 'model' yields a part of the unknown type 'token'. The types: text, reasoning, tool_call, usage, finish.",
+    ])
+  })
 })

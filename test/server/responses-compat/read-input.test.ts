@@ -21,6 +21,13 @@ describe('readInput', () => {
     expect(first).to.have.property('toolCalls').with.lengthOf(3)
   })
 
+  it('keeps the detail of a picture, if it is one that models know', () => {
+    const image = (detail: unknown) => ({ type: 'input_image', image_url: 'https://x.y/z.png', detail })
+    const { messages } = readInput([user(['low', null, 'grand', 7].map(image))])
+    const [message] = messages as readonly { attachments?: readonly { detail?: string }[] }[]
+    expect(message?.attachments?.map(({ detail }) => detail)).to.deep.equal(['low', undefined, undefined, undefined])
+  })
+
   it('skips unreadable parts of earlier messages quickly', () => {
     const odd = Array.from({ length: 500_000 }, () => ({ type: 'odd' }))
     const limit = Error.stackTraceLimit

@@ -1,8 +1,9 @@
 import { decodeBase64 } from '../../../base64.ts'
 import { DecodedUrl, readDataUrl } from '../../../data-url.ts'
+import { fieldsOf } from '../../../json.ts'
 import type { Attachment } from '../../../protocols/message.ts'
 import { invalidField } from '../../bodies/invalid-field.ts'
-import { readAddress, requireBytes } from '../../bodies/read-address.ts'
+import { readImage, requireBytes } from '../../bodies/read-address.ts'
 import { readAudio } from '../../bodies/read-audio.ts'
 import type { ContentPart } from './schema.ts'
 
@@ -18,7 +19,7 @@ export function readAttachment(part: ContentPart, path: string): Attachment | un
 function readPart(part: ContentPart, path: string): Attachment | undefined {
   switch (part.type) {
     case 'image_url':
-      return readImage(part, path)
+      return readPicture(part, path)
     case 'input_audio':
       return readAudio(part.input_audio, `${path}.input_audio`)
     case 'file':
@@ -28,9 +29,10 @@ function readPart(part: ContentPart, path: string): Attachment | undefined {
   }
 }
 
-function readImage({ image_url }: ContentPart, path: string): Attachment {
-  const url = typeof image_url === 'string' || image_url instanceof DecodedUrl ? image_url : image_url?.url
-  return readAddress(url, `${path}.image_url.url`, 'image/*')
+function readPicture({ image_url }: ContentPart, path: string): Attachment {
+  const isAddress = typeof image_url === 'string' || image_url instanceof DecodedUrl
+  const { url, detail } = isAddress ? { url: image_url } : fieldsOf(image_url)
+  return readImage(url, detail, `${path}.image_url.url`)
 }
 
 function readFile({ file }: ContentPart, path: string): Attachment {

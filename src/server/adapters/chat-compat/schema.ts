@@ -12,7 +12,7 @@ const ContentPart = Type.Object({
   type: Type.String(),
   text: Type.Optional(Type.Unknown()),
   refusal: Type.Optional(Type.Unknown()),
-  image_url: optional(Type.Union([Address, Type.Object({ url: Address })])),
+  image_url: optional(Type.Union([Address, Type.Object({ url: Address, detail: Type.Optional(Type.Unknown()) })])),
   input_audio: optional(Type.Object({ data: Type.String(), format: Type.String() })),
   file: optional(
     Type.Object({

@@ -2,7 +2,7 @@ import { HostError, withoutStack } from '../../../../errors.ts'
 import type { Fields } from '../../../../json.ts'
 import type { Attachment } from '../../../../protocols/message.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
-import { readAddress, requireBytes } from '../../../bodies/read-address.ts'
+import { readAddress, readImage, requireBytes } from '../../../bodies/read-address.ts'
 import { readAudio } from '../../../bodies/read-audio.ts'
 
 /**
@@ -47,14 +47,14 @@ function readAttachment(part: Fields, at: string): Attachment | undefined {
 }
 
 function readPart(part: Fields, at: string): Attachment | undefined {
-  const { type, image_url, file_data, file_url, filename, file_id, input_audio } = part
+  const { type, image_url, detail, file_data, file_url, filename, file_id, input_audio } = part
   const name = typeof filename === 'string' ? filename : undefined
   if (type === 'refusal') return undefined
   if (file_id !== undefined && file_id !== null) {
     const message = `${at}.file_id: this server keeps no files. Send the data or a URL.`
     throw new HostError('REQUEST_INVALID', message, { field: `${at}.file_id` })
   }
-  if (type === 'input_image') return readAddress(image_url, `${at}.image_url`, 'image/*')
+  if (type === 'input_image') return readImage(image_url, detail, `${at}.image_url`)
   if (type === 'input_file') {
     const [address, field] = (file_data ?? undefined) === undefined ? [file_url, 'file_url'] : [file_data, 'file_data']
     return readAddress(address, `${at}.${field}`, 'application/octet-stream', name)

@@ -1,0 +1,132 @@
+import { fieldsOf } from 'agent-host'
+
+/** Call of a streamed answer, as far as it has come. */
+interface Call {
+  /** Index that the SDK tells it by. */
+  readonly index: number
+  /** Index that the vendor began it with. */
+  readonly theirs: number | undefined
+  /** Number of the chunk that began it. */
+  readonly chunk: number
+  id: string
+  name: string
+  /** Arguments so far. */
+  said: string
+  isSent: boolean
+}
+
+/** Piece of a call; what the vendor leaves out is empty. */
+interface Fragment {
+  readonly index: number | undefined
+  readonly id: string
+  readonly name: string
+  readonly said: string
+}
+
+/**
+ * The calls of one answer of chat completions. Vendors give several calls one index, change it on the way or have none, and the SDK tells
+ * calls apart by it. Here a new id or name begins a call, and a fragment without continues the last one, unless its index names
+ * another that is not whole yet.
+ */
+export class ChatCalls {
+  readonly #calls: Call[] = []
+  #chunk = 0
+
+  /** Fragments of one chunk as the SDK is to read them. */
+  read(fragments: unknown): object[] {
+    this.#chunk++
+    return [fragments].flat().flatMap((raw) => this.#take(fieldsOf(raw)))
+  }
+
+  #take(raw: Readonly<Record<string, unknown>>): object[] {
+    const fragment = readFragment(raw)
+    const call = this.#continued(fragment) ?? this.#begin(fragment)
+    if (fragment.id === call.id && fragment.said === call.said && call.isSent && isWhole(call)) return []
+    call.id ||= fragment.id
+    call.name ||= fragment.name
+    // Some begin with an empty object in the place of nothing.
+    call.said = isPlaceholder(call.said) && fragment.said !== '' ? fragment.said : call.said + fragment.said
+    if (call.name === '') return []
+    const { isSent, index, id, name } = call
+    call.isSent = true
+    const said = isSent ? fragment.said : call.said
+    const sent = isPlaceholder(call.said) ? '' : said
+    if (isSent) return sent === '' ? [] : [{ index, function: { arguments: sent } }]
+    return [{ ...raw, index, id: id || undefined, type: 'function', function: { name, arguments: sent } }]
+  }
+
+  #begin({ index }: Fragment): Call {
+    const call = {
+      index: this.#calls.length,
+      theirs: index,
+      chunk: this.#chunk,
+      id: '',
+      name: '',
+      said: '',
+      isSent: false,
+    }
+    this.#calls.push(call)
+    return call
+  }
+
+  /** The call that a fragment continues; undefined where it begins one. */
+  #continued(fragment: Fragment): Call | undefined {
+    const { id, name, index } = fragment
+    const last = this.#calls.at(-1)
+    if (!last) return undefined
+    const known = id === '' ? undefined : this.#calls.findLast((call) => call.id === id)
+    if (known) return repeats(known, fragment) ? known : undefined
+    if (id === '' && name === '') {
+      const named = this.#calls.findLast(({ theirs }) => index !== undefined && theirs === index)
+      return named && !isWhole(named) ? named : last
+    }
+    return sameIndex(last, index) && completes(last, fragment, this.#chunk) ? last : undefined
+  }
+}
+
+/** Returns true for a fragment that tells the id of a call again; one vendor may also give all calls one id. */
+function repeats(call: Call, { name, said, index }: Fragment): boolean {
+  if (name === '') return true
+  if (isWhole(call) && !isPlaceholder(call.said)) return said === '' || said === call.said
+  return call.said !== '' || sameIndex(call, index)
+}
+
+/** Returns true for a fragment that brings an id or name which the last call lacks, or has in every fragment anew. */
+function completes(last: Call, { id, name, said }: Fragment, chunk: number): boolean {
+  if (last.name === '') return last.id === '' || id === ''
+  if (isWhole(last)) return false
+  if (id === '') return name === last.name && last.chunk !== chunk
+  return name === '' && (said !== '' || last.id === '')
+}
+
+function sameIndex({ theirs }: Call, index: number | undefined): boolean {
+  return index === undefined || theirs === undefined || theirs === index
+}
+
+function isWhole({ said }: Call): boolean {
+  try {
+    JSON.parse(said)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isPlaceholder(said: string): boolean {
+  return said.trim() === '{}'
+}
+
+function readFragment({ index, id, function: called }: Readonly<Record<string, unknown>>): Fragment {
+  const { name, arguments: said } = fieldsOf(called)
+  return {
+    index: typeof index === 'number' ? index : undefined,
+    id: textOf(id),
+    name: textOf(name),
+    // Some send the object itself.
+    said: typeof said === 'string' ? said : (JSON.stringify(said ?? undefined) ?? ''),
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : ''
+}
