@@ -21,6 +21,7 @@ const floors = [
   'wire',
   'async',
   'data-url',
+  'decode-text',
   'base64',
   'process-identity',
   'recently-used',

@@ -3,7 +3,7 @@ import { open, realpath } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, posix, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { fieldsOf, HostError, isObject, type ModuleContext, messageOf, readYamlText } from 'agent-host'
+import { decodeText, fieldsOf, HostError, isObject, type ModuleContext, messageOf, readYamlText } from 'agent-host'
 import type { GuardedFetch } from './guarded-fetch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -46,7 +46,7 @@ export class OpenApiDocument {
     const isRemote = /^https?:/i.test(place)
     const name = isRemote ? place : posix.normalize(place.replaceAll(sep, '/'))
     const sources = new Map<string, Source>()
-    const text = isRemote ? await download(place, fetch) : await readProjectFile(name, context)
+    const text = isRemote ? await download(place, fetch, context) : await readProjectFile(name, context)
     sources.set(name, readSource(text, name))
     for (const [file, { data, lineOf }] of sources) {
       for (const { reference, path } of referencesIn(data)) {
@@ -175,7 +175,7 @@ function readSource(text: string, name: string): Source {
   }
 }
 
-async function download(url: string, fetch: GuardedFetch): Promise<string> {
+async function download(url: string, fetch: GuardedFetch, { log }: ModuleContext): Promise<string> {
   const failed = (reason: string) =>
     new HostError('MODULE_INVALID', `${url}: the document cannot be fetched: ${reason}`)
   const response = await fetch(url, { headers: { accept: 'application/json, application/yaml' } }).catch((error) => {
@@ -184,12 +184,13 @@ async function download(url: string, fetch: GuardedFetch): Promise<string> {
   const { status, headers } = response
   if (status >= 300 && status < 400) throw failed(`it redirects to ${headers.get('location')}. Name that address.`)
   if (!response.ok) throw failed(`the server answered ${status}.`)
-  return response.text().catch((error) => {
+  const bytes = await response.arrayBuffer().catch((error) => {
     throw failed(`${messageOf(error)}.`)
   })
+  return decodeText(new Uint8Array(bytes), url, log.warn)
 }
 
-async function readProjectFile(name: string, { projectDir, watchFile }: ModuleContext): Promise<string> {
+async function readProjectFile(name: string, { projectDir, watchFile, log }: ModuleContext): Promise<string> {
   const path = resolve(projectDir, name)
   if (name.startsWith('../')) throw invalid(name, 'the file is outside the project folder.')
   // Refuses what is outside once links are followed.
@@ -204,7 +205,7 @@ async function readProjectFile(name: string, { projectDir, watchFile }: ModuleCo
     const { size } = stats
     if (!stats.isFile()) throw invalid(name, 'it is not a file.')
     if (size > MAX_JSON_BYTES) throw invalid(name, `the file has ${size} bytes; a document may have ${MAX_JSON_BYTES}.`)
-    return await file.readFile('utf8')
+    return decodeText(await file.readFile(), name, log.warn)
   } finally {
     await file.close()
   }
