@@ -19,6 +19,7 @@ const floors = [
   'definition',
   'protocols',
   'wire',
+  'proxy',
   'async',
   'data-url',
   'decode-text',

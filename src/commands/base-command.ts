@@ -7,6 +7,7 @@ import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { fieldsOf } from '../json.ts'
 import { findProject } from '../project/find-project.ts'
+import { readProxySettings } from '../proxy/proxy-settings.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
 import { describeUsageError } from './describe-usage-error.ts'
@@ -26,6 +27,7 @@ export abstract class BaseCommand extends Command {
     const projectDir = this.#namesAgentDir() ? this.calledIn : findProject(this.calledIn)
     if (projectDir !== undefined) process.chdir(projectDir)
     this.#loadEnvironment()
+    await this.#useProxy()
     this.#isInProject = projectDir !== undefined || this.#namesAgentDir()
   }
 
@@ -84,6 +86,14 @@ export abstract class BaseCommand extends Command {
   #loadEnvironment(): void {
     const file = readEnvironment((message) => this.warn(message))
     for (const [name, value] of Object.entries(file)) process.env[name] ??= value
+  }
+
+  /** Whatever a command asks goes through the proxies of the environment. */
+  async #useProxy(): Promise<void> {
+    const settings = readProxySettings(process.env)
+    if (!settings) return
+    const { useProxy } = await import('../proxy/use-proxy.ts')
+    await useProxy(settings)
   }
 
   #namesAgentDir(): boolean {
