@@ -9,12 +9,11 @@ import { makeProject, type TempProject } from './temp-project.ts'
 const IDS = { uid: 48_213, gid: 48_213 }
 
 /** A suite about other users: only root can become one. */
-export function describeOtherUser(title: string, suite: (this: Suite) => void): Suite | void {
+export function describeOtherUser(title: string, suite: (this: Suite) => void): void {
   const readBuild = ['-e', 'require("fs").accessSync(process.argv[1])', RUN]
   const isAble = process.getuid?.() === 0 && spawnSync(process.execPath, readBuild, IDS).status === 0
-  return isAble
-    ? describe(title, suite)
-    : describe.skip(`${title} (skipped: needs root, and a build that all may read)`, suite)
+  if (isAble) describe(title, suite)
+  else describe.skip(`${title} (skipped: needs root, and a build that all may read)`, suite)
 }
 
 /** Makes a project that belongs to the other user. */
