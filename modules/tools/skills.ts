@@ -23,11 +23,11 @@ export default defineModule({
     include: Type.Optional(Type.Array(Type.String(), { description: 'Names of the skills to offer. Default: all.' })),
     exclude: Type.Array(Type.String(), { default: [], description: 'Names of skills to hide.' }),
   }),
-  create: async (_, { folders, include, exclude }, { projectDir, watchFile }) => {
+  create: async (_, { folders, include, exclude }, { projectDir, watchFile, log }) => {
     const found: LoadedSkill[] = []
     for (const folder of folders) {
       watchFile(folder)
-      found.push(...(await loadSkills(resolve(projectDir, folder), projectDir)))
+      found.push(...(await loadSkills(resolve(projectDir, folder), projectDir, log.warn)))
     }
     const skills = choose(found, include, exclude)
     const tools = [makeLoad(skills), makeRead(skills)]

@@ -1,11 +1,13 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { inspect } from 'node:util'
+import { inspect, parseEnv } from 'node:util'
 import { Command, Errors } from '@oclif/core'
+import { decodeText } from '../decode-text.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { fieldsOf } from '../json.ts'
 import { findProject } from '../project/find-project.ts'
+import { readProxySettings } from '../proxy/proxy-settings.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
 import { describeUsageError } from './describe-usage-error.ts'
@@ -24,7 +26,8 @@ export abstract class BaseCommand extends Command {
   override async init(): Promise<void> {
     const projectDir = this.#namesAgentDir() ? this.calledIn : findProject(this.calledIn)
     if (projectDir !== undefined) process.chdir(projectDir)
-    loadEnvironment()
+    this.#loadEnvironment()
+    await this.#useProxy()
     this.#isInProject = projectDir !== undefined || this.#namesAgentDir()
   }
 
@@ -57,7 +60,7 @@ export abstract class BaseCommand extends Command {
   /** Reads `.env` again, and removes variables that it no longer defines. */
   protected reloadEnvironment(): void {
     for (const name of Object.keys(process.env)) if (!(name in this.#environment)) delete process.env[name]
-    loadEnvironment()
+    this.#loadEnvironment()
   }
 
   /** Escapes characters of agents, models and files which could move the cursor of a terminal. */
@@ -78,6 +81,19 @@ export abstract class BaseCommand extends Command {
   /** Absolute path of a file that is named on the command line. */
   protected pathOf(file: string): string {
     return resolve(this.calledIn, file)
+  }
+
+  #loadEnvironment(): void {
+    const file = readEnvironment((message) => this.warn(message))
+    for (const [name, value] of Object.entries(file)) process.env[name] ??= value
+  }
+
+  /** Whatever a command asks goes through the proxies of the environment. */
+  async #useProxy(): Promise<void> {
+    const settings = readProxySettings(process.env)
+    if (!settings) return
+    const { useProxy } = await import('../proxy/use-proxy.ts')
+    await useProxy(settings)
   }
 
   #namesAgentDir(): boolean {
@@ -108,10 +124,10 @@ export abstract class BaseCommand extends Command {
   }
 }
 
-function loadEnvironment(): void {
-  if (!existsSync('.env')) return
+function readEnvironment(warn: (message: string) => void): NodeJS.Dict<string> {
+  if (!existsSync('.env')) return {}
   try {
-    process.loadEnvFile('.env')
+    return parseEnv(decodeText(readFileSync('.env'), '.env', warn))
   } catch (cause) {
     throw new HostError('PROJECT_INVALID', `Cannot read .env: ${messageOf(cause)}`, { cause })
   }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { decodeText } from '../decode-text.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { type EvalProblem, type EvalRequest, EvalToolCall } from '../wire/eval-result.ts'
@@ -128,7 +129,7 @@ function listCases(folder: string): string[] {
 function* readLines(path: string, file: string, problems: EvalProblem[]): Generator<{ line: number; text: string }> {
   let text: string
   try {
-    text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
+    text = decodeText(readFileSync(path), 'the file', (message) => problems.push({ where: file, message }))
   } catch (error) {
     problems.push({ where: file, message: `the file cannot be read: ${messageOf(error)}` })
     return

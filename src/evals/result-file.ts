@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { decodeText } from '../decode-text.ts'
 import { findFirstProblem } from '../definition/first-problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { isObject } from '../json.ts'
@@ -30,7 +31,11 @@ export function readResult(path: string): EvalResult {
     new HostError('PROJECT_INVALID', `The result ${path} ${problem}`, { suggestions })
   let json: unknown
   try {
-    json = JSON.parse(readFileSync(path, 'utf8'))
+    json = JSON.parse(
+      decodeText(readFileSync(path), path, (message) => {
+        throw new Error(message)
+      }),
+    )
   } catch (error) {
     throw fail(`cannot be read: ${messageOf(error)}`)
   }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { decodeText } from '../decode-text.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { type Fields, fieldsOf } from '../json.ts'
 import { API_VERSION } from './define-module.ts'
@@ -68,7 +69,7 @@ function readManifest(dir: string): Fields {
   const path = join(dir, 'package.json')
   if (!existsSync(path)) return fieldsOf(undefined)
   try {
-    return fieldsOf(JSON.parse(readFileSync(path, 'utf8')))
+    return fieldsOf(JSON.parse(decodeText(readFileSync(path), path, () => {})))
   } catch (cause) {
     throw new HostError('PROJECT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { cause })
   }

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import { decodeText } from '../decode-text.ts'
 import { messageOf } from '../errors.ts'
 import { fieldsOf, isObject } from '../json.ts'
 import type { Log } from '../protocols/log.ts'
@@ -75,7 +76,8 @@ export class Prices {
     if (changedMs === this.#readMs) return
     this.#readMs = changedMs
     try {
-      this.#own = changedMs === 0 ? {} : readPrices(readFileSync(this.#path, 'utf8'))
+      const bytes = changedMs === 0 ? Buffer.of() : readFileSync(this.#path)
+      this.#own = readPrices(decodeText(bytes, PRICES_FILE, (message) => this.#log.warn(message)))
     } catch (error) {
       this.#log.warn(`${PRICES_FILE}: ${messageOf(error)} The prices of before stay.`)
     }

@@ -3,7 +3,7 @@ import { open, realpath } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, posix, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { fieldsOf, HostError, isObject, type ModuleContext, messageOf, readYamlText } from 'agent-host'
+import { decodeText, fieldsOf, HostError, isObject, type ModuleContext, messageOf, readYamlText } from 'agent-host'
 import type { GuardedFetch } from './guarded-fetch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -46,7 +46,7 @@ export class OpenApiDocument {
     const isRemote = /^https?:/i.test(place)
     const name = isRemote ? place : posix.normalize(place.replaceAll(sep, '/'))
     const sources = new Map<string, Source>()
-    const text = isRemote ? await download(place, fetch) : await readProjectFile(name, context)
+    const text = isRemote ? await download(place, fetch, context) : await readProjectFile(name, context)
     sources.set(name, readSource(text, name))
     for (const [file, { data, lineOf }] of sources) {
       for (const { reference, path } of referencesIn(data)) {
@@ -183,7 +183,7 @@ const NOT_READY = [404, 408, 425, 429]
 /** Maximum time that the server of a document has, in milliseconds. */
 const FETCH_MS = 10_000
 
-async function download(url: string, fetch: GuardedFetch): Promise<string> {
+async function download(url: string, fetch: GuardedFetch, { log }: ModuleContext): Promise<string> {
   const say = (reason: string) => `${url}: the document cannot be fetched: ${reason}`
   const failed = (reason: string) => new HostError('MODULE_INVALID', say(reason))
   const away = (reason: string) => new DocumentAway('MODULE_INVALID', say(reason))
@@ -197,10 +197,11 @@ async function download(url: string, fetch: GuardedFetch): Promise<string> {
   if (!response.ok) {
     throw (status >= 500 || NOT_READY.includes(status) ? away : failed)(`the server answered ${status}.`)
   }
-  return response.text().catch((error) => {
+  const bytes = await response.arrayBuffer().catch((error) => {
     const reason = reasonOf(error)
     throw (reason.startsWith('the server answered more') ? failed : away)(`${reason}.`)
   })
+  return decodeText(new Uint8Array(bytes), url, log.warn)
 }
 
 function reasonOf(error: unknown): string {
@@ -208,7 +209,7 @@ function reasonOf(error: unknown): string {
   return name === 'TimeoutError' ? `the server did not answer within ${FETCH_MS / 1000} s` : messageOf(error)
 }
 
-async function readProjectFile(name: string, { projectDir, watchFile }: ModuleContext): Promise<string> {
+async function readProjectFile(name: string, { projectDir, watchFile, log }: ModuleContext): Promise<string> {
   const path = resolve(projectDir, name)
   if (name.startsWith('../')) throw invalid(name, 'the file is outside the project folder.')
   // Refuses what is outside once links are followed.
@@ -223,7 +224,7 @@ async function readProjectFile(name: string, { projectDir, watchFile }: ModuleCo
     const { size } = stats
     if (!stats.isFile()) throw invalid(name, 'it is not a file.')
     if (size > MAX_JSON_BYTES) throw invalid(name, `the file has ${size} bytes; a document may have ${MAX_JSON_BYTES}.`)
-    return await file.readFile('utf8')
+    return decodeText(await file.readFile(), name, log.warn)
   } finally {
     await file.close()
   }

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import { basename, extname, join, relative, sep } from 'node:path'
-import { type FrontMatter, HostError, messageOf, readFrontMatter, type Skill, type SkillFile } from 'agent-host'
+import {
+  decodeText,
+  type FrontMatter,
+  HostError,
+  messageOf,
+  readFrontMatter,
+  type Skill,
+  type SkillFile,
+} from 'agent-host'
 import { findEscapingLink } from './skill-links.ts'
 
 /** A skill with the text that a model gets. */
@@ -26,20 +34,25 @@ const MAX_FILES = 512
  * Loads the skills of a folder: the folder itself if it has a `SKILL.md`, otherwise each folder in it that has one.
  *
  * @param folder absolute
+ * @param warn receives warnings for the operator
  * @throws HostError `MODULE_INVALID` naming file, line and reason
  */
-export async function loadSkills(folder: string, projectDir: string): Promise<LoadedSkill[]> {
+export async function loadSkills(
+  folder: string,
+  projectDir: string,
+  warn: (message: string) => void,
+): Promise<LoadedSkill[]> {
   const name = nameIn(projectDir, folder)
   const entries = await readdir(folder).catch((cause) => {
     const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such folder' : messageOf(cause)
     throw new HostError('MODULE_INVALID', `${name}: ${reason}.`, { cause })
   })
-  if (entries.includes(SKILL_FILE)) return [await loadSkill(folder, projectDir)]
+  if (entries.includes(SKILL_FILE)) return [await loadSkill(folder, projectDir, warn)]
   const skills: LoadedSkill[] = []
   for (const entry of entries.sort()) {
     const dir = join(folder, entry)
     const inside = await readdir(dir).catch((): string[] => [])
-    if (inside.includes(SKILL_FILE)) skills.push(await loadSkill(dir, projectDir))
+    if (inside.includes(SKILL_FILE)) skills.push(await loadSkill(dir, projectDir, warn))
   }
   if (skills.length > 0) return skills
   throw new HostError('MODULE_INVALID', `${name}: there is no skill in this folder.`, {
@@ -47,7 +60,7 @@ export async function loadSkills(folder: string, projectDir: string): Promise<Lo
   })
 }
 
-async function loadSkill(dir: string, projectDir: string): Promise<LoadedSkill> {
+async function loadSkill(dir: string, projectDir: string, warn: (message: string) => void): Promise<LoadedSkill> {
   const shown = nameIn(projectDir, dir)
   await refuseEscape(dir, projectDir, shown, 'the project')
   const files = await readFiles(dir, shown)
@@ -60,7 +73,7 @@ async function loadSkill(dir: string, projectDir: string): Promise<LoadedSkill> 
       suggestions: ['Move parts of it into files beside it, and name them in the text.'],
     })
   }
-  const front = readFrontMatter(await readFile(join(dir, SKILL_FILE), 'utf8'), file)
+  const front = readFrontMatter(decodeText(await readFile(join(dir, SKILL_FILE)), file, warn), file)
   const { name, description } = checkFrontMatter(front, basename(dir), file)
   const link = findEscapingLink(front.text)
   if (link) {

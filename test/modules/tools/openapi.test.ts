@@ -168,6 +168,27 @@ describe('tools/openapi', () => {
     })
   })
 
+  it('reads JSON and YAML with a byte order mark, also at an address, and warns of what is not UTF-8', async () => {
+    const document = JSON.stringify({
+      ...{ openapi: '3.1.0', info: { title: 't', version: '1' }, servers: [{ url: 'https://a.example' }] },
+      paths: { '/shelf': { get: { operationId: 'readShelf', responses } } },
+    })
+    const { url } = await record({ body: `\ufeff${document}` })
+    const marked = { 'json.json': `\ufeff${document}`, 'api.yaml': `\ufeff${PETS}` }
+    for (const [place, first] of [
+      ['json.json', 'readShelf'],
+      ['api.yaml', 'getPet'],
+      [url, 'readShelf'],
+    ] as const) {
+      const { provider, lines } = await open({ document: place, base_url: url }, { ...FILES, ...marked })
+      const [tool] = await provider.listTools(makeRun())
+      expect([tool?.name, lines.filter((line) => line.includes('UTF'))]).to.deep.equal([first, []])
+    }
+    const latin = await record({ body: Buffer.from(document.replace('"t"', '"\xe4"'), 'latin1') })
+    const { lines } = await open({ document: latin.url, base_url: url })
+    expect(lines).to.deep.equal([`warn ${latin.url} is not UTF-8 text. Save it as UTF-8.`])
+  })
+
   it('sends parameters of every place, and the secrets of the operation', async () => {
     const { requests, url } = await record()
     const { call } = await open({ base_url: url, headers: { 'x-app': 'canary' }, security: { key: 's/1' } })
