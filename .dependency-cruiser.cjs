@@ -24,6 +24,7 @@ const floors = [
   'base64',
   'process-identity',
   'recently-used',
+  'read-regular-file',
   'json',
   'errors',
 ]

@@ -1,17 +1,19 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { inspect } from 'node:util'
+import { inspect, parseEnv } from 'node:util'
 import { Command, Errors } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError, messageOf, systemCodeOf } from '../errors.ts'
 import { fieldsOf } from '../json.ts'
 import { findProject } from '../project/find-project.ts'
+import { readRegularFileSync } from '../read-regular-file.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
 import { describeUsageError } from './describe-usage-error.ts'
 import { isCancelled } from './prompts.ts'
 
 const { flag, variable } = SERVER_OPTIONS.agentDir
+/** Of `.env`. */
+const MAX_BYTES = 1024 * 1024
 
 /** Base of every command: enters the project, reads its `.env`, and prints errors as text with a next step instead of a stack. */
 export abstract class BaseCommand extends Command {
@@ -109,10 +111,11 @@ export abstract class BaseCommand extends Command {
 }
 
 function loadEnvironment(): void {
-  if (!existsSync('.env')) return
   try {
-    process.loadEnvFile('.env')
+    const read = parseEnv(readRegularFileSync('.env', MAX_BYTES).toString())
+    for (const [name, value] of Object.entries(read)) process.env[name] ??= value
   } catch (cause) {
+    if (systemCodeOf(cause) === 'ENOENT') return
     throw new HostError('PROJECT_INVALID', `Cannot read .env: ${messageOf(cause)}`, { cause })
   }
 }

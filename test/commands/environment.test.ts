@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync, symlinkSync } from 'node:fs'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -30,6 +32,19 @@ describe('sources of an option', () => {
   it('the default applies if the variable is empty, even if .env has a value', async () => {
     expect(await usedLevel({ environment: '' })).to.equal(undefined)
     expect(await usedLevel({ environment: '', file: 'of-file' })).to.equal(undefined)
+  })
+
+  it('a named pipe as .env is an error, at once; a link to a file is read', async () => {
+    const { dir, path } = await makeProject({ 'mounted/env': `${VARIABLE}=of-link\n` })
+    execFileSync('mkfifo', [path('.env')])
+    const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
+    expect({ exitCode, stderr }).to.deep.equal({
+      exitCode: 1,
+      stderr: 'Error: Cannot read .env: it is not a regular file\n',
+    })
+    rmSync(path('.env'))
+    symlinkSync('mounted/env', path('.env'))
+    expect((await callCli(['serve'], { cwd: dir })).stderr).to.include("not 'of-link'")
   })
 
   it('an unreadable .env is an error with exit code 1', async () => {

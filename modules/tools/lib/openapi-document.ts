@@ -1,9 +1,8 @@
-import { constants } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, posix, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { fieldsOf, HostError, isObject, type ModuleContext, messageOf, readYamlText } from 'agent-host'
+import { fieldsOf, HostError, isObject, type ModuleContext, messageOf, readRegularFile, readYamlText } from 'agent-host'
 import type { GuardedFetch } from './guarded-fetch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -213,20 +212,11 @@ async function readProjectFile(name: string, { projectDir, watchFile }: ModuleCo
   if (name.startsWith('../')) throw invalid(name, 'the file is outside the project folder.')
   // Refuses what is outside once links are followed.
   watchFile(path)
-  const real = await realpath(path).catch(() => {
-    throw invalid(name, 'there is no such file.')
+  const within = await realpath(projectDir)
+  const bytes = await readRegularFile(path, { maxBytes: MAX_JSON_BYTES, within }).catch((cause) => {
+    throw invalid(name, cause.code === 'ENOENT' ? 'there is no such file.' : `${messageOf(cause)}.`)
   })
-  // A named pipe would hold the agent up.
-  const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const stats = await file.stat()
-    const { size } = stats
-    if (!stats.isFile()) throw invalid(name, 'it is not a file.')
-    if (size > MAX_JSON_BYTES) throw invalid(name, `the file has ${size} bytes; a document may have ${MAX_JSON_BYTES}.`)
-    return await file.readFile('utf8')
-  } finally {
-    await file.close()
-  }
+  return bytes.toString()
 }
 
 interface Reference {

@@ -25,9 +25,9 @@ export class RecordedAgain {
    *
    * @returns lines that tell what has changed
    */
-  replace(before: Tape, path: string): string[] {
+  async replace(before: Tape, path: string): Promise<string[]> {
     const bytes = gzipSync(`${this.#lines.join('\n')}\n`)
-    const now = readTape(bytes, before.name)
+    const now = await readTape(bytes, before.name)
     const draft = `${path}.tmp`
     writeFileSync(draft, bytes, { mode: 0o600 })
     renameSync(draft, path)

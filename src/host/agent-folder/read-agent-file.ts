@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type DefinitionSource, readDefinition } from '../../definition/definition.ts'
 import { AgentError, type Problem } from '../../definition/problem.ts'
 import { messageOf, systemCodeOf } from '../../errors.ts'
-import { readRegularFile } from './read-regular-file.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 
 /** Text of an agent file. */
 export interface AgentText {
