@@ -72,7 +72,7 @@ describe('the chat API with other clients', () => {
     expect(text).to.equal('one two')
   })
 
-  it('a failing agent runs once where AI SDK and LangChain are told so, as their pages do, and again where they are not', async () => {
+  it('AI SDK and LangChain run a failing agent once with the options of their pages, and again without', async () => {
     let requests = 0
     const counted: typeof fetch = (...args) => {
       requests++
