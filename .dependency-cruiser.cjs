@@ -26,6 +26,7 @@ const floors = [
   'base64',
   'process-identity',
   'recently-used',
+  'read-regular-file',
   'json',
   'errors',
 ]

@@ -131,6 +131,7 @@ export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/to
 export { sumUsage } from './protocols/usage.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
 export { proxyAgentFor } from './proxy/proxy-agent-for.ts'
+export { type ReadFileLimits, readRegularFile } from './read-regular-file.ts'
 export type { ModuleCall } from './run/agent/agent.ts'
 export type { Capabilities } from './run/agent/agent-capabilities.ts'
 export type { AgentInfo, ModuleInfo } from './run/agent/agent-info.ts'

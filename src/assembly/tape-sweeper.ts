@@ -1,10 +1,12 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tenantPart } from '../durable/rows/tenant-part.ts'
 import { RUN_PREFIX, RunIds } from '../durable/runs/run-ids.ts'
 import { RUNS_DELETED, rowKey } from '../durable/runs/run-keys.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf, systemCodeOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
+import { readRegularFile } from '../read-regular-file.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { TAPE_FOLDER } from '../tape/file/tape-folder.ts'
 import type { TapeWriter } from '../tape/recording/tape-writer.ts'
@@ -34,7 +36,7 @@ export class TapeSweeper {
   readonly #options: TapeSweeperOptions
   readonly #ids = new RunIds(RUN_PREFIX)
   /** Tenants of the runs whose row was seen, by id. */
-  readonly #stored: Map<string, string>
+  readonly #stored = new Map<string, string>()
   /** Of those whose row may still appear. */
   readonly #fresh = new Map<string, string>()
   /** Looks for their rows since they ended. */
@@ -43,12 +45,13 @@ export class TapeSweeper {
   #unwatch: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #looking: NodeJS.Timeout | undefined
-  #work: Promise<void> = Promise.resolve()
+  #work: Promise<void>
 
   constructor(options: TapeSweeperOptions) {
     this.#options = options
-    this.#stored = readStored(this.#file, (runId) => options.writer.has(runId))
-    if (this.#stored.size > 0) this.#sweepSoon(0)
+    this.#work = this.#readStored().catch((error) =>
+      options.log.warn(`Tapes of runs deleted before stay: ${this.#file} cannot be read: ${messageOf(error)}`),
+    )
   }
 
   /** Notes a run that has a tape. */
@@ -65,6 +68,18 @@ export class TapeSweeper {
     await this.#work
     const records = await this.#records?.catch(() => undefined)
     await records?.close()
+  }
+
+  /** Reads the file of stored runs, and writes it again without those whose tapes are gone. */
+  async #readStored(): Promise<void> {
+    const text = await readIfThere(this.#file)
+    for (const line of text.split('\n')) {
+      const [tenant = '', runId = ''] = line.split(' ')
+      if (runId !== '' && this.#options.writer.has(runId)) this.#stored.set(runId, decodeURIComponent(tenant))
+    }
+    const kept = [...this.#stored].map(([runId, tenant]) => toLine(runId, tenant)).join('')
+    if (kept !== text) await writeFile(this.#file, kept, { mode: 0o600 })
+    if (kept !== '') this.#sweepSoon(0)
   }
 
   #sweepSoon(delayMs: number): void {
@@ -136,17 +151,13 @@ export class TapeSweeper {
   }
 }
 
-/** Reads the file of stored runs, and writes it again without those whose tapes are gone. */
-function readStored(file: string, hasTape: (runId: string) => boolean): Map<string, string> {
-  if (!existsSync(file)) return new Map()
-  const lines = readFileSync(file, 'utf8').split('\n')
-  const named = lines.map((line): [string, string] => {
-    const [tenant = '', runId = ''] = line.split(' ')
-    return [runId, decodeURIComponent(tenant)]
-  })
-  const stored = new Map(named.filter(([runId]) => runId !== '' && hasTape(runId)))
-  writeFileSync(file, [...stored].map(([runId, tenant]) => toLine(runId, tenant)).join(''), { mode: 0o600 })
-  return stored
+async function readIfThere(path: string): Promise<string> {
+  try {
+    return String(await readRegularFile(path))
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return ''
+    throw error
+  }
 }
 
 function toLine(runId: string, tenant: string): string {

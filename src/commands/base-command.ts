@@ -1,19 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { inspect, parseEnv } from 'node:util'
 import { Command, Errors } from '@oclif/core'
 import { decodeText } from '../decode-text.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError, messageOf, systemCodeOf } from '../errors.ts'
 import { fieldsOf } from '../json.ts'
 import { findProject } from '../project/find-project.ts'
 import { readProxySettings } from '../proxy/proxy-settings.ts'
+import { readRegularFileSync } from '../read-regular-file.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
 import { describeUsageError } from './describe-usage-error.ts'
 import { isCancelled } from './prompts.ts'
 
 const { flag, variable } = SERVER_OPTIONS.agentDir
+/** Of `.env`. */
+const MAX_BYTES = 1024 * 1024
 
 /** Base of every command: enters the project, reads its `.env`, and prints errors as text with a next step instead of a stack. */
 export abstract class BaseCommand extends Command {
@@ -125,10 +127,10 @@ export abstract class BaseCommand extends Command {
 }
 
 function readEnvironment(warn: (message: string) => void): NodeJS.Dict<string> {
-  if (!existsSync('.env')) return {}
   try {
-    return parseEnv(decodeText(readFileSync('.env'), '.env', warn))
+    return parseEnv(decodeText(readRegularFileSync('.env', MAX_BYTES), '.env', warn))
   } catch (cause) {
+    if (systemCodeOf(cause) === 'ENOENT') return {}
     throw new HostError('PROJECT_INVALID', `Cannot read .env: ${messageOf(cause)}`, { cause })
   }
 }

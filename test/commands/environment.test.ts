@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync, symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
@@ -61,6 +63,19 @@ modules:
       expect(stdout).to.contain('first ')
       expect(stderr).to.equal('Warning: .env is not UTF-8 text. Save it as UTF-8.\n')
     })
+  })
+
+  it('a named pipe as .env is an error, at once; a link to a file is read', async () => {
+    const { dir, path } = await makeProject({ 'mounted/env': `${VARIABLE}=of-link\n` })
+    execFileSync('mkfifo', [path('.env')])
+    const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
+    expect({ exitCode, stderr }).to.deep.equal({
+      exitCode: 1,
+      stderr: 'Error: Cannot read .env: it is not a regular file\n',
+    })
+    rmSync(path('.env'))
+    symlinkSync('mounted/env', path('.env'))
+    expect((await callCli(['serve'], { cwd: dir })).stderr).to.include("not 'of-link'")
   })
 
   it('an unreadable .env is an error with exit code 1', async () => {

@@ -3,7 +3,7 @@ import { decodeText } from '../../decode-text.ts'
 import { type DefinitionSource, readDefinition } from '../../definition/definition.ts'
 import { AgentError, type Problem } from '../../definition/problem.ts'
 import { messageOf, systemCodeOf } from '../../errors.ts'
-import { readRegularFile } from './read-regular-file.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 
 /** Text of an agent file. */
 export interface AgentText {

@@ -5,12 +5,12 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import { messageOf, systemCodeOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 import type { AgentHost } from '../host.ts'
 import type { AgentFolder } from './agent-folder.ts'
 import { describeWatchFailure } from './describe-watch-failure.ts'
 import { isAgentFile } from './list-agent-files.ts'
 import type { FileChange } from './load-history.ts'
-import { readRegularFile } from './read-regular-file.ts'
 
 /** Editors write in several steps: events within this time are one change. */
 const SETTLE_MS = 40

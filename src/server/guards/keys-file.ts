@@ -6,7 +6,7 @@ import { formatProblem, type Path, type Problem } from '../../definition/problem
 import { findValueProblems, type ValueProblem } from '../../definition/schema-problems.ts'
 import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
 import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
-import { readRegularFile } from '../../host/agent-folder/read-regular-file.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 import type { Key } from './door.ts'
 import { KEY_SCOPES, makePrincipal } from './principal.ts'
 
