@@ -7,5 +7,5 @@ if (text !== undefined) {
   process.stdout.write(text)
 } else {
   const { execute } = await import('../dist/command-line.js')
-  await execute({ dir: import.meta.url })
+  await execute(import.meta.url)
 }

@@ -24,7 +24,9 @@ const html =
 
 async function chat(request, response) {
   const { messages } = await json(request)
-  const result = streamText({ model: agents(AGENT), tools, messages: await convertToModelMessages(messages) })
+  const messagesOfModel = await convertToModelMessages(messages)
+  // A failing agent would run three times, with its tools.
+  const result = streamText({ model: agents(AGENT), tools, messages: messagesOfModel, maxRetries: 0 })
   result.pipeUIMessageStreamToResponse(response)
 }
 

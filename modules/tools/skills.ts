@@ -1,8 +1,15 @@
 import { isUtf8 } from 'node:buffer'
-import { constants } from 'node:fs'
-import { open, realpath, stat } from 'node:fs/promises'
-import { join, resolve, sep } from 'node:path'
-import { compileSchema, defineModule, Skills, ToolProvider, type ToolResult, Type } from 'agent-host'
+import { join, resolve } from 'node:path'
+import {
+  compileSchema,
+  defineModule,
+  messageOf,
+  readRegularFile,
+  Skills,
+  ToolProvider,
+  type ToolResult,
+  Type,
+} from 'agent-host'
 import { checkArguments } from './lib/check-arguments.ts'
 import { type LoadedSkill, loadSkills, MAX_BYTES, SKILL_FILE } from './lib/skill-folder.ts'
 
@@ -23,11 +30,11 @@ export default defineModule({
     include: Type.Optional(Type.Array(Type.String(), { description: 'Names of the skills to offer. Default: all.' })),
     exclude: Type.Array(Type.String(), { default: [], description: 'Names of skills to hide.' }),
   }),
-  create: async (_, { folders, include, exclude }, { projectDir, watchFile }) => {
+  create: async (_, { folders, include, exclude }, { projectDir, watchFile, log }) => {
     const found: LoadedSkill[] = []
     for (const folder of folders) {
       watchFile(folder)
-      found.push(...(await loadSkills(resolve(projectDir, folder), projectDir)))
+      found.push(...(await loadSkills(resolve(projectDir, folder), projectDir, log.warn)))
     }
     const skills = choose(found, include, exclude)
     const tools = [makeLoad(skills), makeRead(skills)]
@@ -118,22 +125,11 @@ function makeRead(skills: ChosenSkills) {
   }
 }
 
-/** Checked again: what was a file when the agent was loaded may be a link by now. It is opened first, since links may change between two looks. */
-async function readWithin({ dir, realDir, name }: LoadedSkill, path: string): Promise<Buffer> {
-  const place = join(dir, path)
-  const file = await open(place, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const [opened, real] = await Promise.all([file.stat(), realpath(place)])
-    const { ino, dev } = await stat(real)
-    const isInside = real.startsWith(realDir + sep) && ino === opened.ino && dev === opened.dev
-    if (!isInside) throw new Error(`The file '${path}' of the skill '${name}' leaves its folder.`)
-    if (!opened.isFile() || opened.size > MAX_BYTES) {
-      throw new Error(`The file '${path}' of the skill '${name}' is no file any more, or larger than a skill may be.`)
-    }
-    return await file.readFile()
-  } finally {
-    await file.close()
-  }
+/** Reads what was a file when the agent was loaded: it may be a link by now. */
+function readWithin({ dir, realDir, name }: LoadedSkill, path: string): Promise<Buffer> {
+  return readRegularFile(join(dir, path), { maxBytes: MAX_BYTES, within: realDir }).catch((cause) => {
+    throw new Error(`The file '${path}' of the skill '${name}' cannot be read: ${messageOf(cause)}.`, { cause })
+  })
 }
 
 function cut(text: string, offset: number): string {

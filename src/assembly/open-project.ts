@@ -5,6 +5,7 @@ import { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import { AgentHost, attachBoundaries } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
+import { proxiesInUse } from '../proxy/proxy-agent-for.ts'
 import { SharedRuns } from '../replicas/shared-runs.ts'
 import { LazyStore } from '../store/lazy-store.ts'
 import { isRemote } from '../store/open-store.ts'
@@ -50,6 +51,8 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
   const { redact = makeRedact(process.env), secrets = process.env } = parts
   // Standard output is the program's.
   const { log = await openLog(options, redact, 2), logsSteps = true } = parts
+  const proxies = proxiesInUse()
+  if (proxies) log.info(`Requests go to ${proxies.description}. Proxies resolve names: have them refuse private ones.`)
   const { projectDir, agentDir, publicUrl, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
   const cleanup = new CleanupStack()

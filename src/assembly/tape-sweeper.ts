@@ -1,10 +1,11 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tenantPart } from '../durable/rows/tenant-part.ts'
 import { RUN_PREFIX, RunIds } from '../durable/runs/run-ids.ts'
 import { RUNS_DELETED, rowKey } from '../durable/runs/run-keys.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf, systemCodeOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
+import { readRegularFile } from '../read-regular-file.ts'
 import { RecentlyUsed } from '../recently-used.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { TAPE_FOLDER } from '../tape/file/tape-folder.ts'
@@ -33,18 +34,19 @@ export class TapeSweeper {
   readonly #options: TapeSweeperOptions
   readonly #ids = new RunIds(RUN_PREFIX)
   /** Tenants of the stored runs that have a tape, by id. */
-  readonly #stored: Map<string, string>
+  readonly #stored = new Map<string, string>()
   /** Others that have one. */
   readonly #taped = new RecentlyUsed<true>({ maxItems: MAX_TAPED })
   #records: Promise<RecordStore> | undefined
   #unwatch: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
-  #work: Promise<void> = Promise.resolve()
+  #work: Promise<void>
 
   constructor(options: TapeSweeperOptions) {
     this.#options = options
-    this.#stored = readStored(this.#file, (runId) => options.writer.has(runId))
-    if (this.#stored.size > 0) this.#sweep()
+    this.#work = this.#readStored().catch((error) =>
+      options.log.warn(`Tapes of runs deleted before stay: ${this.#file} cannot be read: ${messageOf(error)}`),
+    )
   }
 
   /** Notes a run that has a tape, before it is stored. */
@@ -72,6 +74,19 @@ export class TapeSweeper {
     await this.#work
     const records = await this.#records?.catch(() => undefined)
     await records?.close()
+  }
+
+  /** Reads the file of stored runs, and writes it again without those whose tapes are gone. */
+  async #readStored(): Promise<void> {
+    const text = await readIfThere(this.#file)
+    for (const line of text.split('\n')) {
+      const [tenant = '', runId = ''] = line.split(' ')
+      if (runId !== '' && this.#options.writer.has(runId)) this.#stored.set(runId, decodeURIComponent(tenant))
+    }
+    const kept = [...this.#stored].map(([runId, tenant]) => toLine(runId, tenant)).join('')
+    // At once: runs that are stored meanwhile add lines.
+    if (kept !== text) writeFileSync(this.#file, kept, { mode: 0o600 })
+    if (kept !== '') this.#sweep()
   }
 
   #sweep(): void {
@@ -114,17 +129,13 @@ export class TapeSweeper {
   }
 }
 
-/** Reads the file of stored runs, and writes it again without those whose tapes are gone. */
-function readStored(file: string, hasTape: (runId: string) => boolean): Map<string, string> {
-  if (!existsSync(file)) return new Map()
-  const lines = readFileSync(file, 'utf8').split('\n')
-  const named = lines.map((line): [string, string] => {
-    const [tenant = '', runId = ''] = line.split(' ')
-    return [runId, decodeURIComponent(tenant)]
-  })
-  const stored = new Map(named.filter(([runId]) => runId !== '' && hasTape(runId)))
-  writeFileSync(file, [...stored].map(([runId, tenant]) => toLine(runId, tenant)).join(''), { mode: 0o600 })
-  return stored
+async function readIfThere(path: string): Promise<string> {
+  try {
+    return String(await readRegularFile(path))
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return ''
+    throw error
+  }
 }
 
 function toLine(runId: string, tenant: string): string {

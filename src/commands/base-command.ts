@@ -1,17 +1,21 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { inspect } from 'node:util'
+import { inspect, parseEnv } from 'node:util'
 import { Command, Errors } from '@oclif/core'
+import { decodeText } from '../decode-text.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError, messageOf, systemCodeOf } from '../errors.ts'
 import { fieldsOf } from '../json.ts'
 import { findProject } from '../project/find-project.ts'
+import { readProxySettings } from '../proxy/proxy-settings.ts'
+import { readRegularFileSync } from '../read-regular-file.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
 import { describeUsageError } from './describe-usage-error.ts'
 import { isCancelled } from './prompts.ts'
 
 const { flag, variable } = SERVER_OPTIONS.agentDir
+/** Of `.env`. */
+const MAX_BYTES = 1024 * 1024
 
 /** Base of every command: enters the project, reads its `.env`, and prints errors as text with a next step instead of a stack. */
 export abstract class BaseCommand extends Command {
@@ -24,7 +28,8 @@ export abstract class BaseCommand extends Command {
   override async init(): Promise<void> {
     const projectDir = this.#namesAgentDir() ? this.calledIn : findProject(this.calledIn)
     if (projectDir !== undefined) process.chdir(projectDir)
-    loadEnvironment()
+    this.#loadEnvironment()
+    await this.#useProxy()
     this.#isInProject = projectDir !== undefined || this.#namesAgentDir()
   }
 
@@ -57,7 +62,7 @@ export abstract class BaseCommand extends Command {
   /** Reads `.env` again, and removes variables that it no longer defines. */
   protected reloadEnvironment(): void {
     for (const name of Object.keys(process.env)) if (!(name in this.#environment)) delete process.env[name]
-    loadEnvironment()
+    this.#loadEnvironment()
   }
 
   /** Escapes characters of agents, models and files which could move the cursor of a terminal. */
@@ -78,6 +83,19 @@ export abstract class BaseCommand extends Command {
   /** Absolute path of a file that is named on the command line. */
   protected pathOf(file: string): string {
     return resolve(this.calledIn, file)
+  }
+
+  #loadEnvironment(): void {
+    const file = readEnvironment((message) => this.warn(message))
+    for (const [name, value] of Object.entries(file)) process.env[name] ??= value
+  }
+
+  /** Whatever a command asks goes through the proxies of the environment. */
+  async #useProxy(): Promise<void> {
+    const settings = readProxySettings(process.env)
+    if (!settings) return
+    const { useProxy } = await import('../proxy/use-proxy.ts')
+    await useProxy(settings)
   }
 
   #namesAgentDir(): boolean {
@@ -108,11 +126,11 @@ export abstract class BaseCommand extends Command {
   }
 }
 
-function loadEnvironment(): void {
-  if (!existsSync('.env')) return
+function readEnvironment(warn: (message: string) => void): NodeJS.Dict<string> {
   try {
-    process.loadEnvFile('.env')
+    return parseEnv(decodeText(readRegularFileSync('.env', MAX_BYTES), '.env', warn))
   } catch (cause) {
+    if (systemCodeOf(cause) === 'ENOENT') return {}
     throw new HostError('PROJECT_INVALID', `Cannot read .env: ${messageOf(cause)}`, { cause })
   }
 }

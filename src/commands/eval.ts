@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs'
-import { relative } from 'node:path'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, relative } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { HostError, messageOf } from '../errors.ts'
 import { makeVariants } from '../evals/columns.ts'
@@ -99,6 +99,7 @@ export default class Eval extends BaseCommand {
     const [prepared, gates] = await this.#prepare(async () => {
       this.requireProject()
       if (flags.resume) this.#refuseWhat(paths)
+      if (flags.junit !== undefined) makeWritable(this.pathOf(flags.junit))
       const request = flags.resume ? undefined : toRequest(flags)
       const { prepareEval } = await import('./eval/prepare-eval.ts')
       const own = await prepareEval({
@@ -109,7 +110,7 @@ export default class Eval extends BaseCommand {
         concurrency: flags.concurrency ?? CONCURRENCY,
         log: progress.above(stderrLog),
       })
-      return [own, readGates(flags, (path) => this.pathOf(path))] as const
+      return [own, await readGates(flags, (path) => this.pathOf(path))] as const
     })
     const { result, isStopped } = await runUntilStopped(prepared, progress)
     const { file } = prepared
@@ -210,6 +211,17 @@ function toRequest(flags: {
 }): Omit<EvalRequest, 'files'> {
   const { agent = [], set = [], live = [], filter = [], repeat = 1 } = flags
   return { agents: agent, variants: makeVariants(set.map(readChange)), live, filter, repeat }
+}
+
+/** Makes a file and its folder before the first question costs money. */
+function makeWritable(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    appendFileSync(path, '')
+  } catch (cause) {
+    const message = `The JUnit report cannot be written: ${messageOf(cause)}.`
+    throw new HostError('OPTION_INVALID', message, { suggestions: ['Name another file with --junit.'], cause })
+  }
 }
 
 function hasBegun({ status }: EvalRun): boolean {

@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { describeWatchFailure } from '../host/agent-folder/describe-watch-failure.ts'
 
 /** Folders of generated and downloaded files. */
 const IGNORED = /(^|[\\/])(node_modules|coverage|debug|responses|memory|conversations|__pycache__|\.[^\\/]+)([\\/]|$)/
@@ -12,8 +13,10 @@ export async function repeatOnChange(act: () => Promise<unknown>): Promise<never
   const projectDir = process.cwd()
   const watcher = watch(projectDir, {
     ignoreInitial: true,
+    ignorePermissionErrors: true,
     ignored: (path) => IGNORED.test(relative(projectDir, path)),
   })
+  watcher.on('error', (error) => console.error(describeWatchFailure(error)))
   watcher.on('all', () => wake())
   for (;;) {
     const changed = new Promise<void>((resolve) => {

@@ -57,7 +57,7 @@ export default class Replay extends BaseCommand {
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(Replay)
     const asRecorded = flags['as-recorded']
-    const { tape, path } = findTape(args.tape, (file) => this.pathOf(file))
+    const { tape, path } = await findTape(args.tape, (file) => this.pathOf(file))
     if (!asRecorded) this.requireProject()
     const { replayTape } = await import('../tape/replaying/replay.ts')
     const { memoryStorage } = await import('../store/memory-storage.ts')
@@ -76,7 +76,7 @@ export default class Replay extends BaseCommand {
     if (flags.json) this.log(JSON.stringify(toJson(outcome), null, 2))
     else this.#print(tape, outcome)
     if (outcome.divergence) this.exit(1)
-    for (const line of recording?.replace(tape, path) ?? []) this.logToStderr(line)
+    for (const line of (await recording?.replace(tape, path)) ?? []) this.logToStderr(line)
   }
 
   #print(tape: Tape, { divergence, changedFiles, liveCalls, runs }: Outcome): void {

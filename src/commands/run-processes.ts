@@ -6,44 +6,76 @@ export const STOP = 'agent-host:stop'
 
 /** Delay before a process that has died is replaced: one that dies at once must not keep the machine busy. */
 const REPLACE_AFTER_MS = 1000
+/** It doubles with every replacement that cannot start, up to this. */
+const MAX_DELAY_MS = 60_000
 
 /**
  * Runs this command in several processes that share its port, and replaces those that die. Ends with the last of them: with 0 after
- * a signal, with 1 when one of them could not start.
+ * a signal, with 1 when one of them could not start at first, after the others have finished what they do.
+ *
+ * @param warn told of replacements that could not start
  */
-export async function runProcesses(count: number): Promise<void> {
-  const group: ProcessGroup = { isStopping: false, listening: new Set() }
+export async function runProcesses(count: number, warn: (message: string) => void): Promise<void> {
+  const group = new ProcessGroup(warn)
   const stop = (): void => {
     if (group.isStopping) process.exit(1)
-    group.isStopping = true
-    for (const worker of Object.values(cluster.workers ?? {})) if (worker) end(worker, group)
+    group.stop(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop)
-  await Promise.all(Array.from({ length: count }, () => keepRunning(group)))
-  process.exit(0)
+  await Promise.all(Array.from({ length: count }, () => group.keepRunning()))
+  process.exit(group.exitCode)
 }
 
-interface ProcessGroup {
-  isStopping: boolean
-  readonly listening: Set<Worker>
-}
+class ProcessGroup {
+  readonly #warn: (message: string) => void
+  readonly #listening = new Set<Worker>()
+  readonly #stopping = new AbortController()
+  exitCode = 0
 
-/** Keeps one process running. One that could not begin to listen ends all. */
-async function keepRunning(group: ProcessGroup): Promise<void> {
-  while (!group.isStopping) {
+  constructor(warn: (message: string) => void) {
+    this.#warn = warn
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  stop(exitCode: number): void {
+    this.exitCode = exitCode
+    this.#stopping.abort()
+    for (const worker of Object.values(cluster.workers ?? {})) if (worker) this.#end(worker)
+  }
+
+  /** Keeps one process running. If its first one cannot begin to listen, that ends the group: its replacements are tried again. */
+  async keepRunning(): Promise<void> {
+    const first = await this.#run()
+    if (this.isStopping) return
+    if (!first.hasListened) return this.stop(first.code || 1)
+    for (let delayMs = REPLACE_AFTER_MS; await this.#pause(delayMs); ) {
+      const { hasListened } = await this.#run()
+      if (this.isStopping) return
+      delayMs = hasListened ? REPLACE_AFTER_MS : Math.min(2 * delayMs, MAX_DELAY_MS)
+      if (!hasListened) this.#warn(`A process could not start. It is tried again in ${delayMs / 1000} s.`)
+    }
+  }
+
+  async #run(): Promise<{ readonly code: number; readonly hasListened: boolean }> {
     const worker = cluster.fork()
-    worker.once('listening', () => group.listening.add(worker))
+    worker.once('listening', () => this.#listening.add(worker))
     // Sending to an exited process fails.
     worker.on('error', () => {})
     const code = await new Promise<number>((resolve) => worker.once('exit', resolve))
-    if (group.isStopping) return
-    if (!group.listening.delete(worker)) process.exit(code || 1)
-    await wait(REPLACE_AFTER_MS)
+    return { code, hasListened: this.#listening.delete(worker) }
   }
-}
 
-/** A process that does not listen yet has nothing to finish. */
-function end(worker: Worker, { listening }: ProcessGroup): void {
-  if (listening.has(worker)) worker.send(STOP, () => {})
-  else worker.process.kill()
+  /** @returns false once the group stops */
+  #pause(delayMs: number): Promise<boolean> {
+    return wait(delayMs, true, { signal: this.#stopping.signal }).catch(() => false)
+  }
+
+  /** A process that does not listen yet has nothing to finish. */
+  #end(worker: Worker): void {
+    if (this.#listening.has(worker)) worker.send(STOP, () => {})
+    else worker.process.kill()
+  }
 }

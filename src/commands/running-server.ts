@@ -1,10 +1,12 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { describeProcess, hasEnded } from '../process-identity.ts'
+import { NO_LINKS, readRegularFileSync } from '../read-regular-file.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 
 /** In the folder of the traces, which is there while a development server runs, and which only its owner can read. */
 const FILE = 'debug/server.json'
 const DEFAULT_PORT = 9001
+const MAX_BYTES = 4096
 
 /** Notes that the development server of the project in this folder listens at this address, until this process ends. */
 export function noteServer(url: string): void {
@@ -28,7 +30,7 @@ export function defaultPort(): number {
 
 function readNote(): { url: string; process: string } | undefined {
   try {
-    return JSON.parse(readFileSync(FILE, 'utf8'))
+    return JSON.parse(readRegularFileSync(FILE, MAX_BYTES, NO_LINKS).toString())
   } catch {
     return undefined
   }

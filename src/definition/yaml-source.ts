@@ -51,7 +51,8 @@ function syntaxProblem(error: { code: string; message: string; pos: [number, num
     const suggestions = ['Write each into a file of its own.']
     return { message: 'The file has several YAML documents.', suggestions, ...positionAt(lines, error.pos[0]) }
   }
-  return { message: `The YAML cannot be read: ${error.message}`, suggestions: [], ...positionAt(lines, error.pos[0]) }
+  const reason = error.message.startsWith('Maximum call stack') ? 'it is nested too deeply here' : error.message
+  return { message: `The YAML cannot be read: ${reason}`, suggestions: [], ...positionAt(lines, error.pos[0]) }
 }
 
 function duplicateKeys(document: Document.Parsed, lines: LineCounter): Problem[] {

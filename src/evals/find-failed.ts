@@ -8,8 +8,8 @@ import { listResults, RESULT_FOLDER, readResult } from './result-file.ts'
  *
  * @throws HostError `OPTION_INVALID` where there are none, `PROJECT_INVALID` for a result that cannot be read
  */
-export function findFailed(projectDir: string): string[] {
-  const [path] = listResults(projectDir)
+export async function findFailed(projectDir: string): Promise<string[]> {
+  const [path] = await listResults(projectDir)
   if (path === undefined) {
     throw new HostError(
       'OPTION_INVALID',
@@ -19,7 +19,7 @@ export function findFailed(projectDir: string): string[] {
       },
     )
   }
-  const result = readResult(path)
+  const result = await readResult(path)
   const failed = result.columns.flatMap((_, column) =>
     outcomesOf(result, column)
       .filter(({ passes, runs }) => passes === false || runs.some(({ status }) => status === 'not_run'))

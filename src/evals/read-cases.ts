@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { decodeText } from '../decode-text.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { readRegularFile } from '../read-regular-file.ts'
 import { type EvalProblem, type EvalRequest, EvalToolCall } from '../wire/eval-result.ts'
 
 /** Folder of cases, scorers and results, relative to the project. */
@@ -84,13 +86,13 @@ export function findCaseFiles(paths: readonly string[], projectDir: string): str
 }
 
 /** Reads the rows of files of cases. A row that is none is a problem, and the others are read. */
-export function readCases(files: readonly string[], projectDir: string): ReadCases {
+export async function readCases(files: readonly string[], projectDir: string): Promise<ReadCases> {
   const cases: EvalCase[] = []
   const problems: EvalProblem[] = []
   const places = new Map<string, string>()
   for (const path of files) {
     const file = relative(projectDir, path).split(sep).join('/')
-    for (const { line, text } of readLines(path, file, problems)) {
+    for await (const { line, text } of readLines(path, file, problems)) {
       const where = `${file}:${line}`
       try {
         const read = readRow(text, { file, line, folder: dirname(path), projectDir })
@@ -125,10 +127,15 @@ function listCases(folder: string): string[] {
   return names.sort().map((name) => join(folder, name))
 }
 
-function* readLines(path: string, file: string, problems: EvalProblem[]): Generator<{ line: number; text: string }> {
+async function* readLines(
+  path: string,
+  file: string,
+  problems: EvalProblem[],
+): AsyncGenerator<{ line: number; text: string }> {
   let text: string
   try {
-    text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
+    const bytes = await readRegularFile(path)
+    text = decodeText(bytes, 'the file', (message) => problems.push({ where: file, message }))
   } catch (error) {
     problems.push({ where: file, message: `the file cannot be read: ${messageOf(error)}` })
     return
@@ -171,7 +178,8 @@ function describeMisfits(row: unknown): string {
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
-  } catch (error) {
-    throw new Error(`the row is no JSON: ${messageOf(error)}.`)
+  } catch {
+    // The engine's message would show the beginning of whatever file it is.
+    throw new Error('the row is not JSON.')
   }
 }

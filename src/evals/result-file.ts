@@ -1,8 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { decodeText } from '../decode-text.ts'
 import { findFirstProblem } from '../definition/first-problem.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError, messageOf, systemCodeOf } from '../errors.ts'
 import { isObject } from '../json.ts'
+import { readRegularFile } from '../read-regular-file.ts'
 import type { Redact } from '../trace/redact.ts'
 import { EVAL_RESULT_FORMAT, EvalResult } from '../wire/eval-result.ts'
 import { EVAL_FOLDER } from './read-cases.ts'
@@ -10,6 +13,7 @@ import { EVAL_FOLDER } from './read-cases.ts'
 /** Folder of the results, relative to the project. */
 export const RESULT_FOLDER = `${EVAL_FOLDER}/results`
 const ENDING = '.json'
+const MAX_BYTES = 256 * 1024 * 1024
 /** A result that is being filled is written at most this often. */
 const SAVE_EVERY_MS = 2000
 
@@ -21,18 +25,27 @@ export interface FoundResult {
 }
 
 /**
- * Reads a result.
+ * Reads a result. A link in the folder of the results leads to another one: it may not leave it.
  *
- * @throws HostError `PROJECT_INVALID` for one that is not there, damaged, or of another version
+ * @param maxBytes of the file; default: 256 MiB
+ * @throws HostError `PROJECT_INVALID` for one that is not there, too large, damaged, or of another version
  */
-export function readResult(path: string): EvalResult {
+export async function readResult(path: string, maxBytes = MAX_BYTES): Promise<EvalResult> {
   const fail = (problem: string, suggestions: readonly string[] = []) =>
     new HostError('PROJECT_INVALID', `The result ${path} ${problem}`, { suggestions })
+  const bytes = await readBytes(path, maxBytes).catch((error) => {
+    throw fail(`cannot be read: ${messageOf(error)}.`)
+  })
   let json: unknown
   try {
-    json = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    throw fail(`cannot be read: ${messageOf(error)}`)
+    json = JSON.parse(
+      decodeText(bytes, path, (message) => {
+        throw new Error(message)
+      }),
+    )
+  } catch {
+    // The engine's message would show the beginning of whatever file it is.
+    throw fail('is not JSON.')
   }
   const version = isObject(json) ? json.eval_result : undefined
   if (version === undefined) throw fail('is no result of an eval.')
@@ -46,12 +59,21 @@ export function readResult(path: string): EvalResult {
   return json as EvalResult
 }
 
+async function readBytes(path: string, maxBytes: number): Promise<Buffer> {
+  const folder = dirname(path)
+  const isKept = folder.endsWith(join('/', RESULT_FOLDER))
+  return readRegularFile(path, { maxBytes, ...(isKept ? { within: await realpath(folder) } : {}) })
+}
+
 /** Files of the results of a project, newest first: their names begin with their time. */
-export function listResults(projectDir: string): string[] {
+export async function listResults(projectDir: string): Promise<string[]> {
   const folder = join(projectDir, RESULT_FOLDER)
-  if (!existsSync(folder)) return []
-  const names = readdirSync(folder).filter((name) => name.endsWith(ENDING))
+  const names = await readdir(folder).catch((error) => {
+    if (systemCodeOf(error) === 'ENOENT') return []
+    throw error
+  })
   return names
+    .filter((name) => name.endsWith(ENDING))
     .sort()
     .reverse()
     .map((name) => join(folder, name))
@@ -63,10 +85,10 @@ export function listResults(projectDir: string): string[] {
  * @param pathOf absolute path of a file named on the command line
  * @throws HostError `OPTION_INVALID` when it means none, or several
  */
-export function findResult(word: string, projectDir: string, pathOf: (file: string) => string): string {
+export async function findResult(word: string, projectDir: string, pathOf: (file: string) => string): Promise<string> {
   const path = pathOf(word)
   if (existsSync(path)) return path
-  const all = listResults(projectDir)
+  const all = await listResults(projectDir)
   const [newest] = all
   if (word === 'latest' && newest !== undefined) return newest
   const found = all.filter((file) => basename(file).startsWith(word) || basename(file, ENDING).endsWith(`-${word}`))
@@ -85,11 +107,11 @@ export function findResult(word: string, projectDir: string, pathOf: (file: stri
  *
  * @throws HostError `PROJECT_INVALID` naming the newest that cannot be read, when there is no other
  */
-export function findUnfinished(projectDir: string): FoundResult | undefined {
+export async function findUnfinished(projectDir: string): Promise<FoundResult | undefined> {
   let problem: unknown
-  for (const path of listResults(projectDir)) {
+  for (const path of await listResults(projectDir)) {
     try {
-      const result = readResult(path)
+      const result = await readResult(path)
       if (result.status !== 'complete') return { result, path }
     } catch (error) {
       problem ??= error

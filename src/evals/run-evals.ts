@@ -93,7 +93,7 @@ class Evals {
   readonly #plan: EvalPlan
   readonly #options: EvalOptions
   readonly #columns: EvalColumn[]
-  readonly #cases: readonly EvalCase[]
+  readonly #cases: EvalCase[] = []
   readonly #problems: EvalProblem[]
   readonly #tasks: Task[] = []
   readonly #runs = new Map<string, EvalRun>()
@@ -136,11 +136,11 @@ class Evals {
     this.#host.onRunEnd(({ runId }) => {
       this.#spent += this.#judging.take(runId).cost ?? 0
     })
-    this.#cases = plan.cases.filter((given) => this.#addTasks(given))
-    this.#keepPrevious(previous)
   }
 
   async run(): Promise<void> {
+    for (const given of this.#plan.cases) if (await this.#addTasks(given)) this.#cases.push(given)
+    this.#keepPrevious(this.#plan.previous)
     this.#tell(undefined)
     const open = this.#tasks.filter((task) => !this.#runs.has(keyOf(task.given.id, task.column, task.repeat)))
     const rest = open.values()
@@ -183,11 +183,11 @@ class Evals {
   }
 
   /** @returns false for a case that cannot be run */
-  #addTasks(given: EvalCase): boolean {
+  async #addTasks(given: EvalCase): Promise<boolean> {
     const { request, scorers } = this.#plan
     try {
       const chosen = chooseScorers(given, scorers)
-      const columns = this.#agentsOf(given).flatMap((agent) =>
+      const columns = (await this.#agentsOf(given)).flatMap((agent) =>
         request.variants.map((changes) => this.#columnOf(makeColumn(agent, changes))),
       )
       for (let repeat = 1; repeat <= request.repeat; repeat++) {
@@ -201,10 +201,10 @@ class Evals {
   }
 
   /** @throws Error where neither command nor row name an agent, and there are several */
-  #agentsOf({ agent, tape }: EvalCase): readonly string[] {
+  async #agentsOf({ agent, tape }: EvalCase): Promise<readonly string[]> {
     const { request } = this.#plan
     if (request.agents.length > 0) return request.agents
-    const own = agent ?? (tape === undefined ? undefined : this.#taped.agentOf(tape))
+    const own = agent ?? (tape === undefined ? undefined : await this.#taped.agentOf(tape))
     if (own !== undefined) return [own]
     const { ids } = this.#options.agents
     const [only, other] = ids

@@ -42,8 +42,8 @@ export class TapedRuns {
    *
    * @throws HostError `TAPE_INVALID`
    */
-  agentOf(path: string): string {
-    return lastRunOf(this.#read(path)).head.agent.id
+  async agentOf(path: string): Promise<string> {
+    return lastRunOf(await this.#read(path)).head.agent.id
   }
 
   async run(path: string, given: EvalCase, column: EvalColumn, signal: AbortSignal): Promise<CaseRun> {
@@ -52,7 +52,7 @@ export class TapedRuns {
     const notes = new RunNotes()
     let input: unknown = given.input
     try {
-      const tape = this.#read(path)
+      const tape = await this.#read(path)
       const question = questionOf(tape)
       input ??= question
       const ids = new NewIds(tape)
@@ -88,7 +88,7 @@ export class TapedRuns {
     }
   }
 
-  #read(path: string): Tape {
+  #read(path: string): Promise<Tape> {
     return readTapeFile(resolve(this.#options.projectDir, path), path)
   }
 }

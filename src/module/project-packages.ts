@@ -1,7 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { decodeText } from '../decode-text.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { type Fields, fieldsOf } from '../json.ts'
+import { readRegularFileSync } from '../read-regular-file.ts'
 import { API_VERSION } from './define-module.ts'
 
 /** Declaration of a module package in its `package.json`: `"agent-host": {"modules": "./modules", "api": 1}`. */
@@ -68,7 +70,7 @@ function readManifest(dir: string): Fields {
   const path = join(dir, 'package.json')
   if (!existsSync(path)) return fieldsOf(undefined)
   try {
-    return fieldsOf(JSON.parse(readFileSync(path, 'utf8')))
+    return fieldsOf(JSON.parse(decodeText(readRegularFileSync(path), path, () => {})))
   } catch (cause) {
     throw new HostError('PROJECT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { cause })
   }

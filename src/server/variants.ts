@@ -33,7 +33,7 @@ export class Variants {
 
   /** Remembers a variant that was opened. @returns its id */
   add(tenant: string, variant: NamedVariant): string {
-    const own = this.#byTenant.get(tenant) ?? new RecentlyUsed<NamedVariant>(VARIANT_LIMITS)
+    const own = this.#byTenant.get(tenant) ?? new RecentlyUsed<NamedVariant>({ ...VARIANT_LIMITS, bytesOf })
     this.#byTenant.set(tenant, own)
     const id = randomUUID()
     own.set(id, variant)
@@ -73,6 +73,10 @@ export class Variants {
     if (found) return found
     throw refuse(`there is no variant '${id.slice(0, 100)}'. One is forgotten after an hour without use`)
   }
+}
+
+function bytesOf({ changes }: NamedVariant): number {
+  return JSON.stringify(changes).length
 }
 
 function refuse(reason: string): HostError {

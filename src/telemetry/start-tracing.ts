@@ -3,6 +3,7 @@ import { settlesWithin } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
+import { proxyAgentFor } from '../proxy/proxy-agent-for.ts'
 import type { Redact } from '../trace/redact.ts'
 import { VERSION } from '../version.ts'
 import { loadOpenTelemetry, type OpenTelemetry, OTLP_PROTOCOLS, type OtlpProtocol } from './load-opentelemetry.ts'
@@ -30,7 +31,9 @@ export async function startTracing(
   const endpoint = readEndpoint(variable)
   const otel = await loadOpenTelemetry(host.projectDir, variable, readProtocols(process.env))
   const traceIds = new TraceIds(new otel.sdk.RandomIdGenerator())
-  const exporter = reportFailures(new otel.exporter.OTLPTraceExporter(), endpoint, log)
+  const proxyAgent = proxyAgentFor(new URL(endpoint))
+  const connection = proxyAgent && { httpAgentOptions: () => proxyAgent }
+  const exporter = reportFailures(new otel.exporter.OTLPTraceExporter(connection), endpoint, log)
   const provider = makeProvider(otel, { traceIds, exporter, server })
   const spans = new RunSpans({ api: otel.api, tracer: provider.getTracer('agent-host', VERSION), traceIds, redact })
   const stopListening = [host.onEvent((event) => spans.add(event)), host.onRunEnd((end) => spans.endRun(end))]

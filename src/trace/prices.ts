@@ -1,9 +1,12 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import { decodeText } from '../decode-text.ts'
 import { messageOf } from '../errors.ts'
 import { fieldsOf, isObject } from '../json.ts'
 import type { Log } from '../protocols/log.ts'
+import { readRegularFile } from '../read-regular-file.ts'
 import type { ModelUsage } from './calls/describe-event.ts'
 
 /** Price of a model, in US dollars per million tokens, and the size of its context. */
@@ -21,9 +24,10 @@ type PriceTable = Readonly<Record<string, ModelPrice>>
 /** File of a project whose prices go before those of the package. */
 const PRICES_FILE = 'prices.yml'
 const TOKENS = 1_000_000
+const MAX_BYTES = 1024 * 1024
 const packaged = new URL('./prices.json', import.meta.url)
 
-/** Prices of models: a dated table of the package, and over it the project's own, which is read again when it changes. */
+/** Prices of models: a dated table of the package, and over it the project's own, as of the last {@link Prices.refresh}. */
 export class Prices {
   /** Day of the package's table, ISO 8601. */
   readonly date: string
@@ -32,6 +36,7 @@ export class Prices {
   readonly #log: Pick<Log, 'warn'>
   #own: PriceTable = {}
   #readMs = 0
+  #refreshing: Promise<void> | undefined
 
   constructor(projectDir: string, log: Pick<Log, 'warn'>) {
     const { date, models } = JSON.parse(readFileSync(packaged, 'utf8')) as { date: string; models: PriceTable }
@@ -41,9 +46,16 @@ export class Prices {
     this.#log = log
   }
 
+  /** Reads the project's prices where their file has changed. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#read().finally(() => {
+      this.#refreshing = undefined
+    })
+    return this.#refreshing
+  }
+
   /** Returns US dollars; null when a price is unknown, or nothing was counted. Never an estimate. */
   costOf(usages: readonly ModelUsage[]): number | null {
-    this.#refresh()
     if (usages.length === 0) return null
     const costs = usages.map((usage) => this.#price(usage))
     return costs.includes(null) ? null : costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0)
@@ -51,7 +63,6 @@ export class Prices {
 
   /** Returns the tokens that a model takes at once; null when that is unknown. */
   contextOf(model: string | null): number | null {
-    this.#refresh()
     return this.#find(model)?.context ?? null
   }
 
@@ -70,21 +81,30 @@ export class Prices {
     return (fresh * price.input + cached + output_tokens * price.output) / TOKENS
   }
 
-  #refresh(): void {
-    const changedMs = statSync(this.#path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  async #read(): Promise<void> {
+    const { mtimeMs: changedMs } = await stat(this.#path).catch(() => ({ mtimeMs: 0 }))
     if (changedMs === this.#readMs) return
     this.#readMs = changedMs
     try {
-      this.#own = changedMs === 0 ? {} : readPrices(readFileSync(this.#path, 'utf8'))
+      this.#own =
+        changedMs === 0
+          ? {}
+          : readPrices(decodeText(await readBytes(this.#path), PRICES_FILE, (message) => this.#log.warn(message)))
     } catch (error) {
       this.#log.warn(`${PRICES_FILE}: ${messageOf(error)} The prices of before stay.`)
     }
   }
 }
 
+function readBytes(path: string): Promise<Buffer> {
+  return readRegularFile(path, { maxBytes: MAX_BYTES }).catch((cause) => {
+    throw new Error(`the file cannot be read: ${messageOf(cause)}.`, { cause })
+  })
+}
+
 /** @throws Error naming the model, and the shape of a price */
 function readPrices(text: string): PriceTable {
-  const table: unknown = parse(text) ?? {}
+  const table: unknown = parse(text, { prettyErrors: false }) ?? {}
   if (!isObject(table)) throw new Error(SHAPE)
   const prices = Object.entries(table).map(([model, price]): [string, ModelPrice] => {
     if (!isPrice(price)) throw new Error(`'${model}': ${SHAPE}`)

@@ -11,8 +11,8 @@ const HARMLESS_VARIABLES = new Set(['PWD', 'OLDPWD'])
 
 /**
  * Returns what finds secrets in plain text and as JSON writes them: the values of variables of the environment whose names
- * speak of one, and passwords of URLs among the others; user information in URLs, `Bearer` tokens, keys of well-known formats,
- * and values of flags and query parameters whose names speak of a secret.
+ * speak of one, and passwords of URLs among the others; user information in URLs, `Bearer` and `Basic` credentials, codes of sign-ins, keys of
+ * well-known formats, and values of flags and query parameters whose names speak of a secret.
  */
 export function makeRedact(environment: Readonly<Record<string, string | undefined>>): Redact {
   return replaceSecrets(environment, () => REDACTED)
@@ -29,7 +29,7 @@ function replaceSecrets(
 ): Redact {
   const replacements = new Map<string, string>()
   for (const { name, secret } of listSecrets(environment)) {
-    for (const written of [secret, JSON.stringify(secret).slice(1, -1)]) {
+    for (const written of [secret, JSON.stringify(secret).slice(1, -1), ...encodedForms(secret)]) {
       if (!replacements.has(written)) replacements.set(written, replacementOf(name))
     }
   }
@@ -38,6 +38,11 @@ function replaceSecrets(
   const sorted = [...replacements.keys()].sort((a, b) => b.length - a.length)
   const pattern = new RegExp(sorted.map((value) => value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
   return (text) => redactFormats(text.replace(pattern, (secret) => replacements.get(secret) ?? REDACTED))
+}
+
+/** A user and a password as `Authorization: Basic` sends them (RFC 7617). */
+function encodedForms(secret: string): string[] {
+  return secret.includes(':') ? [Buffer.from(secret).toString('base64')] : []
 }
 
 /** Values of variables that are secrets, and passwords of URLs among them, the longest first. */
@@ -73,6 +78,9 @@ function decodeOr(text: string): string {
 // a text of megabytes would use up the stack of the engine.
 const USER_INFORMATION = /:\/\/[^\s/?#"'\\<>]{1,4096}@/g
 const BEARER = /\b(bearer) (?=[\w.~+/=-]{0,4096}\d|[\w.~+/=-]{20})[\w.~+/=-]{8,4096}/gi
+const BASIC = /\b(basic) ([A-Za-z\d+/]{4,4096}={0,2})/gi
+/** An address without its query, or the query of one. */
+const QUERY = /[^\s"'\\?#]{1,8192}/g
 const KEY_FORMATS = new RegExp(
   `(?<![\\w-])(?:${[
     'sk-[\\w-]{20,4096}',
@@ -101,10 +109,23 @@ const FLAG_BEGINS = /[ "]-/
  */
 function redactFormats(text: string): string {
   let shown = text.replace(BEARER, `$1 ${REDACTED}`).replace(KEY_FORMATS, REDACTED)
+  if (shown.includes('asic ')) shown = shown.replace(BASIC, hideBasic)
+  if (shown.includes('code=') && shown.includes('state=')) shown = shown.replace(QUERY, hideCode)
   if (shown.includes('@')) shown = shown.replace(USER_INFORMATION, `://${REDACTED}@`)
   if (shown.includes('-----BEGIN')) shown = shown.replace(PRIVATE_KEY, `-----BEGIN $1-----${REDACTED}`)
   if (shown.includes('=') || FLAG_BEGINS.test(shown)) shown = shown.replace(NAMED, hideNamed)
   return shown
+}
+
+/** `Basic access` is prose: what it names would be no pair of a user and a password. */
+function hideBasic(match: string, scheme: string, encoded: string): string {
+  const isPair = /^[^\p{Cc}:\ufffd]*:[^\p{Cc}\ufffd]*$/u.test(Buffer.from(encoded, 'base64').toString())
+  return isPair ? `${scheme} ${REDACTED}` : match
+}
+
+/** The answer of an authorization server (RFC 6749, 4.1.2) has both: a code alone may be anything. */
+function hideCode(query: string): string {
+  return /(?:^|&)state=/.test(query) ? query.replace(/(^|&)code=[^&]*/g, `$1code=${REDACTED}`) : query
 }
 
 function hideNamed(match: string, sign: string, name: string, separator: string, value: string): string {

@@ -3,8 +3,8 @@ import type { VariantChange } from '../wire/variant.ts'
 
 type Changes = readonly VariantChange[]
 
-/** Limits of what belongs to variants of agents. */
-export const VARIANT_LIMITS = { maxItems: 200, maxIdleMs: 60 * 60 * 1000 }
+/** Limits of what belongs to variants of agents: as many, and as large in JSON. */
+export const VARIANT_LIMITS = { maxItems: 200, maxBytes: 16 * 1024 * 1024, maxIdleMs: 60 * 60 * 1000 }
 
 /** Agent that is open. */
 interface OpenAgent {
@@ -20,6 +20,8 @@ interface Entry<Agent extends OpenAgent> {
   agent: Agent | undefined
   /** Has the base stay open. */
   readonly unpin: () => void
+  /** Of its changes. */
+  readonly bytes: number
 }
 
 /** Variants of registered agents that are open: each once, for all its users. */
@@ -35,7 +37,11 @@ export class OpenVariants<Agent extends OpenAgent> {
   constructor(plan: OpenVariants<Agent>['open'], retire: (agent: Agent) => Promise<void>) {
     this.#plan = plan
     this.#retire = retire
-    this.#entries = new RecentlyUsed({ ...VARIANT_LIMITS, onForget: (entry) => void this.#close(entry) })
+    this.#entries = new RecentlyUsed({
+      ...VARIANT_LIMITS,
+      bytesOf: ({ bytes }) => bytes,
+      onForget: (entry) => void this.#close(entry),
+    })
   }
 
   /**
@@ -49,7 +55,8 @@ export class OpenVariants<Agent extends OpenAgent> {
     if (known?.base === base) return known.opening
     // Of a version that was replaced.
     this.#entries.delete(key)
-    const entry: Entry<Agent> = { base, opening: this.#plan(base, changes), agent: undefined, unpin: base.pin() }
+    const opening = this.#plan(base, changes)
+    const entry: Entry<Agent> = { base, opening, agent: undefined, unpin: base.pin(), bytes: key.length }
     this.#entries.set(key, entry)
     try {
       entry.agent = await entry.opening

@@ -21,6 +21,19 @@ async function findingsOf(dir: string, ...args: string[]): Promise<{ exitCode: n
 const of = (findings: readonly Finding[], subject: string) => findings.filter((each) => each.subject === subject)
 
 describe('doctor', () => {
+  it('names the proxy in use without its password, and refuses one of another kind', async () => {
+    const { dir } = await makeProject({ 'agents/none.txt': '' })
+    const env = { HTTPS_PROXY: 'http://me:canary@proxy.invalid:3128', NO_PROXY: 'in.example' }
+    const { stdout } = await runCli(['doctor'], { cwd: dir, env })
+    expect(stdout).contain(
+      '✓ Proxy      Requests go to http://proxy.invalid:3128 (HTTPS_PROXY), but not to in.example (NO_PROXY).\n',
+    )
+    const { exitCode, stderr } = await runCli(['doctor'], { cwd: dir, env: { HTTPS_PROXY: 'socks5://canary:1' } })
+    expect(exitCode).equal(2)
+    expect(stdout + stderr).not.contain('canary')
+    expect(stderr).contain('Error: HTTPS_PROXY must be an address like http://proxy.example:3128.')
+  })
+
   it('reports success, and missing things with the next step', async () => {
     const { dir } = await makeProject({ 'agents/none.txt': '' })
     const port = await freePort()

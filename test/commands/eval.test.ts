@@ -119,7 +119,7 @@ export const sum = defineTool({ description: 'Adds.', parameters: Type.Object({ 
     expect({ exitCode, lines: stdout.split('\n').slice(0, 5) }).deep.equal({
       exitCode: 1,
       lines: [
-        `evals/words.jsonl:2: the row is no JSON: Unexpected token 'o', "nope" is not valid JSON.`,
+        'evals/words.jsonl:2: the row is not JSON.',
         "evals/words.jsonl:3: the id 'yes' is taken by evals/words.jsonl:1.",
         "evals/words.jsonl:4: The key 'inptu' is not known. Did you mean 'input'?",
         'evals/words.jsonl:5: input is missing; a row with a tape needs none.',
@@ -335,19 +335,44 @@ export const text = 'x'`,
     <testcase classname="parrot" name="free" file="evals/words.jsonl" time="0"><skipped/></testcase>
   </testsuite>
   <testsuite name="not run" tests="1" failures="0" errors="1" skipped="0" time="0" timestamp="">
-    <testcase classname="not run" name="evals/words.jsonl:3" time="0"><error message="the row is no JSON: Unexpected token &apos;o&apos;, &quot;nope&quot; is not valid JSON."/></testcase>
+    <testcase classname="not run" name="evals/words.jsonl:3" time="0"><error message="the row is not JSON."/></testcase>
   </testsuite>
 </testsuites>
 `.replaceAll('&apos;', "'"),
     )
   })
 
-  it('says when the result or the report cannot be written, and prints the scores', async () => {
+  it('makes the folder of the JUnit report', async () => {
+    const project = await makeEvals(BOTH)
+    await runEval(project, '--junit', 'new/folder/report.xml')
+    expect(await project.read('new/folder/report.xml')).match(/^<\?xml/)
+  })
+
+  it('asks nothing where the JUnit report cannot be written', async () => {
+    const project = await makeEvals(BOTH, { 'file.txt': '' })
+    for (const place of ['file.txt/report.xml', 'evals']) {
+      const { exitCode, stdout, stderr } = await runEval(project, '--junit', place)
+      expect({ exitCode, stdout }).deep.equal({ exitCode: 2, stdout: '' })
+      expect(stderr).match(/^Error: The JUnit report cannot be written: E(NOTDIR|EXIST|ISDIR)/)
+    }
+    expect(project.exists('evals/results')).equal(false)
+  })
+
+  it('reads cases in UTF-16, and names a file that is no text', async () => {
+    const project = await makeEvals(BOTH)
+    const rows = await project.read('evals/words.jsonl')
+    writeFileSync(project.path('evals/words.jsonl'), Buffer.from(`\ufeff${rows}`, 'utf16le'))
+    writeFileSync(project.path('evals/other.jsonl'), Buffer.from('{"id":"b","input":"\xe4"}\n', 'latin1'))
+    const { stdout, stderr } = await runEval(project)
+    expect(stdout + stderr).match(/^parrot: 1 of 3 cases passed/m)
+    expect(stdout + stderr).include('evals/other.jsonl: the file is not UTF-8 text. Save it as UTF-8.')
+  })
+
+  it('says when the result cannot be written, and prints the scores', async () => {
     const project = await makeEvals(BOTH, { 'evals/results': 'a file in the way' })
-    const { exitCode, stdout, stderr } = await runEval(project, '--junit', 'no/folder.xml')
+    const { exitCode, stdout, stderr } = await runEval(project)
     expect(exitCode).equal(1)
     expect(stdout).include('parrot: 1 of 2 cases passed')
-    expect(stderr).match(/^The JUnit report could not be written: ENOENT/m)
     expect(stderr).match(/^The result could not be written: E(EXIST|NOTDIR)/m)
   })
 })

@@ -29,7 +29,7 @@ describe('runs export', () => {
       exitCode: 0,
       stdout: `Wrote the tape to ${file}\n`,
     })
-    expect(readTapeFile(join(dir, file)).runs[0]?.end.text).equal('hello')
+    expect((await readTapeFile(join(dir, file))).runs[0]?.end.text).equal('hello')
     expect(statSync(join(dir, file)).mode & 0o777).equal(0o600)
     const again = await callCli(['runs', 'export', runId], { cwd: dir })
     expect([again.exitCode, again.stderr]).deep.equal([
@@ -89,7 +89,7 @@ describeWith('redis-server', hasRedis(), 'runs export of a run on another server
         expect(listed.stdout).include('web-1')
       }, 10_000)
       expect((await callCli(args(runId), { cwd: here })).stdout).equal(`Wrote the tape to echo-${runId}.jsonl.gz\n`)
-      expect(readTapeFile(join(here, `echo-${runId}.jsonl.gz`)).runs[0]?.turn.run_id).equal(runId)
+      expect((await readTapeFile(join(here, `echo-${runId}.jsonl.gz`))).runs[0]?.turn.run_id).equal(runId)
     } finally {
       await project.close()
     }

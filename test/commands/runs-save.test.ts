@@ -1,4 +1,9 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { pathOfTape } from '../../src/tape/file/tape-folder.ts'
 import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
 import { openRecordingHost } from '../support/tapes.ts'
@@ -93,6 +98,53 @@ describe('runs save', () => {
     expect(stdout).include('arguments.order: recorded 7, asked 8')
     await project.write('modules/main.ts', MAIN.replace('respondText(said)', "respondText(said + '!')"))
     expect((await test(project)).exitCode).equal(1)
+  })
+
+  it('writes nothing of a foreign tape as code', async () => {
+    const { dir } = await makeRecorded(WORKING)
+    const own = pathOfTape(dir, RUN_ID)
+    const lines = gunzipSync(readFileSync(own)).toString().trimEnd().split('\n')
+    const change = (type: string, edit: (line: Record<string, unknown>) => object) =>
+      gzipSync(
+        `${lines.map((line) => (line.startsWith(`{"type":"${type}",`) ? JSON.stringify(edit(JSON.parse(line))) : line)).join('\n')}\n`,
+      )
+    writeFileSync(
+      join(dir, 'foreign.gz'),
+      change('turn', (line) => ({ ...line, run_id: 'x\nprocess.exit(7)' })),
+    )
+    const save = (name: string) => callCli(['runs', 'save', 'foreign.gz', '--name', name], { cwd: dir })
+    const refused = await save('named')
+    expect(refused.exitCode).equal(1)
+    expect(refused.stderr).include('The tape foreign.gz does not fit together')
+    const text = `it's \\' \u2028 \u2029 \n \u202e "quoted" \\" \${dir} \u0000`
+    writeFileSync(
+      join(dir, 'foreign.gz'),
+      change('end', (line) => ({ ...line, text })),
+    )
+    expect((await save('answered')).exitCode).equal(0)
+    const answered = readFileSync(join(dir, 'tests/answered.test.ts'), 'utf8')
+    const [, literal = ''] = /assert\.equal\(answer, (.*)\)$/m.exec(answered) ?? []
+    expect(runInNewContext(literal)).equal(text)
+    expect(answered).not.match(/[\u2028\u202e]/)
+    const failed = { status: 'failed', error: 'a\u2028process.exit(1)\nprocess.exit(2)\u202e' }
+    writeFileSync(
+      join(dir, 'foreign.gz'),
+      change('end', (line) => ({ ...line, ...failed })),
+    )
+    expect((await save('failed')).exitCode).equal(0)
+    expect(readFileSync(join(dir, 'tests/failed.test.ts'), 'utf8')).include(
+      '  // The run failed: a process.exit(1) process.exit(2)\\u202e\n',
+    )
+    const args = [['refund', JSON.parse('{"__proto__":{"a":1},"order":7}')]]
+    const toTool = (line: Record<string, unknown>) =>
+      line.method === 'executeTool' ? { ...line, arguments: args[0] } : line
+    writeFileSync(join(dir, 'foreign.gz'), change('call', toTool))
+    expect((await save('called')).exitCode).equal(0)
+    const called = readFileSync(join(dir, 'tests/called.test.ts'), 'utf8')
+    const [, tools = ''] = /assert\.deepEqual\(tools, (\[.*?^ {2}\])\)$/ms.exec(called) ?? []
+    expect(JSON.stringify(runInNewContext(tools))).equal(
+      '[{"name":"refund","arguments":{"__proto__":{"a":1},"order":7}}]',
+    )
   })
 
   it('saves a failed run as a test that passes once its tool is mended', async () => {

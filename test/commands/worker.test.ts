@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
@@ -78,6 +78,74 @@ describe('serve --processes', () => {
     expect(await server.stop()).to.equal(0)
     for (const pid of seen) expect(() => process.kill(Number(pid), 0)).to.throw('ESRCH')
   })
+
+  it('tries a replacement that cannot start again, while the others serve', async () => {
+    const { dir } = await makeProject({ ...RESPONSES_PROJECT, ...WHERE })
+    const server = await startResponses(dir, ['--processes', '2'])
+    const seen = new Set<string>()
+    const untilSeen = (count: number) =>
+      eventually(async () => {
+        seen.add(textOf(await askAlone(server.url, { model: 'where', input: 'hi' })))
+        expect(seen.size).to.equal(count)
+      }, 40_000)
+    await untilSeen(2)
+    mkdirSync(join(dir, '.env'))
+    process.kill(Number([...seen][0]), 'SIGKILL')
+    await server.printed(
+      /Error: Cannot read \.env[\s\S]*Warning: A process could not start\. It is tried again in 2 s\./,
+    )
+    expect(seen).to.include(textOf(await askAlone(server.url, { model: 'where', input: 'hi' })))
+    await server.printed(/It is tried again in 4 s\./)
+    rmdirSync(join(dir, '.env'))
+    await untilSeen(3)
+    expect(await server.stop()).to.equal(0)
+  }).timeout(120_000)
+
+  it('drains the others and exits with 1 if one cannot start at first', async () => {
+    const { dir, path } = await makeProject({
+      ...RESPONSES_PROJECT,
+      'adapters/picky.ts': `import cluster from 'node:cluster'
+import { existsSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+export class PickyAdapter {
+  async adapt() {
+    if (cluster.worker.id !== 2) return
+    while (!existsSync('busy')) await setTimeout(50)
+    throw new Error('not today')
+  }
+}`,
+      ...AGENT('slow'),
+      'modules/slow.ts': `import { existsSync, writeFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Slow', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText() {
+    writeFileSync('busy', '')
+    while (!existsSync('stopping')) await setTimeout(50)
+    await response.respondText('done')
+  } }) })`,
+    })
+    const args = [
+      'serve',
+      '--adapter',
+      'ResponsesCompatApiAdapter,adapters.picky.PickyAdapter',
+      '--processes',
+      '2',
+      '--port',
+      '0',
+    ]
+    const server = startCli(args, { cwd: dir })
+    const [, url] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
+    const body = JSON.stringify({ model: 'slow', input: 'hi' })
+    const answer = fetch(`${url}/compat/responses`, { method: 'POST', headers: HEADERS, body }).then((reply) =>
+      reply.json(),
+    )
+    await server.printed(/not today/)
+    await server.printed(/Stopping: running work/)
+    writeFileSync(path('stopping'), '')
+    expect(textOf((await answer) as Json)).to.equal('done')
+    expect(await server.ended()).to.equal(1)
+  }).timeout(90_000)
 
   it('MCP conversations and waiting calls continue in any process', async () => {
     const { dir } = await makeProject({ ...MCP_WHERE, ...SHOP_MODULES, 'agents/shop.yml': SHOP })

@@ -72,6 +72,26 @@ describe('the chat API with other clients', () => {
     expect(text).to.equal('one two')
   })
 
+  it('AI SDK and LangChain run a failing agent once with the options of their pages, and again without', async () => {
+    let requests = 0
+    const counted: typeof fetch = (...args) => {
+      requests++
+      return fetch(...args)
+    }
+    const requestsOf = async (ask: () => PromiseLike<unknown>) => {
+      requests = 0
+      await Promise.resolve(ask()).catch(() => {})
+      return requests
+    }
+    const model = createOpenAICompatible({ name: 'agent-host', baseURL, apiKey: 'key-1234', fetch: counted })('probe')
+    expect(await requestsOf(() => generateText({ model, prompt: 'fail', maxRetries: 0 }))).to.equal(1)
+    expect(await requestsOf(() => generateText({ model, prompt: 'fail', maxRetries: 1 }))).to.equal(2)
+    const ofLangChain = (maxRetries: number) =>
+      new ChatOpenAI({ model: 'probe', apiKey: 'key-1234', maxRetries, configuration: { baseURL, fetch: counted } })
+    expect(await requestsOf(() => ofLangChain(0).invoke('fail'))).to.equal(1)
+    expect(await requestsOf(() => ofLangChain(1).invoke('fail'))).to.equal(2)
+  })
+
   it('the AI SDK completes and streams', async () => {
     const model = createOpenAICompatible({ name: 'agent-host', baseURL, apiKey: 'key-1234', includeUsage: true })(
       'model',

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { HostError } from 'agent-host'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
+import { connectRaw } from '../support/raw-http.ts'
 import { chat, closeServers, makeServer, probeSeen, readEvents } from '../support/server.ts'
 
 const COMPLETIONS = '/compat/chat/completions'
@@ -69,6 +71,24 @@ describe('buildServer', () => {
       const { statusCode, headers } = await app.inject({ method: 'POST', url, payload, headers: JSON_TYPE })
       expect([statusCode, headers.connection]).to.deep.equal([413, undefined])
     }
+  })
+
+  it('answers a client that sends a large body in chunks to its end before it reads, and goes on with its connection', async () => {
+    const { listen } = await makeServer({ bodyLimit: 1000 })
+    const head = (more: string) =>
+      `POST ${COMPLETIONS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${more}\r\n\r\n`
+    const { socket } = await connectRaw(await listen(), head('Transfer-Encoding: chunked'), { reads: false })
+    const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+    for (let count = 0; count < 200; count++) if (!socket.write(chunk)) await once(socket, 'drain')
+    const text = JSON.stringify(chat('echo', 'hi'))
+    socket.write(`0\r\n\r\n${head(`Content-Length: ${text.length}`)}${text}`)
+    let answers = ''
+    socket
+      .setEncoding('latin1')
+      .on('data', (piece) => (answers += piece))
+      .resume()
+    await eventually(() => expect(answers).to.match(/^HTTP\/1\.1 413 [\s\S]*\}HTTP\/1\.1 200 OK/))
+    socket.destroy()
   })
 
   it('rejects keys that would change object prototypes', async () => {

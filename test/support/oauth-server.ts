@@ -31,6 +31,10 @@ export class OAuthServer {
   readonly registered: string[][] = []
   /** Tokens of all kinds that clients were given, in their order. */
   readonly issued: string[] = []
+  /** Codes that were given, in their order. */
+  readonly codes: string[] = []
+  /** User information of the address of the sign-in, with its @. */
+  userInformation = ''
   /** Code verifiers (PKCE) that came with a code, in their order. */
   readonly verifiers: string[] = []
   refreshes = 0
@@ -143,7 +147,7 @@ export class OAuthServer {
     if (url.pathname.startsWith('/.well-known/oauth-authorization-server')) {
       return Response.json({
         issuer,
-        authorization_endpoint: `${issuer}/authorize`,
+        authorization_endpoint: `${issuer.replace('://', `://${this.userInformation}`)}/authorize`,
         token_endpoint: `${issuer}/token`,
         registration_endpoint: `${issuer}/register`,
         response_types_supported: ['code'],
@@ -168,6 +172,7 @@ export class OAuthServer {
     const challenge = query.get('code_challenge') ?? ''
     if (query.get('code_challenge_method') !== 'S256' || challenge === '') return new Response(null, { status: 400 })
     const code = randomUUID()
+    this.codes.push(code)
     this.#grants.set(code, { client: query.get('client_id') ?? '', redirectUri, challenge })
     const back = new URL(redirectUri)
     back.search = String(new URLSearchParams({ code, state: query.get('state') ?? '', iss: this.#names.issuer }))

@@ -42,6 +42,8 @@ export interface RunningCli {
   /** Sends a signal; answers the exit code once the process has ended. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
   signal(signal: NodeJS.Signals): void
+  /** Answers the exit code once the process has ended by itself. */
+  ended(): Promise<number | null>
 }
 
 /** Time that a command gets to print something; a machine that is shared starts slowly. */
@@ -69,6 +71,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
         return match
       }, START_TIMEOUT_MS),
     signal: (signal) => child.kill(signal),
+    ended: () => ended,
     stop(signal = 'SIGTERM') {
       child.kill(signal)
       return ended

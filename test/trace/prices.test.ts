@@ -34,15 +34,18 @@ describe('prices', () => {
     })
     const warnings: string[] = []
     const prices = new Prices(project.dir, { warn: (message: string) => warnings.push(message) })
+    await prices.refresh()
     expect(prices.costOf([usage('own')])).equal(3)
     expect(prices.costOf([usage('gpt-4.1')])).equal(0)
     await project.write('prices.yml', 'own: { input: cheap, output: 4 }')
     await utimes(`${project.dir}/prices.yml`, 1, 1)
+    await prices.refresh()
     expect(prices.costOf([usage('own')])).equal(3)
     expect(warnings).deep.equal([
       "prices.yml: 'own': a price is { input: 2, output: 8, cached_input: 0.5 }, in US dollars per million tokens; context: 128000 says how many tokens the model takes. The prices of before stay.",
     ])
     await project.write('prices.yml', 'own: { input: 2, output: 4, context: 32000 }\ngpt-4.1: { input: 0, output: 0 }')
+    await prices.refresh()
     expect(prices.costOf([usage('own')])).equal(4)
     expect([prices.contextOf('own'), prices.contextOf('gpt-4.1'), prices.contextOf('other')]).deep.equal([
       32_000,

@@ -23,6 +23,14 @@ describe('makeRedact', () => {
       ['authorization: Bearer abcdef123', 'authorization: Bearer [redacted]'],
       [`a sk-${'a1'.repeat(12)}.`, 'a [redacted].'],
       [`ghp_${'a1'.repeat(18)} AKIA${'A1'.repeat(8)}`, '[redacted] [redacted]'],
+      ['authorization: Basic YWRhOnR1bGlwcw==', 'authorization: Basic [redacted]'],
+      [
+        'Basic authentication, basic training and a basic understanding',
+        'Basic authentication, basic training and a basic understanding',
+      ],
+      ['http://h/?code=abc-1&iss=x&state=st', 'http://h/?code=[redacted]&iss=x&state=st'],
+      ['state=st&iss=x&code=abc-1', 'state=st&iss=x&code=[redacted]'],
+      ['http://shop/?code=4711 in the state=open', 'http://shop/?code=4711 in the state=open'],
       ['start --api-key=abcd --token x1y2 --name ada', 'start --api-key=[redacted] --token [redacted] --name ada'],
       ['["--password","hunter2"]', '["--password","[redacted]"]'],
       ['http://h/?q=a&access_token=abcd&b=c', 'http://h/?q=a&access_token=[redacted]&b=c'],
@@ -32,6 +40,11 @@ describe('makeRedact', () => {
       ],
     ])
       expect(redact(text as string)).to.equal(shown)
+  })
+
+  it('redacts a user and a password as they are sent, too', () => {
+    const redact = makeRedact({ SHOP_SECRET: 'ada:tulips-4711' })
+    expect(redact('sent YWRhOnR1bGlwcy00NzEx and ada:tulips-4711')).to.equal('sent [redacted] and [redacted]')
   })
 
   it('redacts the password of a URL in any variable, even on its own', () => {
@@ -54,6 +67,10 @@ describe('makeRedact', () => {
       'Bearer a',
       'sk-',
       'eyJaaaaaaaaaaaa.',
+      'Basic aaaa',
+      'code=a&',
+      'state=a&code=b&',
+      'state=a',
       '-----BEGIN PRIVATE KEY-----',
       '--key ',
       '?a',

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { gunzipSync } from 'node:zlib'
-import { type LLMPart, messageOf, type ReadTapeCall, readTapeCalls } from 'agent-host'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { type LLMPart, messageOf, type ReadTapeCall, readRegularFile, readTapeCalls } from 'agent-host'
+
+const unzip = promisify(gunzip)
+const MAX_BYTES = 256 * 1024 * 1024
 
 /** A request, and every part of the answer. */
 export interface Recording {
@@ -53,12 +57,12 @@ export class CassetteFile {
   }
 
   async #readLines(): Promise<string[]> {
-    const bytes = await readFile(this.path).catch((error: NodeJS.ErrnoException) => {
+    const bytes = await readRegularFile(this.path, { maxBytes: MAX_BYTES }).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return Buffer.alloc(0)
       throw new Error(`The cassette ${this.path} cannot be read: ${messageOf(error)}`, { cause: error })
     })
     const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b
-    return (isGzip ? gunzipSync(bytes) : bytes).toString().split('\n')
+    return (isGzip ? await unzip(bytes, { maxOutputLength: MAX_BYTES }) : bytes).toString().split('\n')
   }
 
   async #write(recordings: readonly Pick<Recording, 'lines'>[]): Promise<void> {

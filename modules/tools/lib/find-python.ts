@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { readRegularFile } from 'agent-host'
 
 const run = promisify(execFile)
 
@@ -25,7 +25,7 @@ async function usualPlaces(projectDir: string): Promise<string[]> {
     existsSync,
   )
   const [, version] =
-    /^\s*(\d+(?:\.\d+)?)/.exec(await readFile(join(projectDir, '.python-version'), 'utf8').catch(() => '')) ?? []
+    /^\s*(\d+(?:\.\d+)?)/.exec(String(await readRegularFile(join(projectDir, '.python-version')).catch(() => ''))) ?? []
   return [...ownVersions, ...(version === undefined ? [] : [`python${version}`]), 'python3', 'python']
 }
 

@@ -3,8 +3,11 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
-import { messageOf } from 'agent-host'
+import { messageOf, proxyAgentFor } from 'agent-host'
 import { checkHeaders } from './forbidden-headers.ts'
+
+/** Time that the system gets for a name that a proxy may know better. */
+const RESOLVE_MS = 5000
 
 export interface GuardedFetchOptions {
   /** Names of hosts that the agent file names: they may have private addresses. */
@@ -16,10 +19,12 @@ export type GuardedFetch = (input: string | URL, init?: RequestInit) => Promise<
 
 /**
  * Makes a `fetch` for addresses that strangers name. It connects only to public addresses, checked after each resolution of the
- * name, follows no redirect, sets no header of the message itself, and fails when more than this many bytes arrive.
+ * name, follows no redirect, sets no header of the message itself, and fails when more than this many bytes arrive. A proxy resolves
+ * names itself: it gets those that have no private address here.
  */
 export function makeGuardedFetch({ namedHosts, maxBytes }: GuardedFetchOptions): GuardedFetch & AsyncDisposable {
-  const options = { keepAlive: true, timeout: 30_000, lookup: guardedLookup(namedHosts) }
+  const lookup = guardedLookup(namedHosts)
+  const options = { keepAlive: true, timeout: 30_000, lookup }
   const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) }
   const fetch: GuardedFetch = async (input, init) => {
     const request = new Request(input, init)
@@ -29,12 +34,14 @@ export function makeGuardedFetch({ namedHosts, maxBytes }: GuardedFetchOptions):
     // The lookup is not called for an address.
     const host = hostOf(url)
     if (isIP(host) !== 0) refusePrivate(host, host, namedHosts)
+    const proxyAgent = proxyAgentFor(url)
+    if (proxyAgent && !namedHosts.has(host)) await lookUpBefore(host, lookup)
     const body = request.body === null ? undefined : Buffer.from(await request.arrayBuffer())
     const send = url.protocol === 'http:' ? requestHttp : requestHttps
     const message = await new Promise<IncomingMessage>((resolve, reject) => {
       const headers = { 'accept-encoding': 'identity', ...Object.fromEntries(request.headers) }
       const { method, signal } = request
-      const sent = send(url, { method, headers, signal, agent: agents[url.protocol as 'http:'] }, resolve)
+      const sent = send(url, { method, headers, signal, agent: proxyAgent ?? agents[url.protocol as 'http:'] }, resolve)
       sent.on('error', (error) => reject(signal.aborted ? signal.reason : error))
       sent.end(body)
     })
@@ -84,6 +91,18 @@ function guardedLookup(namedHosts: ReadonlySet<string>): LookupFunction {
       else callback(null, first?.address ?? '', first?.family)
     })
   }
+}
+
+/** Settles also for a name that does not resolve here, or not in time: then the proxy is the guard. */
+function lookUpBefore(host: string, lookup: LookupFunction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, RESOLVE_MS)
+    lookup(host, { all: true }, (error) => {
+      clearTimeout(timer)
+      if (error && error.code === undefined) reject(error)
+      else resolve()
+    })
+  })
 }
 
 /** @throws Error for a private address of a host that the agent file does not name */

@@ -70,6 +70,12 @@ export class SignInProvider implements OAuthClientProvider {
     if (url === undefined || verifier === undefined || !/^https?:/.test(url)) {
       throw new Error(`The MCP server '${server}' names no page to sign in at.`)
     }
+    const { username, password } = new URL(url)
+    if (username !== '' || password !== '') {
+      throw new Error(
+        `The MCP server '${server}' names a page to sign in at with user information, which can show another site than it leads to.`,
+      )
+    }
     return { state: this.#state, url, verifier }
   }
 

@@ -1,9 +1,17 @@
-import { constants } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, posix, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { fieldsOf, HostError, isObject, type ModuleContext, messageOf, readYamlText } from 'agent-host'
+import {
+  decodeText,
+  fieldsOf,
+  HostError,
+  isObject,
+  type ModuleContext,
+  messageOf,
+  readRegularFile,
+  readYamlText,
+} from 'agent-host'
 import type { GuardedFetch } from './guarded-fetch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -23,6 +31,8 @@ const MAX_JSON_BYTES = 8 * 1024 * 1024
 /** Its parser takes many times as long as that of JSON. */
 const MAX_YAML_BYTES = 2 * 1024 * 1024
 const MAX_FILES = 200
+/** Whatever walks a document calls itself for each level. */
+const MAX_LEVELS = 500
 /** References to references. */
 const MAX_HOPS = 50
 
@@ -46,7 +56,7 @@ export class OpenApiDocument {
     const isRemote = /^https?:/i.test(place)
     const name = isRemote ? place : posix.normalize(place.replaceAll(sep, '/'))
     const sources = new Map<string, Source>()
-    const text = isRemote ? await download(place, fetch) : await readProjectFile(name, context)
+    const text = isRemote ? await download(place, fetch, context) : await readProjectFile(name, context)
     sources.set(name, readSource(text, name))
     for (const [file, { data, lineOf }] of sources) {
       for (const { reference, path } of referencesIn(data)) {
@@ -57,6 +67,7 @@ export class OpenApiDocument {
           throw new HostError('MODULE_INVALID', `${at()} leaves the ${isRemote ? 'document' : 'project'}.`)
         }
         const other = fileOf(reference, file)
+        if (other === undefined) throw new HostError('MODULE_INVALID', `${at()} has a broken escape.`)
         if (sources.has(other)) continue
         if (sources.size === MAX_FILES) throw invalid(name, `the document refers to more than ${MAX_FILES} files.`)
         const read = readProjectFile(other, context).catch((cause) => {
@@ -93,7 +104,7 @@ export class OpenApiDocument {
   /** Returns what a reference points at. */
   follow(reference: string, from: string): Resolved {
     const [, pointer = ''] = reference.split('#')
-    const file = fileOf(reference, from)
+    const file = fileOf(reference, from) ?? ''
     let value = this.#sources.get(file)?.data
     for (const token of pointer.split('/').slice(1)) {
       const key = decodePointer(token)
@@ -168,11 +179,31 @@ function readSource(text: string, name: string): Source {
   // For the line of an error alone.
   const lineOf = (path: readonly (string | number)[]) =>
     readYamlText(text, name, { maxBytes: MAX_JSON_BYTES }).lineOf(path)
+  let data: unknown
   try {
-    return { data: JSON.parse(text), lineOf }
+    data = JSON.parse(text)
   } catch (cause) {
     throw new HostError('MODULE_INVALID', `${name}: ${messageOf(cause)}`, { cause })
   }
+  if (!isDeeper(data, MAX_LEVELS)) return { data, lineOf }
+  throw invalid(`${name}:${lineOfLevel(text, MAX_LEVELS)}`, `the document is nested deeper than ${MAX_LEVELS} levels.`)
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((child) => isDeeper(child, levels - 1))
+}
+
+/** Line of a JSON text that leads deeper than this. */
+function lineOfLevel(text: string, levels: number): number {
+  let [depth, line] = [0, 1]
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}\n]/g)) {
+    if (token === '\n') line++
+    else if (token === '[' || token === '{') depth++
+    else if (token === ']' || token === '}') depth--
+    if (depth > levels) break
+  }
+  return line
 }
 
 /** Error of a document that cannot be fetched at this moment, and perhaps later. */
@@ -183,7 +214,7 @@ const NOT_READY = [404, 408, 425, 429]
 /** Maximum time that the server of a document has, in milliseconds. */
 const FETCH_MS = 10_000
 
-async function download(url: string, fetch: GuardedFetch): Promise<string> {
+async function download(url: string, fetch: GuardedFetch, { log }: ModuleContext): Promise<string> {
   const say = (reason: string) => `${url}: the document cannot be fetched: ${reason}`
   const failed = (reason: string) => new HostError('MODULE_INVALID', say(reason))
   const away = (reason: string) => new DocumentAway('MODULE_INVALID', say(reason))
@@ -197,10 +228,11 @@ async function download(url: string, fetch: GuardedFetch): Promise<string> {
   if (!response.ok) {
     throw (status >= 500 || NOT_READY.includes(status) ? away : failed)(`the server answered ${status}.`)
   }
-  return response.text().catch((error) => {
+  const bytes = await response.arrayBuffer().catch((error) => {
     const reason = reasonOf(error)
     throw (reason.startsWith('the server answered more') ? failed : away)(`${reason}.`)
   })
+  return decodeText(new Uint8Array(bytes), url, log.warn)
 }
 
 function reasonOf(error: unknown): string {
@@ -208,25 +240,16 @@ function reasonOf(error: unknown): string {
   return name === 'TimeoutError' ? `the server did not answer within ${FETCH_MS / 1000} s` : messageOf(error)
 }
 
-async function readProjectFile(name: string, { projectDir, watchFile }: ModuleContext): Promise<string> {
+async function readProjectFile(name: string, { projectDir, watchFile, log }: ModuleContext): Promise<string> {
   const path = resolve(projectDir, name)
   if (name.startsWith('../')) throw invalid(name, 'the file is outside the project folder.')
   // Refuses what is outside once links are followed.
   watchFile(path)
-  const real = await realpath(path).catch(() => {
-    throw invalid(name, 'there is no such file.')
+  const within = await realpath(projectDir)
+  const bytes = await readRegularFile(path, { maxBytes: MAX_JSON_BYTES, within }).catch((cause) => {
+    throw invalid(name, cause.code === 'ENOENT' ? 'there is no such file.' : `${messageOf(cause)}.`)
   })
-  // A named pipe would hold the agent up.
-  const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const stats = await file.stat()
-    const { size } = stats
-    if (!stats.isFile()) throw invalid(name, 'it is not a file.')
-    if (size > MAX_JSON_BYTES) throw invalid(name, `the file has ${size} bytes; a document may have ${MAX_JSON_BYTES}.`)
-    return await file.readFile('utf8')
-  } finally {
-    await file.close()
-  }
+  return decodeText(bytes, name, log.warn)
 }
 
 interface Reference {
@@ -247,9 +270,21 @@ function referenceOf(value: unknown): string | undefined {
   return typeof $ref === 'string' ? $ref : undefined
 }
 
-function fileOf(reference: string, from: string): string {
+/** Undefined for one with a broken escape. */
+function fileOf(reference: string, from: string): string | undefined {
   const [target = ''] = reference.split('#')
-  return target === '' ? from : posix.normalize(posix.join(dirname(from), decodeURI(target)))
+  if (target === '') return from
+  const path = decoded(() => decodeURI(target))
+  return path === undefined ? undefined : posix.normalize(posix.join(dirname(from), path))
+}
+
+/** Undefined for a text with a broken escape. */
+function decoded(decode: () => string): string | undefined {
+  try {
+    return decode()
+  } catch {
+    return undefined
+  }
 }
 
 /** Path of the value that begins in a line of the indented JSON of a document: the checker counts its lines. */
@@ -269,7 +304,7 @@ function pathAtLine(root: unknown, line: number): (string | number)[] {
 }
 
 function decodePointer(token: string): string {
-  return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
+  return (decoded(() => decodeURIComponent(token)) ?? token).replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 function invalid(place: string, message: string): HostError {

@@ -1,7 +1,17 @@
 import { createHash } from 'node:crypto'
-import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
+import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, extname, join, relative, sep } from 'node:path'
-import { type FrontMatter, HostError, messageOf, readFrontMatter, type Skill, type SkillFile } from 'agent-host'
+import {
+  decodeText,
+  type FrontMatter,
+  HostError,
+  messageOf,
+  type ReadFileLimits,
+  readFrontMatter,
+  readRegularFile,
+  type Skill,
+  type SkillFile,
+} from 'agent-host'
 import { findEscapingLink } from './skill-links.ts'
 
 /** A skill with the text that a model gets. */
@@ -26,20 +36,25 @@ const MAX_FILES = 512
  * Loads the skills of a folder: the folder itself if it has a `SKILL.md`, otherwise each folder in it that has one.
  *
  * @param folder absolute
+ * @param warn receives warnings for the operator
  * @throws HostError `MODULE_INVALID` naming file, line and reason
  */
-export async function loadSkills(folder: string, projectDir: string): Promise<LoadedSkill[]> {
+export async function loadSkills(
+  folder: string,
+  projectDir: string,
+  warn: (message: string) => void,
+): Promise<LoadedSkill[]> {
   const name = nameIn(projectDir, folder)
   const entries = await readdir(folder).catch((cause) => {
     const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such folder' : messageOf(cause)
     throw new HostError('MODULE_INVALID', `${name}: ${reason}.`, { cause })
   })
-  if (entries.includes(SKILL_FILE)) return [await loadSkill(folder, projectDir)]
+  if (entries.includes(SKILL_FILE)) return [await loadSkill(folder, projectDir, warn)]
   const skills: LoadedSkill[] = []
   for (const entry of entries.sort()) {
     const dir = join(folder, entry)
     const inside = await readdir(dir).catch((): string[] => [])
-    if (inside.includes(SKILL_FILE)) skills.push(await loadSkill(dir, projectDir))
+    if (inside.includes(SKILL_FILE)) skills.push(await loadSkill(dir, projectDir, warn))
   }
   if (skills.length > 0) return skills
   throw new HostError('MODULE_INVALID', `${name}: there is no skill in this folder.`, {
@@ -47,10 +62,11 @@ export async function loadSkills(folder: string, projectDir: string): Promise<Lo
   })
 }
 
-async function loadSkill(dir: string, projectDir: string): Promise<LoadedSkill> {
+async function loadSkill(dir: string, projectDir: string, warn: (message: string) => void): Promise<LoadedSkill> {
   const shown = nameIn(projectDir, dir)
   await refuseEscape(dir, projectDir, shown, 'the project')
-  const files = await readFiles(dir, shown)
+  const realDir = await realpath(dir)
+  const files = await readFiles(dir, realDir, shown)
   const file = `${shown}/${SKILL_FILE}`
   const { bytes } = files.find(({ path }) => path === SKILL_FILE) ?? {}
   if (bytes === undefined)
@@ -60,7 +76,8 @@ async function loadSkill(dir: string, projectDir: string): Promise<LoadedSkill> 
       suggestions: ['Move parts of it into files beside it, and name them in the text.'],
     })
   }
-  const front = readFrontMatter(await readFile(join(dir, SKILL_FILE), 'utf8'), file)
+  const text = await readInside(join(dir, SKILL_FILE), { maxBytes: MAX_TEXT_BYTES, within: realDir }, file)
+  const front = readFrontMatter(decodeText(text, file, warn), file)
   const { name, description } = checkFrontMatter(front, basename(dir), file)
   const link = findEscapingLink(front.text)
   if (link) {
@@ -73,7 +90,7 @@ async function loadSkill(dir: string, projectDir: string): Promise<LoadedSkill> 
     frontMatter: front.data,
     files,
     dir,
-    realDir: await realpath(dir),
+    realDir,
     text: front.text.trim(),
   }
 }
@@ -101,7 +118,7 @@ function checkFrontMatter({ data, lineOf }: FrontMatter, folder: string, file: s
 }
 
 /** Every file below a folder, in the order of their paths. */
-async function readFiles(dir: string, shown: string): Promise<SkillFile[]> {
+async function readFiles(dir: string, realDir: string, shown: string): Promise<SkillFile[]> {
   const files: SkillFile[] = []
   let left = MAX_BYTES
   const visit = async (folder: string): Promise<void> => {
@@ -119,15 +136,21 @@ async function readFiles(dir: string, shown: string): Promise<SkillFile[]> {
           const limits = `${MAX_FILES} files and ${MAX_BYTES / 1024 / 1024} MiB`
           throw new HostError('MODULE_INVALID', `${shown}: the skill is too large: it may have ${limits}.`)
         }
-        const sha256 = createHash('sha256')
-          .update(await readFile(path))
-          .digest('hex')
-        files.push({ path: inside, bytes: stats.size, sha256, mediaType: mediaTypeOf(entry) })
+        const bytes = await readInside(path, { maxBytes: stats.size, within: realDir }, `${shown}/${inside}`)
+        const sha256 = createHash('sha256').update(bytes).digest('hex')
+        files.push({ path: inside, bytes: bytes.length, sha256, mediaType: mediaTypeOf(entry) })
       }
     }
   }
   await visit(dir)
   return files.sort((one, other) => (one.path < other.path ? -1 : 1))
+}
+
+/** Reads what was a file a moment ago: it may be a link by now. */
+function readInside(path: string, limits: ReadFileLimits, shown: string): Promise<Buffer> {
+  return readRegularFile(path, limits).catch((cause) => {
+    throw new HostError('MODULE_INVALID', `${shown}: the file cannot be read: ${messageOf(cause)}.`, { cause })
+  })
 }
 
 const IGNORED: ReadonlySet<string> = new Set(['.git', '.DS_Store', 'node_modules', '__pycache__'])

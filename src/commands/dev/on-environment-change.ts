@@ -1,4 +1,5 @@
-import { readFileSync, watchFile } from 'node:fs'
+import { watchFile } from 'node:fs'
+import { readRegularFileSync } from '../../read-regular-file.ts'
 
 const INTERVAL_MS = 500
 
@@ -16,7 +17,7 @@ export function onEnvironmentChange(onChange: () => void): void {
 
 function readText(): string {
   try {
-    return readFileSync('.env', 'utf8')
+    return readRegularFileSync('.env').toString()
   } catch {
     return ''
   }

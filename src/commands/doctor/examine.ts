@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { PROVIDERS } from '../../project/create/providers.ts'
+import { readProxySettings } from '../../proxy/proxy-settings.ts'
 import { makeRedact } from '../../trace/redact.ts'
 import { defaultPort, findServer } from '../running-server.ts'
 
@@ -36,6 +37,7 @@ export async function examine(projectDir: string, port: number | undefined): Pro
     [examineNode(process.versions.node)],
     await examineBundle(BUNDLED_PACKAGES),
     [examineProject(projectDir)],
+    examineProxy(process.env),
     examineModels(process.env),
     [await examinePort(port)],
     [await examineStore(projectDir)],
@@ -67,6 +69,11 @@ function examineProject(projectDir: string): Finding {
   if (existsSync(join(projectDir, 'agents'))) return { state: 'ok', subject: 'Project', message: projectDir }
   const message = `${projectDir} has no agents/.`
   return { state: 'warning', subject: 'Project', message, advice: 'Create a project: agent-host init <name>' }
+}
+
+function examineProxy(environment: NodeJS.ProcessEnv): Finding[] {
+  const settings = readProxySettings(environment)
+  return settings ? [{ state: 'ok', subject: 'Proxy', message: `Requests go to ${settings.description}.` }] : []
 }
 
 async function examineModels(environment: NodeJS.ProcessEnv): Promise<Finding[]> {

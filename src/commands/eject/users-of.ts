@@ -1,9 +1,9 @@
 import { join, relative } from 'node:path'
 import { readDefinition } from '../../definition/definition.ts'
 import { listAgentFiles } from '../../host/agent-folder/list-agent-files.ts'
-import { readRegularFile } from '../../host/agent-folder/read-regular-file.ts'
 import { listLibrary } from '../../module/load-module.ts'
 import { readItem } from '../../project/eject/library-files.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 
 /** Agents of a project that a module of the library matters to. */
 export interface ModuleUsers {

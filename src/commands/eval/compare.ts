@@ -26,10 +26,8 @@ export default class EvalCompare extends BaseCommand {
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(EvalCompare)
     this.requireProject()
-    const [before, after] = [args.before, args.after].map((word) =>
-      readResult(findResult(word, process.cwd(), (path) => this.pathOf(path))),
-    )
-    if (!before || !after) return
+    const read = async (word: string) => readResult(await findResult(word, process.cwd(), (path) => this.pathOf(path)))
+    const [before, after] = [await read(args.before), await read(args.after)]
     const comparisons = compareResults(before, after)
     if (comparisons.length === 0) {
       throw new HostError('PROJECT_INVALID', 'The results have no agent in common: nothing can be compared.')

@@ -25,13 +25,13 @@ export interface Verdict {
 }
 
 /** @throws HostError `OPTION_INVALID`, `PROJECT_INVALID` for a baseline that cannot be read */
-export function readGates(
+export async function readGates(
   { min, baseline }: { readonly min?: string | undefined; readonly baseline?: string | undefined },
   pathOf: (file: string) => string,
-): Gates {
+): Promise<Gates> {
   return {
     min: min === undefined ? undefined : readMin(min),
-    baseline: baseline === undefined ? undefined : readResult(findResult(baseline, process.cwd(), pathOf)),
+    baseline: baseline === undefined ? undefined : await readResult(await findResult(baseline, process.cwd(), pathOf)),
   }
 }
 

@@ -46,7 +46,7 @@ export async function prepareEval({
 }: PrepareOptions): Promise<PreparedEval> {
   const projectDir = process.cwd()
   const redact = makeRedact(process.env)
-  const stopped = request ? undefined : findUnfinished(projectDir)
+  const stopped = request ? undefined : await findUnfinished(projectDir)
   if (!request && !stopped) throw new HostError('OPTION_INVALID', 'There is no result to go on with: none was stopped.')
   const files = stopped
     ? findCaseFiles(
@@ -55,11 +55,11 @@ export async function prepareEval({
       )
     : findCaseFiles(paths, projectDir)
   const names = files.map((file) => relative(projectDir, file).split(sep).join('/'))
-  const only = onlyFailed ? findFailed(projectDir) : undefined
+  const only = onlyFailed ? await findFailed(projectDir) : undefined
   const wanted: EvalRequest | undefined =
     stopped?.result.request ?? (request && { ...request, files: names, ...(only ? { only } : {}) })
   if (!wanted) throw new HostError('OPTION_INVALID', 'There is nothing to run.')
-  const { cases, problems } = readCases(files, projectDir)
+  const { cases, problems } = await readCases(files, projectDir)
   if (cases.length === 0 && problems.length === 0) {
     throw new HostError('OPTION_INVALID', `There are no cases in ${names.join(', ')}: a case is a line of JSON.`)
   }
@@ -74,12 +74,14 @@ export async function prepareEval({
     scorers: await loadScorers(new ProjectCode(projectDir), projectDir),
     previous: stopped?.result,
   }
+  const prices = new Prices(projectDir, log)
+  await prices.refresh()
   const options: Omit<EvalOptions, 'signal' | 'onProgress' | 'traces'> = {
     projectDir,
     agents: await ProjectAgents.read(projectDir, agentDir),
     environment: process.env,
     concurrency,
-    prices: new Prices(projectDir, log),
+    prices,
     storage: memoryStorage(),
     openProject: async () => {
       const { host, folder, close } = await openAgents(agentDir, { log })

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { HostError } from '../../errors.ts'
-import { readTape, type Tape } from '../../tape/file/read-tape.ts'
+import { readTape, readTapeBytes, type Tape } from '../../tape/file/read-tape.ts'
 import { pathOfTape, runOfFile, TAPE_FOLDER } from '../../tape/file/tape-folder.ts'
 import { ambiguousId } from '../ambiguous-id.ts'
 
@@ -18,11 +19,11 @@ export interface FoundTape {
  * @param pathOf absolute path of a file named on the command line
  * @throws HostError `TAPE_INVALID`; `PROJECT_INVALID` when it means none, or several
  */
-export function findTape(word: string, pathOf: (file: string) => string): FoundTape {
+export async function findTape(word: string, pathOf: (file: string) => string): Promise<FoundTape> {
   const path = pathOf(word)
-  if (existsSync(path) && statSync(path).isFile()) return open(path, basename(path))
+  if (existsSync(path) && !statSync(path).isDirectory()) return open(path, basename(path))
   const runId = findTapedRun(word)
-  if (runId !== undefined) return open(pathOfTape('', runId), runId)
+  if (runId !== undefined) return open(pathOfTape('', runId), runId, await realpath(TAPE_FOLDER))
   throw new HostError(
     'PROJECT_INVALID',
     `There is no tape of a run '${word}' in ${TAPE_FOLDER}, and no file of that name.`,
@@ -34,9 +35,9 @@ export function findTape(word: string, pathOf: (file: string) => string): FoundT
   )
 }
 
-function open(path: string, name: string): FoundTape {
-  const bytes = readFileSync(path)
-  return { tape: readTape(bytes, name), path, bytes }
+async function open(path: string, name: string, within?: string): Promise<FoundTape> {
+  const bytes = await readTapeBytes(path, name, within)
+  return { tape: await readTape(bytes, name), path, bytes }
 }
 
 /**

@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { readRegularFileSync } from '../../read-regular-file.ts'
 import { fillHead } from '../../tape/file/fill-head.ts'
 import { readTape, type Tape } from '../../tape/file/read-tape.ts'
 import { TAPE_ENDING } from '../../tape/file/tape-folder.ts'
@@ -25,9 +26,9 @@ export class RecordedAgain {
    *
    * @returns lines that tell what has changed
    */
-  replace(before: Tape, path: string): string[] {
+  async replace(before: Tape, path: string): Promise<string[]> {
     const bytes = gzipSync(`${this.#lines.join('\n')}\n`)
-    const now = readTape(bytes, before.name)
+    const now = await readTape(bytes, before.name)
     const draft = `${path}.tmp`
     writeFileSync(draft, bytes, { mode: 0o600 })
     renameSync(draft, path)
@@ -49,7 +50,7 @@ export class RecordedAgain {
 
 function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    return readRegularFileSync(path).toString()
   } catch {
     return undefined
   }

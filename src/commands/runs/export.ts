@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../../errors.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
-import { pathOfTape, tapeFile } from '../../tape/file/tape-folder.ts'
+import { tapeFile } from '../../tape/file/tape-folder.ts'
+import { openTape } from '../../tape/file/tape-pieces.ts'
 import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import { BaseCommand } from '../base-command.ts'
 import { findTapedRun } from '../replay/find-tape.ts'
@@ -62,8 +63,8 @@ async function exportRun(open: OpenRuns, word: string): Promise<ExportedRun> {
   const isTraced = open.reader.index.runs.like(word, 1).length > 0
   const taped = isTraced ? undefined : findTapedRun(word)
   if (taped !== undefined) {
-    const bytes = readFileSync(pathOfTape(process.cwd(), taped))
-    return { name: tapeFile(taped), content: bytes, isTape: true }
+    const content = await readOwnTape(taped)
+    if (content) return { name: tapeFile(taped), content, isTape: true }
   }
   const run = findRun(open.reader, word)
   const tape = await readTape(open, run)
@@ -72,10 +73,19 @@ async function exportRun(open: OpenRuns, word: string): Promise<ExportedRun> {
   return { name: name.replace(/\.gz$/, ''), content: await readTrace(open, run), isTape: false }
 }
 
+async function readOwnTape(runId: string): Promise<Uint8Array | undefined> {
+  const file = await openTape(process.cwd(), runId)
+  try {
+    return await file?.readFile()
+  } finally {
+    await file?.close()
+  }
+}
+
 /** Tape of a run, from this folder or the server that ran it; undefined where there is none. */
 async function readTape(open: OpenRuns, run: RunSummary): Promise<Uint8Array | undefined> {
-  const path = pathOfTape(process.cwd(), run.run_id)
-  if (existsSync(path)) return readFileSync(path)
+  const own = await readOwnTape(run.run_id)
+  if (own) return own
   const pieces: Uint8Array[] = []
   for await (const piece of open.remoteTape(run)?.read() ?? []) pieces.push(piece)
   return pieces.length === 0 ? undefined : Buffer.concat(pieces)

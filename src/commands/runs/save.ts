@@ -1,9 +1,10 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../../errors.ts'
 import { toSavedCase } from '../../evals/case-row.ts'
 import { CASES_ENDING, readCases } from '../../evals/read-cases.ts'
+import { readRegularFileSync } from '../../read-regular-file.ts'
 import type { Tape } from '../../tape/file/read-tape.ts'
 import { toSavedRun } from '../../tape/saved-tests/saved-test.ts'
 import { BaseCommand } from '../base-command.ts'
@@ -35,7 +36,7 @@ export default class RunsSave extends BaseCommand {
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(RunsSave)
     this.requireProject()
-    const { tape, bytes } = findTape(args.run_id, (file) => this.pathOf(file))
+    const { tape, bytes } = await findTape(args.run_id, (file) => this.pathOf(file))
     if (flags.case !== undefined) return this.#saveCase(tape, bytes, this.pathOf(flags.case), flags.name)
     const { testFile, tapeFile, test, advice } = toSavedRun(tape, flags.name)
     const files = [
@@ -49,10 +50,10 @@ export default class RunsSave extends BaseCommand {
     this.log(LOOK)
   }
 
-  #saveCase(tape: Tape, bytes: Uint8Array, file: string, name: string | undefined): void {
+  async #saveCase(tape: Tape, bytes: Uint8Array, file: string, name: string | undefined): Promise<void> {
     const { id, row, tapeFile } = toSavedCase(tape, name)
     const shown = relative(process.cwd(), file)
-    refuseCase(id, file, shown)
+    await refuseCase(id, file, shown)
     const tapePath = join(dirname(file), tapeFile)
     writeAll([{ path: relative(process.cwd(), tapePath), content: bytes }])
     try {
@@ -72,11 +73,12 @@ export default class RunsSave extends BaseCommand {
 const LOOK = 'The tape holds the whole run, without secrets: look at what you commit.'
 
 /** @throws HostError for a file that is none of cases, or that has a case of this id */
-function refuseCase(id: string, file: string, shown: string): void {
+async function refuseCase(id: string, file: string, shown: string): Promise<void> {
   if (!file.endsWith(CASES_ENDING))
     throw new HostError('OPTION_INVALID', `--case must be a file *.jsonl, not '${shown}'.`)
   if (!existsSync(file)) return
-  const taken = readCases([file], process.cwd()).cases.find((each) => each.id === id)
+  const { cases } = await readCases([file], process.cwd())
+  const taken = cases.find((each) => each.id === id)
   if (!taken) return
   throw new HostError('PROJECT_INVALID', `${taken.file}:${taken.line} already has a case '${id}'.`, {
     suggestions: ['Choose another id with --name.'],
@@ -85,7 +87,7 @@ function refuseCase(id: string, file: string, shown: string): void {
 
 /** The file may end without a newline. */
 function appendLine(file: string, line: string): void {
-  const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const before = existsSync(file) ? readRegularFileSync(file).toString() : ''
   appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${line}\n`)
 }
 

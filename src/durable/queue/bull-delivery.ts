@@ -1,5 +1,6 @@
 import type { Job, Queue, Worker } from 'bullmq'
 import { settlesWithin } from '../../async.ts'
+import { isDemoted } from '../../store/redis/is-demoted.ts'
 import { indexIdOf } from '../../store/tenant-records.ts'
 import type { RunQueue } from './run-queue.ts'
 import type { Taker } from './run-worker.ts'
@@ -14,7 +15,7 @@ const STALLED_CHECK_MS = 3000
 /** Interval at which runs missing from BullMQ are added again: a crash may have separated the two. */
 const SWEEP_MS = 5000
 const MAX_SWEPT = 500
-/** Delay before the next attempt at a job that this worker cannot take. */
+/** Delay before the next attempt at a job that this worker cannot take, or at Redis after a failure. */
 const RETRY_MS = 1000
 const REPORT_EVERY_MS = 60_000
 /** Time that BullMQ gets to close. */
@@ -58,6 +59,7 @@ export class BullDelivery {
       concurrency,
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_CHECK_MS,
+      runRetryDelay: RETRY_MS,
     })
     this.#worker.on('error', (error) => this.#report(error))
     this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_MS).unref()
@@ -118,5 +120,8 @@ function connect(text: string) {
   const url = new URL(text)
   const prefix = url.searchParams.get('prefix') ?? 'agent-host'
   url.searchParams.delete('prefix')
-  return { connection: { url: url.href, maxRetriesPerRequest: null }, prefix: `{${prefix}}:bull` }
+  // 2: what a demoted server refused is sent again to the one that took its place.
+  const reconnectOnError = (error: Error) => isDemoted(error) && 2
+  const connection = { url: url.href, maxRetriesPerRequest: null, reconnectOnError }
+  return { connection, prefix: `{${prefix}}:bull` }
 }

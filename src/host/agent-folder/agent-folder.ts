@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { settlesWithin } from '../../async.ts'
 import { type DefinitionSource, readDefinition } from '../../definition/definition.ts'
 import { AgentError, formatProblem, type Problem } from '../../definition/problem.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { AgentHost, RegisterOptions } from '../host.ts'
 import { Listeners } from '../listeners.ts'
@@ -74,6 +74,7 @@ export class AgentFolder {
   readonly #onLate: Listeners<FileChange[]>
   /** Refusals to report together, once the code that changed is loaded by all of its users. */
   #refusals: Refusal[] | undefined
+  readonly #unreadable = new Set<string>()
   /** Problems of agents in service that were warned of. */
   #unknownNames: ReadonlySet<string> = new Set()
 
@@ -119,7 +120,15 @@ export class AgentFolder {
    * @throws HostError `PROJECT_INVALID` when it is not there or cannot be read
    */
   async scan(gone: ReadonlySet<string> = new Set(), patienceMs?: number): Promise<FileChange[]> {
-    return this.update([...(await listAgentFiles(this.dir)), ...this.#files.keys()], gone, patienceMs)
+    const files = await listAgentFiles(this.dir, (folder, error) => this.#warnOfFolder(folder, error))
+    return this.update([...files, ...this.#files.keys()], gone, patienceMs)
+  }
+
+  /** Warns once of a folder whose agents are not served. */
+  #warnOfFolder(folder: string, error: unknown): void {
+    if (systemCodeOf(error) === 'ENOENT' || this.#unreadable.has(folder)) return
+    this.#unreadable.add(folder)
+    this.#log.warn(`${relative(this.#host.projectDir, folder)} is left out: it cannot be read: ${messageOf(error)}.`)
   }
 
   /** Agent files of the folder that were not looked at yet (absolute paths); none when it is not there. */

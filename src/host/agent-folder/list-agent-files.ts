@@ -1,13 +1,32 @@
 import { readdir } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
 
-/** The agent files below a folder (absolute paths), without hidden ones and those of installed packages. */
-export async function listAgentFiles(dir: string): Promise<string[]> {
+/**
+ * The agent files below a folder (absolute paths), without hidden ones and those of installed packages.
+ *
+ * @param onUnreadable told of each folder inside that cannot be read, such as `lost+found` of a volume
+ * @throws HostError `PROJECT_INVALID` when the folder itself is not there or cannot be read
+ */
+export async function listAgentFiles(
+  dir: string,
+  onUnreadable: (folder: string, error: unknown) => void = () => {},
+): Promise<string[]> {
+  const found: string[] = []
+  const walk = async (folder: string): Promise<void> => {
+    const entries = await readdir(join(dir, folder), { withFileTypes: true })
+    for (const entry of entries) {
+      const path = join(folder, entry.name)
+      if (!entry.isDirectory()) found.push(path)
+      else if (!isLeftOut(path)) await walk(path).catch((error) => onUnreadable(join(dir, path), error))
+    }
+  }
   try {
-    const entries = await readdir(dir, { recursive: true, withFileTypes: true })
-    const paths = entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
-    return paths.filter((path) => isAgentFile(relative(dir, path))).sort()
+    await walk('')
+    return found
+      .filter(isAgentFile)
+      .map((path) => join(dir, path))
+      .sort()
   } catch (cause) {
     const code = systemCodeOf(cause)
     const missing = code === 'ENOENT'
@@ -23,5 +42,9 @@ export async function listAgentFiles(dir: string): Promise<string[]> {
 
 /** @param path relative to the agent folder */
 export function isAgentFile(path: string): boolean {
-  return /\.ya?ml$/.test(path) && !/(^|[\\/])(\.|node_modules[\\/])/.test(path)
+  return /\.ya?ml$/.test(path) && !isLeftOut(path)
+}
+
+function isLeftOut(path: string): boolean {
+  return /(^|[\\/])(\.|node_modules([\\/]|$))/.test(path)
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
+import { decodeText } from '../../decode-text.ts'
 import { type DefinitionSource, readDefinition } from '../../definition/definition.ts'
 import { AgentError, type Problem } from '../../definition/problem.ts'
 import { messageOf, systemCodeOf } from '../../errors.ts'
-import { readRegularFile } from './read-regular-file.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 
 /** Text of an agent file. */
 export interface AgentText {
@@ -21,8 +22,6 @@ export interface AgentClaim {
   readonly problems: readonly Problem[]
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
 /** Reads an agent file. Undefined when it is not there. */
 export async function readAgentText(path: string): Promise<AgentText | undefined> {
   let bytes: Buffer
@@ -33,11 +32,11 @@ export async function readAgentText(path: string): Promise<AgentText | undefined
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined
     return withHash('', `The file cannot be read: ${messageOf(error)}`)
   }
-  try {
-    return withHash(utf8.decode(bytes), '')
-  } catch {
-    return withHash('', 'The file is not UTF-8 text.')
-  }
+  let problem = ''
+  const text = decodeText(bytes, 'The file', (message) => {
+    problem = message
+  })
+  return withHash(problem === '' ? text : '', problem)
 }
 
 /** Parses a text, as far as needed to know whose it is. */

@@ -5,11 +5,12 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import { messageOf, systemCodeOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 import type { AgentHost } from '../host.ts'
 import type { AgentFolder } from './agent-folder.ts'
+import { describeWatchFailure } from './describe-watch-failure.ts'
 import { isAgentFile } from './list-agent-files.ts'
 import type { FileChange } from './load-history.ts'
-import { readRegularFile } from './read-regular-file.ts'
 
 /** Editors write in several steps: events within this time are one change. */
 const SETTLE_MS = 40
@@ -71,6 +72,7 @@ class AgentWatcher implements Watching {
   readonly #hashes = new Map<string, string>()
   readonly #watchedFiles = new Set<string>()
   readonly #awaited = new Set<string>()
+  readonly #failures = new Set<string>()
   readonly #inodes = new Map<string, number | undefined>()
   #watcher: FSWatcher | undefined
   #stopListening: () => void = () => {}
@@ -93,6 +95,8 @@ class AgentWatcher implements Watching {
     const watcher = watch(this.#folders.filter(existsSync), {
       ignoreInitial: true,
       atomic: false,
+      // Folders that cannot be read are warned of where agents are read from them.
+      ignorePermissionErrors: true,
       ignored: (path) => this.#isIgnored(path),
     })
     this.#watcher = watcher
@@ -282,13 +286,12 @@ class AgentWatcher implements Watching {
     return !this.#folders.some((folder) => path.startsWith(folder + sep))
   }
 
+  /** Told once of each kind: a limit of the system is met by every folder. */
   #logFailure(error: unknown): void {
-    const code = systemCodeOf(error)
-    const advice =
-      code === 'ENOSPC'
-        ? ' Raise the limit: sysctl fs.inotify.max_user_watches. Until then edits may go unnoticed.'
-        : ''
-    this.#log.error(`Files cannot be watched: ${messageOf(error)}.${advice}`)
+    const kind = systemCodeOf(error) ?? messageOf(error)
+    if (this.#failures.has(kind)) return
+    this.#failures.add(kind)
+    this.#log.error(describeWatchFailure(error))
   }
 }
 

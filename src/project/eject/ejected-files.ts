@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { systemCodeOf } from '../../errors.ts'
 import { listLibrary, MODULE_EXTENSIONS } from '../../module/load-module.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 import { findLink } from '../find-link.ts'
 import { BASES } from './eject-items.ts'
 import { findItems } from './find-items.ts'
@@ -124,7 +125,7 @@ async function readBase(folder: string, path: string): Promise<string | undefine
 
 async function readText(file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, 'latin1')
+    return (await readRegularFile(file)).toString('latin1')
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error) ?? '')) return undefined
     throw error

@@ -18,7 +18,7 @@ export interface DoorOptions {
   /** Keys that open it; none leaves it open. */
   readonly keys: readonly Key[]
   /** Principal of every request where the door is open. */
-  readonly stranger: Principal
+  readonly anonymous: Principal
   readonly origins: Origins
   readonly readCredentials?: ReadCredentials | undefined
   /** Takes note of each request with a wrong key. */
@@ -42,9 +42,9 @@ export function withScope(config: object, scope: ScopedRoute['scope']): object {
  *
  * @throws HostError `UNAUTHORIZED`, `KEY_FORBIDDEN`
  */
-export function makeDoor({ keys, stranger, origins, ...credentials }: DoorOptions): onRequestHookHandler {
+export function makeDoor({ keys, anonymous, origins, ...credentials }: DoorOptions): onRequestHookHandler {
   if (keys.length > 0) return makeClosedDoor({ keys, origins, ...credentials })
-  const visitor = { principal: stranger, origins }
+  const visitor = { principal: anonymous, origins }
   return (request, _reply, done) => {
     setVisitor(request, visitor)
     done()
@@ -56,7 +56,7 @@ function makeClosedDoor({
   origins,
   readCredentials = readBearer,
   onWrongKey,
-}: Omit<DoorOptions, 'stranger'>): onRequestHookHandler {
+}: Omit<DoorOptions, 'anonymous'>): onRequestHookHandler {
   const visitors = new Map(keys.map(({ digest, principal }) => [digest, { principal, origins }]))
   return (request, _reply, done) => {
     const { scope = 'run' } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>

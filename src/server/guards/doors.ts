@@ -42,8 +42,8 @@ export class Doors {
   doorOf({ keys, readCredentials }: KeyedAdapter): onRequestHookHandler {
     const { fileKeys = [], origins, onWrongKey } = this.#options
     const scopes = KEY_SCOPES.filter((scope) => scope !== 'approve' || !this.#areScoped)
-    const stranger = makePrincipal({ scopes, hasKey: false })
-    return makeDoor({ keys: [...fileKeys, ...keys], stranger, origins, readCredentials, onWrongKey })
+    const anonymous = makePrincipal({ scopes, hasKey: false })
+    return makeDoor({ keys: [...fileKeys, ...keys], anonymous, origins, readCredentials, onWrongKey })
   }
 
   /** Says what follows from the keys and may surprise. */

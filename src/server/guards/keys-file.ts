@@ -1,11 +1,12 @@
 import { relative } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { decodeText } from '../../decode-text.ts'
 import { formatProblem, type Path, type Problem } from '../../definition/problem.ts'
 import { findValueProblems, type ValueProblem } from '../../definition/schema-problems.ts'
 import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
 import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
-import { readRegularFile } from '../../host/agent-folder/read-regular-file.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 import type { Key } from './door.ts'
 import { KEY_SCOPES, makePrincipal } from './principal.ts'
 
@@ -52,7 +53,8 @@ export async function readKeysFile(path: string, projectDir: string): Promise<Ke
 
 async function readText(path: string, file: string): Promise<string> {
   try {
-    return String(await readRegularFile(path))
+    // Names and digests are ASCII: elsewhere a lost character does no harm.
+    return decodeText(await readRegularFile(path), file, () => {})
   } catch (cause) {
     const isMissing = systemCodeOf(cause) === 'ENOENT'
     const message = isMissing ? `There is no file of keys ${file}.` : `${file} cannot be read: ${messageOf(cause)}.`

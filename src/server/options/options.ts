@@ -417,6 +417,7 @@ function readHost(raw: unknown): string {
 function readStore(raw: unknown): string {
   const text = String(raw)
   if (/^sqlite$|^keyv-sqlite:./.test(text)) return text
+  refuseUnencoded(text)
   if ((/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) || isRedisUrl(text)) return text
   throw new Error(
     `must be sqlite, postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>, not '${withoutAddress(text)}'`,
@@ -435,8 +436,18 @@ function nameServer(): string {
 
 function readQueue(raw: unknown): string {
   const text = String(raw)
+  refuseUnencoded(text)
   if (/^rediss?:\/\//.test(text) && URL.canParse(text)) return text
   throw new Error(`must be redis://..., not '${withoutAddress(text)}'`)
+}
+
+/** A sign of a password that ends the user's part of an address would make the rest of the password a host, which errors name. */
+function refuseUnencoded(text: string): void {
+  const [address = ''] = text.replace(/^.*?:\/\//, '').split(/\?(?=[\w.-]+=)/)
+  const user = address.slice(0, Math.max(address.lastIndexOf('@'), 0))
+  if (/[/?#]/.test(user) || address.includes('#') || /%(?![\da-f]{2})/i.test(user)) {
+    throw new Error('must have its user and password percent-encoded: # is %23, % is %25, / is %2F, ? is %3F, @ is %40')
+  }
 }
 
 /** The scheme alone: the rest may contain a password. */

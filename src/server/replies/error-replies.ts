@@ -62,8 +62,9 @@ export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Pick
   return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
     const { headers = {}, ...refusal } = replyFor(error, describeFailure)
     noteFailure(request, refusal.statusCode >= 500 ? describeFault(error, request.log) : toReason(error, refusal))
-    // Node then reads the rest of the body and drops it: a client that is cut off while it sends never learns why.
-    if (refusal.statusCode === 413 && request.headers['content-length']) reply.removeHeader('connection')
+    // Node then reads the rest of the body and drops it, for as long as a request may take: a client that is cut off while it sends never
+    // learns why, and sends it again (RFC 9112, 9.6).
+    if (refusal.statusCode === 413) reply.removeHeader('connection')
     // Fastify calls no hook for a client that has left: the line of the request never comes.
     if (reply.raw.destroyed) logFailure(error, request)
     const { statusCode, body, headers: own = headers } = dialect.toErrorReply(refusal, error)

@@ -7,6 +7,7 @@ import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
 import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
+import { isDemoted } from './is-demoted.ts'
 import type { RedisLocation } from './redis-location.ts'
 import { BEAT, COMMIT, ENTRIES } from './scripts.ts'
 
@@ -42,7 +43,8 @@ export class RedisStore implements RecordStore {
     // The first connection fails at once.
     const sentinelRetryStrategy = (times: number) => (this.#isOpen ? reconnectMs(times) : null)
     const settings = sentinel ? { ...SETTINGS, ...SENTINEL_SETTINGS, ...sentinel, sentinelRetryStrategy } : SETTINGS
-    this.#redis = new Redis(url, { ...settings, scripts: SCRIPTS }) as ScriptedRedis
+    const reconnectOnError = (error: Error) => isDemoted(error) && this.#leaveDemoted()
+    this.#redis = new Redis(url, { ...settings, reconnectOnError, scripts: SCRIPTS }) as ScriptedRedis
     this.#subscriber = new Redis(url, settings)
     for (const client of [this.#redis, this.#subscriber]) this.#noteFailures(client)
     this.#subscriber.on('message', (_channel, payload: string) => this.#onMessage(payload))
@@ -167,6 +169,12 @@ export class RedisStore implements RecordStore {
     return inPairs(await this.#redis.beatServer(this.#keys.servers, ...args)).map(toSighting)
   }
 
+  /** The subscriber reads only, so that a replica would keep it, and perhaps hear of nothing any more. */
+  #leaveDemoted(): true {
+    this.#subscriber.disconnect(true)
+    return true
+  }
+
   /** Again after each interruption, in which messages may have been lost. */
   #subscribe(): void {
     this.#subscriber.subscribe(this.#keys.channel).then(
@@ -201,11 +209,7 @@ const SETTINGS: RedisOptions = {
   retryStrategy: reconnectMs,
 }
 
-const SENTINEL_SETTINGS: RedisOptions = {
-  sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
-  // A server that has become a replica.
-  reconnectOnError: ({ message }) => message.startsWith('READONLY'),
-}
+const SENTINEL_SETTINGS: RedisOptions = { sentinelCommandTimeout: COMMAND_TIMEOUT_MS }
 
 const SCRIPTS: NonNullable<RedisOptions['scripts']> = {
   commitRecords: { lua: COMMIT, numberOfKeys: 2 },

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readRegularFileSync } from '../../read-regular-file.ts'
 
-/** SHA-256 of a file in hexadecimal digits; undefined where it cannot be read. */
+/** SHA-256 of a regular file in hexadecimal digits; undefined where it cannot be read. */
 export function hashFile(path: string): string | undefined {
   try {
-    return createHash('sha256').update(readFileSync(path)).digest('hex')
+    return createHash('sha256').update(readRegularFileSync(path)).digest('hex')
   } catch {
     return undefined
   }

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { constants, gunzipSync } from 'node:zlib'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { constants, gunzip } from 'node:zlib'
 import { decodeBase64 } from '../../base64.ts'
 import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf, isObject } from '../../json.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 import {
   type BytesLine,
   type CallLine,
@@ -60,35 +62,37 @@ export function lastRunOf({ name, runs }: Tape): TapedRun {
 }
 
 /** Reads a tape from its file. @throws HostError `TAPE_INVALID` naming the reason, and the line where it is one */
-export function readTapeFile(path: string, name = path): Tape {
-  let bytes: Buffer
-  try {
-    bytes = readFileSync(path)
-  } catch (cause) {
-    throw new HostError('TAPE_INVALID', `The tape ${name} cannot be read: ${messageOf(cause)}`, { cause })
-  }
-  return readTape(bytes, name)
+export async function readTapeFile(path: string, name = path): Promise<Tape> {
+  return readTape(await readTapeBytes(path, name), name)
+}
+
+/** Reads the file of a tape as it is. @param within folder that a link may not leave @throws HostError `TAPE_INVALID` naming the reason */
+export function readTapeBytes(path: string, name: string, within?: string): Promise<Uint8Array> {
+  return readRegularFile(path, { maxBytes: MAX_BYTES, ...(within === undefined ? {} : { within }) }).catch((cause) => {
+    throw new HostError('TAPE_INVALID', `The tape ${name} cannot be read: ${messageOf(cause)}.`, { cause })
+  })
 }
 
 /**
- * Reads a tape.
+ * Reads a tape, and lets others work meanwhile: it may be large.
  *
  * @param name how errors call it
+ * @param maxBytes of its lines, which are compressed in its file; default: 1 GiB
  * @throws HostError `TAPE_INVALID` for one that is cut off, incomplete, damaged, edited beyond use, or of a newer version
  */
-export function readTape(bytes: Uint8Array, name: string): Tape {
-  const reader = new TapeReader(unpack(bytes, name), name)
-  return { name, runs: reader.readRuns() }
+export async function readTape(bytes: Uint8Array, name: string, maxBytes = MAX_BYTES): Promise<Tape> {
+  const reader = new TapeReader(await unpack(bytes, name, maxBytes), name)
+  return { name, runs: await reader.readRuns() }
 }
 
 /** Also of a file that was cut off: what is there says more than that it is not whole. */
-function unpack(bytes: Uint8Array, name: string): Buffer {
+async function unpack(bytes: Uint8Array, name: string, maxBytes: number): Promise<Buffer> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return Buffer.from(bytes)
   try {
-    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_BYTES })
+    return await unzip(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: maxBytes })
   } catch (cause) {
     if (systemCodeOf(cause) === 'ERR_BUFFER_TOO_LARGE') {
-      throw new HostError('TAPE_INVALID', `The tape ${name} is too large: it holds more than ${MAX_BYTES / MIB} MB.`, {
+      throw new HostError('TAPE_INVALID', `The tape ${name} is too large: it holds more than ${maxBytes / MIB} MB.`, {
         suggestions: EDITED,
         cause,
       })
@@ -100,6 +104,8 @@ function unpack(bytes: Uint8Array, name: string): Buffer {
   }
 }
 
+const unzip = promisify(gunzip)
+
 const MIB = 1024 * 1024
 /** Maximum size of a tape that is read. A few bytes can say that they hold far more than there is memory. */
 const MAX_BYTES = 1024 * MIB
@@ -110,31 +116,42 @@ const WHAT_IS_ONE = ['Tapes are in debug/tapes/ and tests/tapes/; `agent-host ru
 /** Beginning of the lines that a tape has most of: they are not parsed before they are played. */
 const STEP_START = /^\{"type":"(?:part|effect|result)","call":(\d+),/
 const MAX_STEP_START = 60
+/** Time that reading takes before others get their turn. */
+const YIELD_AFTER_MS = 10
+
+/** As agent files have it. */
+const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
+/** They stand in errors, in names of files and in generated tests: one line of text. Programs choose ids of runs. */
+const NAME = /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,500}$/u
 
 class TapeReader {
   readonly #bytes: Buffer
   readonly #name: string
   #offset = 0
   #at = 0
+  #workingSinceMs = performance.now()
 
   constructor(bytes: Buffer, name: string) {
     this.#bytes = bytes
     this.#name = name
   }
 
-  readRuns(): readonly TapedRun[] {
+  async readRuns(): Promise<readonly TapedRun[]> {
     const runs: TapedRun[] = []
-    while (this.#offset < this.#bytes.length) runs.push(this.#readRun())
+    while (this.#offset < this.#bytes.length) runs.push(await this.#readRun())
     if (runs.length === 0)
       throw this.#fail('is empty: its run did not end while it was recorded, or the disk was full.', RECORD_AGAIN)
     return runs
   }
 
-  #readRun(): TapedRun {
+  async #readRun(): Promise<TapedRun> {
     const head = this.#readHead()
     const kept = new Map<string, BytesLine>()
     let turn = this.#next()
-    for (; turn?.type === 'bytes'; turn = this.#next()) kept.set(turn.sha256, turn)
+    for (; turn?.type === 'bytes'; turn = this.#next()) {
+      kept.set(turn.sha256, turn)
+      if (this.#isLate) await this.#yield()
+    }
     if (turn?.type === 'end' && turn.incomplete !== null) throw this.#incomplete(turn.incomplete)
     if (turn?.type !== 'turn') throw turn ? this.#unfit('the turn of a run is expected') : this.#cutOff()
     const calls: (TapedCall & { readonly steps: TapedStep[] })[] = []
@@ -144,6 +161,7 @@ class TapeReader {
       return decodeBase64(line.base64)
     }
     for (;;) {
+      if (this.#isLate) await this.#yield()
       const step = this.#nextStep()
       if (step) {
         const call = calls[step.call - 1]
@@ -155,6 +173,8 @@ class TapeReader {
       if (!line) throw this.#cutOff()
       if (line.type === 'call') {
         if (!Array.isArray(line.arguments)) throw this.#unfit('the arguments of a call are expected')
+        const names = [line.module, line.caller, line.protocol, line.method]
+        if (!names.every(isName)) throw this.#unfit('the names of module and method are expected')
         if (line.call !== calls.length + 1) throw this.#unfit(`call ${calls.length + 1} is expected`)
         calls.push({ line, at: this.#at, steps: [] })
       } else if (line.type === 'bytes') kept.set(line.sha256, line)
@@ -174,12 +194,15 @@ class TapeReader {
     }
     const { agent, modules, environment, files } = fieldsOf(line)
     const isWhole = isObject(fieldsOf(agent).definition) && isObject(environment) && isObject(files)
-    if (!isWhole || !Array.isArray(modules)) throw this.#unfit('an agent with its modules is expected')
+    const { id } = fieldsOf(agent)
+    const isNamed = typeof id === 'string' && AGENT_ID.test(id)
+    if (!isWhole || !isNamed || !Array.isArray(modules)) throw this.#unfit('an agent with its modules is expected')
     return line
   }
 
   #check(run: TapedRun): TapedRun {
     const { calls, end, turn } = run
+    if (!isName(turn.run_id)) throw this.#unfit('the id of the run is expected')
     if (!isObject(turn.turn) || !Array.isArray(turn.overrides)) throw this.#unfit('the turn has no messages')
     if (typeof end.text !== 'string' || !Array.isArray(end.pending) || !Array.isArray(end.attachments))
       throw this.#unfit('the end has no answer')
@@ -187,6 +210,15 @@ class TapeReader {
     if (end.calls !== calls.length)
       throw this.#unfit(`the end counts ${end.calls} calls, and there are ${calls.length}`)
     return run
+  }
+
+  get #isLate(): boolean {
+    return performance.now() - this.#workingSinceMs > YIELD_AFTER_MS
+  }
+
+  async #yield(): Promise<void> {
+    await yieldToOthers()
+    this.#workingSinceMs = performance.now()
   }
 
   /** A line about a call, without parsing it; undefined for another line. */
@@ -253,4 +285,8 @@ class TapeReader {
   #fail(problem: string, suggestions: readonly string[] = []): HostError {
     return new HostError('TAPE_INVALID', `The tape ${this.#name} ${problem}`, { suggestions })
   }
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && NAME.test(value)
 }

@@ -1,8 +1,8 @@
-import { constants, open } from 'node:fs/promises'
+import { type FileHandle, realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { systemCodeOf } from '../../errors.ts'
+import { openRegularFile } from '../../read-regular-file.ts'
 import { pathOfTape } from './tape-folder.ts'
-
-/** A link in the folder would have files elsewhere read. Windows does not have the flag. */
-const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)
 
 /** A piece of the file of a tape. */
 export interface TapePiece {
@@ -13,16 +13,27 @@ export interface TapePiece {
   readonly version: string
 }
 
+/** Opens the tape of a run, for the caller to close; undefined where there is none. A link out of the folder is none, nor is what is no file. */
+export async function openTape(projectDir: string, runId: string): Promise<FileHandle | undefined> {
+  const path = pathOfTape(projectDir, runId)
+  try {
+    return await openRegularFile(path, { maxBytes: Number.POSITIVE_INFINITY, within: await realpath(dirname(path)) })
+  } catch (error) {
+    if (NONE.has(systemCodeOf(error))) return undefined
+    throw error
+  }
+}
+
+/** Of a file that is not there, of a circle of links, and of what is refused. */
+const NONE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ELOOP', 'EISDIR', 'ENXIO', undefined])
+
 /** Reads a piece of a tape; undefined where there is no tape of this run. */
 export async function readTapePiece(
   projectDir: string,
   runId: string,
   { offset, maxBytes }: { readonly offset: number; readonly maxBytes: number },
 ): Promise<TapePiece | undefined> {
-  const file = await open(pathOfTape(projectDir, runId), READ).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined
-    throw error
-  })
+  const file = await openTape(projectDir, runId)
   if (!file) return undefined
   try {
     const { size, mtimeMs, ino } = await file.stat()

@@ -1,18 +1,9 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, constants, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 import { gunzipSync } from 'node:zlib'
 import { messageOf, systemCodeOf } from '../../errors.ts'
+import { NO_LINKS, readRegularFileSync } from '../../read-regular-file.ts'
 import { makeNameSecrets, type Redact } from '../../trace/redact.ts'
 import type { ThreadReply } from '../../trace/thread/service-thread.ts'
 import { fillHead } from '../file/fill-head.ts'
@@ -22,8 +13,8 @@ import { compress } from './compress.ts'
 import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape-messages.ts'
 
 const { O_CREAT, O_EXCL, O_WRONLY } = constants
-/** A link in the folder would have files elsewhere written. Windows does not have the flag. */
-const NEW_FILE = O_CREAT | O_EXCL | O_WRONLY | (constants.O_NOFOLLOW ?? 0)
+/** A link in the folder would have files elsewhere written. */
+const NEW_FILE = O_CREAT | O_EXCL | O_WRONLY | NO_LINKS
 /** Deleted runs whose end may still come. */
 const MAX_DELETED = 1000
 
@@ -212,8 +203,13 @@ class TapeService {
   }
 
   #earlier(continues: string | null): Buffer {
-    const path = continues === null ? undefined : this.#folder.pathOf(continues)
-    return path !== undefined && existsSync(path) ? readFileSync(path) : Buffer.alloc(0)
+    if (continues === null) return Buffer.alloc(0)
+    try {
+      return readRegularFileSync(this.#folder.pathOf(continues), Number.POSITIVE_INFINITY, NO_LINKS)
+    } catch (error) {
+      if (systemCodeOf(error) === 'ENOENT') return Buffer.alloc(0)
+      throw error
+    }
   }
 
   #delete(runId: string): void {

@@ -38,7 +38,7 @@ export async function replaySaved(
   storage: StorageSource,
 ): Promise<SavedReplay> {
   const dir = resolve(projectDir)
-  const tape = readTapeFile(resolve(dir, tapeFile), basename(tapeFile))
+  const tape = await readTapeFile(resolve(dir, tapeFile), basename(tapeFile))
   const tools: { name: string; arguments: Readonly<Record<string, unknown>> }[] = []
   const { runs, divergence } = await replayTape(tape, {
     projectDir: dir,

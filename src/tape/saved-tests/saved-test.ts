@@ -1,4 +1,5 @@
 import { HostError } from '../../errors.ts'
+import { cleanText } from '../../wire/clean-text.ts'
 import { lastRunOf, type Tape, type TapedCall, type TapedRun } from '../file/read-tape.ts'
 import type { JsonValue } from '../file/tape-values.ts'
 
@@ -92,7 +93,7 @@ export function makeSavedTest(tape: Tape, name: string): string {
     "import { test } from 'node:test'",
     "import { replay } from 'agent-host'",
     '',
-    `// Recorded from run ${lastRunOf(tape).turn.run_id}.`,
+    `// Recorded from run ${inComment(lastRunOf(tape).turn.run_id)}.`,
     `test(${quote(title)}, async () => {`,
     ...body.map((line) => (line === '' ? '' : `  ${line}`)),
     '})',
@@ -107,7 +108,7 @@ function endedBody(tape: Tape, file: string): string[] {
     `// agent-host replay ${file} --live llm --update`,
     `const { tools, answer, end, difference } = await replay(${quote(file)})`,
     'assert.equal(difference, null, difference ?? undefined)',
-    `assert.deepEqual(tools, ${indent(JSON.stringify(tools, null, 2))})`,
+    `assert.deepEqual(tools, ${indent(literal(tools, 2))})`,
     `assert.equal(answer, ${quote(answer)})`,
     `assert.equal(end, ${quote(end)})`,
   ]
@@ -118,7 +119,7 @@ function failedBody(tape: Tape, file: string): string[] {
   const failed = findFailedCall(tape)
   const isModel = failed?.line.protocol === 'LLM'
   const live = failed && !isModel ? [failed.line.module] : []
-  const where = failed ? ` in a call of '${failed.line.module}'` : ''
+  const where = failed ? ` in a call of '${inComment(failed.line.module)}'` : ''
   const how = isModel
     ? [
         '// The answer of the model is part of the tape. Once prompt or model are mended, record again with',
@@ -127,7 +128,7 @@ function failedBody(tape: Tape, file: string): string[] {
     : ['// It passes once that is mended.']
   const options = live.length === 0 ? '' : `, { live: [${live.map(quote).join(', ')}] }`
   return [
-    `// The run failed${where}: ${oneLine(end.error ?? '')}`,
+    `// The run failed${where}: ${inComment(end.error ?? '')}`,
     ...how,
     `const { error, difference } = await replay(${quote(file)}${options})`,
     'assert.equal(difference, null, difference ?? undefined)',
@@ -152,13 +153,24 @@ function isToolCall({ line }: TapedCall, { calls }: TapedRun): boolean {
 }
 
 function quote(text: string): string {
-  return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+  return `'${literal(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+}
+
+/** JSON as code: shown in the order in which it is written, and with a key `__proto__` that is one. */
+function literal(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent)
+    .replace(
+      /[\u2028\u2029]|\p{Bidi_Control}/gu,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
+    .replace(/(?<!\\)"__proto__":/g, '["__proto__"]:')
 }
 
 function indent(json: string): string {
   return json.replaceAll('\n', '\n  ')
 }
 
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').slice(0, 200)
+/** One line: a comment ends with it, and what follows would be code. */
+function inComment(text: string): string {
+  return cleanText(text.replace(/\s+/g, ' ')).slice(0, 200)
 }

@@ -13,12 +13,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { isReservedFileName } from '../../definition/reserved-file-name.ts'
+import { NO_LINKS } from '../../read-regular-file.ts'
 
 const { O_APPEND, O_CREAT, O_RDONLY, O_RDWR } = constants
-const READ = O_RDONLY
-const APPEND = O_APPEND | O_CREAT | O_RDWR
-/** A link in the folder would have files elsewhere read or written. Windows does not have the flag. */
-const NO_LINKS = constants.O_NOFOLLOW ?? 0
+/** A link in the folder would have files elsewhere read or written, and a named pipe would be waited for. Windows does not have the flags. */
+const OWN_FILE = NO_LINKS | (constants.O_NONBLOCK ?? 0)
+const READ = O_RDONLY | OWN_FILE
+const APPEND = O_APPEND | O_CREAT | O_RDWR | OWN_FILE
 /** No file system takes longer names: questions may be about agents of any name. */
 const MAX_NAME_CHARS = 255
 const ENDING = '.jsonl'
@@ -141,7 +142,7 @@ export class TraceFiles {
     if (known && this.stat(name)?.inode === known.inode) return known
     if (known) this.forget(name)
     for (const [oldest] of this.#open) if (this.#open.size >= MAX_OPEN) this.forget(oldest)
-    const descriptor = openSync(this.path(name), APPEND | NO_LINKS, 0o600)
+    const descriptor = openToAppend(this.path(name))
     const { ino, size } = fstatSync(descriptor)
     const opened = { descriptor, inode: ino }
     this.#open.set(name, opened)
@@ -164,9 +165,26 @@ function endsLine(descriptor: number, size: number): boolean {
   return last[0] === 0x0a
 }
 
+function openToAppend(path: string): number {
+  const descriptor = openSync(path, APPEND, 0o600)
+  if (fstatSync(descriptor).isFile()) return descriptor
+  closeSync(descriptor)
+  throw new Error(`${path} is not a regular file.`)
+}
+
+/** Makes a file of a trace folder, for the owner alone, where it is not there. @throws Error where something else has its name */
+export function touchFile(path: string): void {
+  closeSync(openToAppend(path))
+}
+
+/** Opens a file of a trace folder. The caller closes it. */
+export function openToRead(path: string): number {
+  return openSync(path, READ)
+}
+
 /** The texts at these places of one file, in order; undefined if unreadable. Neighbours are read together. */
 export function readAt(path: string, places: readonly { offset: number; length: number }[]): (string | undefined)[] {
-  const descriptor = openSync(path, READ | NO_LINKS)
+  const descriptor = openToRead(path)
   try {
     return [...groupNear(places)].flatMap((group) => {
       const first = group[0]?.offset ?? 0
@@ -209,7 +227,7 @@ const TAIL_CHUNK = 256 * 1024
 
 /** The whole lines of a file from its end backwards, within `maxBytes`. */
 export function* linesFromEnd(path: string, maxBytes: number): Generator<string> {
-  const descriptor = openSync(path, READ | NO_LINKS)
+  const descriptor = openToRead(path)
   try {
     let end = fstatSync(descriptor).size
     const stop = Math.max(0, end - maxBytes)

@@ -1,5 +1,6 @@
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import Database from 'libsql'
+import { touchFile } from '../files/trace-files.ts'
 
 /** Version of the tables below: an index of another version is rebuilt from the files. */
 const VERSION = 15
@@ -38,7 +39,7 @@ export function openIndexDatabase(path: string, mayRemake: boolean): Database.Da
 }
 
 function openIndex(path: string): Database.Database {
-  closeSync(openSync(path, 'a', 0o600))
+  touchFile(path)
   const db = new Database(path)
   db.exec('PRAGMA busy_timeout = 3000')
   db.exec('PRAGMA journal_mode = WAL')
@@ -59,7 +60,7 @@ function openIndex(path: string): Database.Database {
 
 /** Lock on a file, which the system releases when its holder dies; undefined while another process holds it. */
 export function tryLock(path: string): Database.Database | undefined {
-  closeSync(openSync(path, 'a', 0o600))
+  touchFile(path)
   const lock = new Database(path)
   try {
     lock.exec('PRAGMA busy_timeout = 0')

@@ -1,6 +1,6 @@
-import { closeSync, openSync, readSync, renameSync } from 'node:fs'
+import { closeSync, readSync, renameSync } from 'node:fs'
 import type Database from 'libsql'
-import type { TraceFiles } from '../files/trace-files.ts'
+import { openToRead, type TraceFiles, touchFile } from '../files/trace-files.ts'
 import { readTraceLine } from '../files/trace-line.ts'
 import { inTransaction } from './in-transaction.ts'
 import { openIndexDatabase, tryLock } from './index-database.ts'
@@ -73,7 +73,7 @@ export class TraceIndex {
 
   /** Asks the process that keeps the index to bring it up to date, however busy it is. */
   want(): void {
-    closeSync(openSync(this.#files.path(WANTED_FILE), 'a', 0o600))
+    touchFile(this.#files.path(WANTED_FILE))
   }
 
   /** True while a process waits for the index. */
@@ -244,7 +244,7 @@ export class TraceIndex {
 }
 
 function readBytes(path: string, from: number, length: number): Buffer {
-  const descriptor = openSync(path, 'r')
+  const descriptor = openToRead(path)
   try {
     const bytes = Buffer.allocUnsafe(length)
     return bytes.subarray(0, readSync(descriptor, bytes, 0, length, from))

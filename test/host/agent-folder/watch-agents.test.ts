@@ -79,6 +79,19 @@ describe('a watched agent folder', () => {
     await answers('a', 'it')
   })
 
+  it('follows edits by polling where CHOKIDAR_USEPOLLING is set, as folders of other machines need it', async () => {
+    process.env.CHOKIDAR_USEPOLLING = '1'
+    try {
+      const { project, answers } = await serve({ 'agents/a.yml': agent('a', 'one ') })
+      await project.write('agents/a.yml', agent('a', 'two '))
+      await answers('a', 'two x')
+      await project.write('agents/deep/b.yml', agent('b'))
+      await answers('b', 'x')
+    } finally {
+      delete process.env.CHOKIDAR_USEPOLLING
+    }
+  })
+
   it('picks up added, changed and removed files, in folders of any depth', async () => {
     const { project, answers } = await serve({ 'agents/a.yml': agent('a') })
     await answers('a', 'x')

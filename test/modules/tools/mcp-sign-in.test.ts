@@ -320,6 +320,8 @@ describe('tools/mcp that wants a sign-in', () => {
     for (const secret of [...issues.issued, ...issues.verifiers]) {
       expect(filesWith(project.dir, secret)).to.deep.equal([])
     }
+    expect(issues.codes).to.have.length(1)
+    expect(filesWith(project.path('debug'), issues.codes[0] ?? '')).to.deep.equal([])
   })
 
   it('takes no answer from a page of another origin', async () => {
@@ -357,6 +359,16 @@ describe('tools/mcp that wants a sign-in', () => {
     const person = new Visitor(url, '', 'nobody')
     await ask(person, 'sign_in_issues')
     expect(textOf(await signIn(person))).to.include("Signed in to 'issues'.")
+  })
+
+  it('leads nobody to a page whose address has user information', async () => {
+    issues = await OAuthServer.start()
+    issues.userInformation = 'accounts.example.com@'
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    const answered = await ask(person, 'sign_in_issues')
+    expect(textOf(answered)).to.match(/names a page to sign in at with user information/)
+    expect(await waiting(person)).to.deep.equal([])
   })
 
   it('refuses to keep tokens per user', async () => {

@@ -168,6 +168,27 @@ describe('tools/openapi', () => {
     })
   })
 
+  it('reads JSON and YAML with a byte order mark, also at an address, and warns of what is not UTF-8', async () => {
+    const document = JSON.stringify({
+      ...{ openapi: '3.1.0', info: { title: 't', version: '1' }, servers: [{ url: 'https://a.example' }] },
+      paths: { '/shelf': { get: { operationId: 'readShelf', responses } } },
+    })
+    const { url } = await record({ body: `\ufeff${document}` })
+    const marked = { 'json.json': `\ufeff${document}`, 'api.yaml': `\ufeff${PETS}` }
+    for (const [place, first] of [
+      ['json.json', 'readShelf'],
+      ['api.yaml', 'getPet'],
+      [url, 'readShelf'],
+    ] as const) {
+      const { provider, lines } = await open({ document: place, base_url: url }, { ...FILES, ...marked })
+      const [tool] = await provider.listTools(makeRun())
+      expect([tool?.name, lines.filter((line) => line.includes('UTF'))]).to.deep.equal([first, []])
+    }
+    const latin = await record({ body: Buffer.from(document.replace('"t"', '"\xe4"'), 'latin1') })
+    const { lines } = await open({ document: latin.url, base_url: url })
+    expect(lines).to.deep.equal([`warn ${latin.url} is not UTF-8 text. Save it as UTF-8.`])
+  })
+
   it('sends parameters of every place, and the secrets of the operation', async () => {
     const { requests, url } = await record()
     const { call } = await open({ base_url: url, headers: { 'x-app': 'canary' }, security: { key: 's/1' } })
@@ -525,12 +546,32 @@ describe('tools/openapi', () => {
     const context = makeContext({ projectDir: dir })
     const config = Value.Parse(openapi.config, Value.Default(openapi.config, { document: 'api.yaml' }))
     const problem = await Promise.resolve(openapi.create({}, config, context)).catch((error: Error) => error.message)
-    expect(problem).to.equal('api.yaml: it is not a file.')
+    expect(problem).to.equal('api.yaml: it is not a regular file.')
+  })
+
+  it('says where a reference has a broken escape, and where a document is nested too deeply', async () => {
+    const paths = (reference: string) => ({ '/a': { get: { responses: { 200: { $ref: reference } } } } })
+    for (const [reference, reason] of [
+      ['b%zz.yaml#/x', 'has a broken escape.'],
+      ['#/components/%zz', 'leads to nothing, or back to itself.'],
+    ] as const)
+      expect(await problemOf(withPaths(paths(reference)))).to.equal(
+        `api.yaml:12: the reference '${reference}' ${reason}`,
+      )
+    const files = { ...withPaths(paths('b.yaml#/x')), 'b.yaml': 'x: { $ref: "c.yaml#/%zz" }\n', 'c.yaml': 'x: {}\n' }
+    expect(await problemOf(files)).to.match(/the reference 'c\.yaml#\/%zz' points at nothing|leads to nothing/)
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    expect(await problemOf({ 'api.yaml': `{\n"openapi": "3.1.0",\n"x": ${deep}}` })).to.equal(
+      'api.yaml:3: the document is nested deeper than 500 levels.',
+    )
+    expect(await problemOf({ 'api.yaml': `openapi: 3.1.0\nx: ${deep}\n` })).to.equal(
+      'api.yaml:2: The YAML cannot be read: it is nested too deeply here',
+    )
   })
 
   it('refuses a document of 20 MB, and secrets of unknown schemes', async () => {
     const large = { 'api.yaml': `{"openapi":"3.1.0","x":"${'x'.repeat(20_000_000)}"}` }
-    expect(await problemOf(large)).to.match(/^api\.yaml: the file has 200000\d\d bytes; a document may have 8388608\.$/)
+    expect(await problemOf(large)).to.match(/^api\.yaml: it has more than 8388608 bytes\.$/)
     const { url } = await record({ body: large['api.yaml'] })
     expect(await problemOf({}, { document: url, base_url: url })).to.equal(
       `${url}: the document cannot be fetched: the server answered more than 10 MiB.`,

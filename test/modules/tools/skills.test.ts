@@ -3,8 +3,11 @@ import { symlink, truncate, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
+import { loadSkills } from '../../../modules/tools/lib/skill-folder.ts'
 import skills from '../../../modules/tools/skills.ts'
+import { messageOf } from '../../../src/errors.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
+import { takeTurns } from '../../support/take-turns.ts'
 import { makeProject, type TempProject } from '../../support/temp-project.ts'
 
 const skill = (name: string, text = 'Do it.', more = '') =>
@@ -167,7 +170,8 @@ describe('tools/skills', () => {
     const { call, provider } = await open(project)
     const read = (path: string) =>
       call('read_skill_file', { skill: 'refunds', path }).catch((error: Error) => ({ text: error.message }))
-    const leaves = "The file 'forms/form.md' of the skill 'refunds' leaves its folder."
+    const problem = "The file 'forms/form.md' of the skill 'refunds' cannot be read: "
+    const leaves = `${problem}a link leads out of its folder.`
     await project.remove('skills/refunds/forms/form.md')
     await symlink(outside.path('form.md'), project.path('skills/refunds/forms/form.md'))
     expect((await read('forms/form.md')).text).to.equal(leaves)
@@ -176,18 +180,31 @@ describe('tools/skills', () => {
     expect((await read('forms/form.md')).text).to.equal(leaves)
     await project.remove('skills/refunds/scripts/pay.sh')
     await promisify(execFile)('mkfifo', [project.path('skills/refunds/scripts/pay.sh')])
-    const changed =
-      "The file 'scripts/pay.sh' of the skill 'refunds' is no file any more, or larger than a skill may be."
-    expect((await read('scripts/pay.sh')).text).to.equal(changed)
+    const script = "The file 'scripts/pay.sh' of the skill 'refunds' cannot be read: "
+    expect((await read('scripts/pay.sh')).text).to.equal(`${script}it is not a regular file.`)
     await project.remove('skills/refunds/scripts/pay.sh')
     await project.write('skills/refunds/scripts/pay.sh', '')
     await truncate(project.path('skills/refunds/scripts/pay.sh'), 9 * 1024 * 1024)
-    expect((await read('scripts/pay.sh')).text).to.equal(changed)
+    expect((await read('scripts/pay.sh')).text).to.equal(`${script}it has more than 8388608 bytes.`)
     await project.remove('skills/refunds')
     await symlink(outside.dir, project.path('skills/refunds'))
     expect((await read('forms/form.md')).text).to.equal(leaves)
     const overMcp = provider.readSkillFile('refunds', 'forms/form.md', makeRun())
     expect(await Promise.resolve(overMcp).catch((error: Error) => error.message)).to.equal(leaves)
+  })
+
+  it('loads nothing from outside while a file and a link to elsewhere take turns', async () => {
+    const project = await makeProject({ 'skills/a/SKILL.md': skill('a') })
+    const outside = await makeProject({ 'SKILL.md': skill('a').replace('description: ', 'description: canary ') })
+    const stop = takeTurns(project.path('skills/a/SKILL.md'), skill('a'), outside.path('SKILL.md'))
+    const seen: string[] = []
+    for (let count = 0; count < 200; count++) {
+      const loaded = loadSkills(project.path('skills'), project.dir, () => {})
+      seen.push(await loaded.then(([first]) => `loaded: ${first?.description}`, messageOf))
+    }
+    stop()
+    expect(seen.filter((each) => each.includes('canary'))).to.deep.equal([])
+    expect(seen.some((each) => each.startsWith('loaded: '))).to.equal(true)
   })
 
   it('refuses a SKILL.md that is a link or a pipe', async () => {

@@ -16,6 +16,38 @@ function refusal(raw: Record<string, unknown>): string {
   throw new Error('The options were accepted.')
 }
 
+describe('addresses with a password', () => {
+  const unencoded = [
+    'user:p@sekret#w/ord',
+    'user:12/sekret',
+    'user:1?sekret',
+    'user:sekret%',
+    'user:s%ekret',
+    'u#sekret',
+  ]
+  for (const user of unencoded) {
+    it(`are refused without showing it: ${user}`, () => {
+      for (const [option, scheme] of [
+        ['store', 'postgres'],
+        ['store', 'redis'],
+        ['store', 'redis+sentinel'],
+        ['queue', 'rediss'],
+      ]) {
+        const text = refusal({ [option as string]: `${scheme}://${user}@db.example:5432/name` })
+        expect(text).to.match(/^--(store|queue) \(\w+\) must have its user and password percent-encoded: # is %23/)
+        expect(text).to.not.match(/sekret|db\.example/)
+      }
+    })
+  }
+
+  it('are taken where it is encoded, with options that hold signs', () => {
+    const store = 'postgres://user:p%40s%23%2F%25@db.example:5432/name?application_name=a@b&options=-c%20x'
+    expect(resolveServerOptions({ store }).store).to.equal(store)
+    const queue = 'redis://user:p@ss@db.example/0?prefix=a'
+    expect(resolveServerOptions({ queue }).queue).to.equal(queue)
+  })
+})
+
 describe('server options', () => {
   it('have the defaults of the specification', () => {
     expect(resolveServerOptions({ projectDir: '/project' })).to.deep.equal({

@@ -10,7 +10,7 @@ import {
 } from '../../../src/server/adapters/responses-compat/input/treatments.ts'
 import { V1 } from '../../../src/server/replies/dialect.ts'
 import { makeResponses } from '../../support/responses.ts'
-import { closeServers } from '../../support/server.ts'
+import { closeServers, makeServer } from '../../support/server.ts'
 
 const PARTS: Readonly<Record<string, Readonly<Record<string, Treatment>>>> = {
   tool: TOOLS,
@@ -87,6 +87,21 @@ describe('parts of a request for a response', () => {
     expect([refused.statusCode, refused.json().error.param]).to.deep.equal([400, 'moderation'])
     const { reply: ignored } = await ask('/compat', { moderation: { model: 'm' } })
     expect([ignored.statusCode, ignored.headers['x-ignored']]).to.deep.equal([200, 'moderation'])
+  })
+
+  it('are named among the items that a client adds to a conversation', async () => {
+    const { app } = await makeServer({ adapters: ['ResponsesCompatApiAdapter'] })
+    const items = [{ role: 'user', content: 'hi' }, { type: 'web_search_call' }, { type: 'reasoning' }]
+    const named = 'items[1] (web_search_call), items[2] (reasoning)'
+    for (const prefix of ['/v1', '/compat']) {
+      const post = (path: string, payload: object) => app.inject({ method: 'POST', url: `${prefix}${path}`, payload })
+      const created = await post('/conversations', { items })
+      expect([created.statusCode, created.headers['x-ignored']]).to.deep.equal([200, named])
+      const added = await post(`/conversations/${created.json().id}/items`, { items })
+      expect([added.statusCode, added.headers['x-ignored']]).to.deep.equal([200, named])
+      expect((await post('/conversations', { items: items.slice(0, 1) })).headers).to.not.have.property('x-ignored')
+      expect((await post('/conversations', {})).headers).to.not.have.property('x-ignored')
+    }
   })
 
   it('are logged once for each agent, wherever they stand', () => {

@@ -95,6 +95,24 @@ describe('the evals in the debug UI', () => {
     await ui.project.remove('evals/words.jsonl')
   })
 
+  it('show texts in the order in which they are written, whatever characters they have', async () => {
+    const turned = 'a\u202etxt.exe'
+    const result = makeResult(1_700_000_000, { echo: { [turned]: 0 } })
+    const runs = result.runs.map((run) => ({ ...run, output: turned, error: turned, status: 'failed' as const }))
+    const cases = result.cases.map((row) => ({ ...row, input: turned, expected: turned, tags: [turned], file: turned }))
+    const columns = result.columns.map((column) => ({ ...column, name: turned }))
+    const problems = [{ where: turned, message: turned }]
+    await write('19', { ...result, name: turned, runs, cases, columns, problems })
+    const page = await ui.open('#/evals')
+    await page.locator('.eval-cell').first().click()
+    await page.getByRole('complementary', { name: 'Selected case' }).getByText('Expected').waitFor()
+    const shown = await page.evaluate('document.documentElement.outerHTML')
+    await ui.project.remove('evals/results/2026-11-19T10-00-00-000-words.json')
+    expect(shown)
+      .include('a\\u202etxt.exe')
+      .and.not.match(/>[^<]*\u202e/)
+  })
+
   it('show cases and variants with what changed first, and both answers of a cell', async () => {
     await write('20', OLDER)
     await write('21', NEWER)
@@ -167,7 +185,7 @@ describe('the evals in the debug UI', () => {
     const notices = await page.locator('.notice').allInnerTexts()
     expect(notices.length).equal(3)
     expect(notices[0]).match(/-23T.*is left out\s+The result evals\/results\/.*is damaged: /)
-    expect(notices[1]).match(/-22T.*is left out\s+The result evals\/results\/.*cannot be read: /)
+    expect(notices[1]).match(/-22T.*is left out\s+The result evals\/results\/.*is not JSON/)
     expect(notices[2]).match(/-21T.*has version 9; this agent-host reads version 1\./)
     expect(await findBarriers(page)).deep.equal([])
     await page.goto(`${ui.url}/#/evals?file=gone.json`)

@@ -35,7 +35,7 @@ describe('the tape of a stored response', () => {
         'content-type': 'application/gzip',
         'content-disposition': `attachment; filename="${runId}.jsonl.gz"`,
       })
-      expect(readTape(rawPayload, 't').runs[0]?.end.text).equal('hello')
+      expect((await readTape(rawPayload, 't')).runs[0]?.end.text).equal('hello')
       expect(gunzipSync(rawPayload).toString()).include('"type":"head"')
       const foreign = { origin: 'https://elsewhere.example' }
       expect((await server.app.inject({ url, headers: foreign })).statusCode).equal(403)
@@ -86,7 +86,7 @@ describe('a recorded run as a test', () => {
       const query = (name: string) =>
         `{ run(run_id: "${runId}") { has_tape saved_test${name} { name test_file tape_file test advice } } }`
       const { run } = await ask<{ run: object }>(server, query(''))
-      const saved = toSavedRun(readTape(readFileSync(path), 't'))
+      const saved = toSavedRun(await readTape(readFileSync(path), 't'))
       expect(run).deep.equal({
         has_tape: true,
         saved_test: {

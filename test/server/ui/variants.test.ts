@@ -133,6 +133,15 @@ describe('variants of the debug UI', () => {
     )
   })
 
+  it('are forgotten beyond 16 MiB in all, the least recently used first', async () => {
+    const { vary, say } = await serve()
+    const large = (count: number) => vary({ changes: [{ ...PROMPTED[0], value: `${'x'.repeat(900_000)}${count}` }] })
+    const ids: string[] = []
+    for (let count = 0; count < 20; count++) ids.push((await large(count)).json.id)
+    expect(await say(ids[0])).to.match(/^400 x-agent-variant: there is no variant /)
+    expect(await say(ids.at(-1))).to.match(/^x{900000}19\|/)
+  })
+
   it('are unknown to requests of other agents, of pages elsewhere, and when they were never made', async () => {
     const { vary, say, post } = await serve()
     const { json } = await vary({ changes: PROMPTED })

@@ -73,7 +73,7 @@ describe('edited tapes', () => {
       const line = lines[at] ?? ''
       const edited = lines.with(at, random(4) === 0 ? `${line}\n${line}` : JSON.stringify(edit(JSON.parse(line))))
       try {
-        const tape = readTape(Buffer.from(`${edited.join('\n')}\n`), 't')
+        const tape = await readTape(Buffer.from(`${edited.join('\n')}\n`), 't')
         const { divergence } = await replay(tape, { projectDir: project.dir })
         outcomes.add(divergence ? 'differs' : 'the same')
       } catch (error) {

@@ -340,55 +340,73 @@ describe('reading a tape', () => {
 
   after(() => removeFolder(projectDir))
 
-  const refusalOf = (bytes: Uint8Array): string => {
+  const refusalOf = async (bytes: Uint8Array): Promise<string> => {
     try {
-      readTape(bytes, 't')
+      await readTape(bytes, 't')
       return 'none'
     } catch (error) {
       expect(error).instanceOf(HostError).property('suggestions').not.empty
       return messageOf(error)
     }
   }
+  const failureOf = (reading: Promise<unknown>) => reading.then(() => 'none', messageOf)
   const pack = (kept: readonly string[]) => gzipSync(`${kept.join('\n')}\n`)
 
-  it('takes one that is not compressed', () => {
-    expect(refusalOf(Buffer.from(`${lines.join('\n')}\n`))).equal('none')
+  it('takes one that is not compressed', async () => {
+    expect(await refusalOf(Buffer.from(`${lines.join('\n')}\n`))).equal('none')
   })
 
-  it('refuses what is none', () => {
-    expect(refusalOf(Buffer.from('hello\n'))).equal('t is not a tape: it does not begin with a head.')
-    expect(refusalOf(Buffer.from('{"type":"turn"}\n'))).equal('t is not a tape: it does not begin with a head.')
-    expect(refusalOf(Buffer.alloc(0))).match(/^The tape t is empty/)
-    expect(refusalOf(Buffer.from([0x1f, 0x8b, 1, 2, 3, 4, 5, 6, 7, 8, 9]))).match(/^The tape t is damaged/)
-    expect(() => readTapeFile('/nowhere/t.jsonl.gz', 't')).throws(/^The tape t cannot be read: ENOENT/)
+  it('refuses what is none', async () => {
+    expect(await refusalOf(Buffer.from('hello\n'))).equal('t is not a tape: it does not begin with a head.')
+    expect(await refusalOf(Buffer.from('{"type":"turn"}\n'))).equal('t is not a tape: it does not begin with a head.')
+    expect(await refusalOf(Buffer.alloc(0))).match(/^The tape t is empty/)
+    expect(await refusalOf(Buffer.from([0x1f, 0x8b, 1, 2, 3, 4, 5, 6, 7, 8, 9]))).match(/^The tape t is damaged/)
+    expect(await failureOf(readTapeFile('/nowhere/t.jsonl.gz', 't'))).match(/^The tape t cannot be read: ENOENT/)
   })
 
-  it('refuses one that is cut off, between lines and within its bytes', () => {
-    expect(refusalOf(pack(lines.slice(0, -1)))).match(
+  it('refuses one that is cut off, between lines and within its bytes', async () => {
+    expect(await refusalOf(pack(lines.slice(0, -1)))).match(
       new RegExp(`^The tape t is cut off after line ${lines.length - 1}`),
     )
     const whole = pack(lines)
-    expect(refusalOf(whole.subarray(0, whole.length - 30))).match(/^The tape t is cut off after line \d+/)
+    expect(await refusalOf(whole.subarray(0, whole.length - 30))).match(/^The tape t is cut off after line \d+/)
   })
 
-  it('refuses one that was edited so that it no longer fits together', () => {
+  it('refuses one that was edited so that it no longer fits together', async () => {
     const without = lines.filter((line) => !line.startsWith('{"type":"call","call":1,'))
-    expect(refusalOf(pack(without))).match(/^The tape t does not fit together at line \d+/)
+    expect(await refusalOf(pack(without))).match(/^The tape t does not fit together at line \d+/)
     const broken = lines.map((line) => (line.startsWith('{"type":"call","call":1,') ? '{"type":' : line))
-    expect(refusalOf(pack(broken))).match(/^The tape t is damaged: line \d is not a line of a tape\.$/)
+    expect(await refusalOf(pack(broken))).match(/^The tape t is damaged: line \d is not a line of a tape\.$/)
   })
 
-  it('refuses one of a newer version', () => {
+  it('refuses one whose names are more than a line of text', async () => {
+    const others = (type: string, change: object) =>
+      pack(
+        lines.map((line) =>
+          line.startsWith(`{"type":"${type}",`) ? JSON.stringify({ ...JSON.parse(line), ...change }) : line,
+        ),
+      )
+    const { agent } = JSON.parse(lines[0] ?? '')
+    const misfit = (reason: string) => RegExp(`^The tape t does not fit together at line \\d+: ${reason} expected\\.$`)
+    for (const id of ['a\nprocess.exit()', '../a', '', 5, null])
+      expect(await refusalOf(others('head', { agent: { ...agent, id } }))).match(misfit('an agent with its modules is'))
+    for (const run_id of ['a\nprocess.exit()', 'a\u2028b', 'a\u202eb', '', 5])
+      expect(await refusalOf(others('turn', { run_id }))).match(misfit('the id of the run is'))
+    for (const name of ['module', 'caller', 'protocol', 'method'])
+      expect(await refusalOf(others('call', { [name]: 'a\nb' }))).match(misfit('the names of module and method are'))
+  })
+
+  it('refuses one of a newer version', async () => {
     const [head = '{}', ...rest] = lines
     const newer = JSON.stringify({ ...JSON.parse(head), tape: 2, version: '9.0.0' })
-    expect(refusalOf(pack([newer, ...rest]))).equal(
+    expect(await refusalOf(pack([newer, ...rest]))).equal(
       'The tape t was recorded by agent-host 9.0.0, in format 2; this version reads up to 1.',
     )
   })
 
-  it('is damaged where the file cannot be read as one', () => {
+  it('is damaged where the file cannot be read as one', async () => {
     const path = `${projectDir}/t.jsonl`
     writeFileSync(path, lines.join('\n'))
-    expect(() => readTapeFile(path, 't')).throws(/^The tape t is cut off/)
+    expect(await failureOf(readTapeFile(path, 't'))).match(/^The tape t is cut off/)
   })
 })

@@ -199,7 +199,7 @@ describe('a replay', () => {
     const { runs } = await replay(tape, { ...options, record: { add: (line) => void lines.push(line) } })
     expect(runs[0]?.text).include('correct horse battery')
     expect(lines.join('\n')).include(`It is \${SHOP_PASSPHRASE}, of course.`).and.not.include('horse')
-    expect(readTape(Buffer.from(`${lines.join('\n')}\n`), 'new').runs).lengthOf(1)
+    expect((await readTape(Buffer.from(`${lines.join('\n')}\n`), 'new')).runs).lengthOf(1)
   })
 
   it('needs no variable that only played modules use, and none that names a secret', async () => {

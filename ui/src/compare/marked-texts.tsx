@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { markDifferences } from '../play/mark-differences.ts'
 import '../styles/compare.css'
 
@@ -35,7 +36,7 @@ function Labelled({ label, text, place }: LabelledProps) {
     <figure class="compare-side">
       <figcaption class="muted">{label}</figcaption>
       <pre class="compare-text" ref={place} tabIndex={0}>
-        {text || '–'}
+        {cleanText(text) || '–'}
       </pre>
     </figure>
   )

@@ -11,7 +11,7 @@ export function Notice({ kind, title, children }: NoticeProps) {
   return (
     <div class={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
       <strong>{cleanText(title)}</strong>
-      {children && <div>{children}</div>}
+      {children && <div>{typeof children === 'string' ? cleanText(children) : children}</div>}
     </div>
   )
 }

@@ -1,3 +1,4 @@
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { MarkedTexts } from '../compare/marked-texts.tsx'
 import { IconButton } from '../components/icon-button.tsx'
@@ -23,16 +24,16 @@ export function CasePanel({ result: { file, columns }, caseId, column, onClose }
   return (
     <aside class="panel side case-panel" aria-label="Selected case" tabIndex={0}>
       <div class="panel-head">
-        <h2>{caseId}</h2>
+        <h2>{cleanText(caseId)}</h2>
         <IconButton icon="close" label="Close" shortcut="Esc" onClick={onClose} />
       </div>
       {error && <Notice kind="bad" title={error} />}
       {found && (
         <>
           <p class="facts dotted muted">
-            <span>{columns[column]?.name}</span>
+            <span>{cleanText(columns[column]?.name ?? '')}</span>
             <code>
-              {found.file}:{found.line}
+              {cleanText(found.file)}:{found.line}
             </code>
           </p>
           <h3>Question</h3>
@@ -104,10 +105,10 @@ function Scores({ run, before }: { run: EvalRun; before: EvalRun | undefined }) 
       <tbody>
         {run.scores.map(({ name, score, error, metadata }) => (
           <tr key={name}>
-            <th scope="row">{name}</th>
+            <th scope="row">{cleanText(name)}</th>
             {before && <td class="number">{formatScore(earlier.get(name) ?? null)}</td>}
             <td class="number">{formatScore(score)}</td>
-            <td>{error ? <span class="bad-text">{error}</span> : describe(metadata)}</td>
+            <td>{error ? <span class="bad-text">{cleanText(error)}</span> : describe(metadata)}</td>
           </tr>
         ))}
       </tbody>
@@ -117,6 +118,6 @@ function Scores({ run, before }: { run: EvalRun; before: EvalRun | undefined }) 
 
 function describe(metadata: Readonly<Record<string, unknown>> = {}): string {
   const { reason, ...rest } = metadata
-  const others = Object.entries(rest).map(([name, value]) => `${name}: ${toText(value)}`)
+  const others = Object.entries(rest).map(([name, value]) => `${cleanText(name)}: ${toText(value)}`)
   return [...(reason === undefined ? [] : [toText(reason)]), ...others].join(' · ')
 }

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import type { EvalScore, EvalToolCall } from '../../../src/wire/eval-result.ts'
 import { useQuery } from '../api.ts'
 
@@ -121,9 +122,10 @@ export function useCase(file: string, id: string) {
 
 /** Input or expectation of a case as a text. */
 export function toText(value: unknown): string {
-  if (typeof value === 'string') return value
-  if (!Array.isArray(value)) return JSON.stringify(value, null, 2) ?? ''
-  return value.map((each) => (isMessage(each) ? `${each.role}: ${each.content}` : JSON.stringify(each))).join('\n\n')
+  if (typeof value === 'string') return cleanText(value)
+  if (!Array.isArray(value)) return cleanText(JSON.stringify(value, null, 2) ?? '')
+  const parts = value.map((each) => (isMessage(each) ? `${each.role}: ${each.content}` : JSON.stringify(each)))
+  return cleanText(parts.join('\n\n'))
 }
 
 function isMessage(value: unknown): value is { readonly role: string; readonly content: string } {

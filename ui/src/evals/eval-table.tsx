@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { TableHead } from '../components/table-head.tsx'
 import { excerpt, plural } from '../format.ts'
 import { useListKeys } from '../keyboard.ts'
@@ -33,7 +34,7 @@ export function EvalTable({ result, selected, column }: EvalTableProps) {
   return (
     <section class="panel eval-table" aria-label="Cases" tabIndex={0}>
       <table>
-        <TableHead names={['Case', ...columns.map(({ name }) => name)]} />
+        <TableHead names={['Case', ...columns.map(({ name }) => cleanText(name))]} />
         <tbody>
           {cases.slice(0, count).map((row) => (
             <tr key={row.id}>
@@ -46,7 +47,7 @@ export function EvalTable({ result, selected, column }: EvalTableProps) {
                     <Cell
                       cell={cell}
                       isFirst={before === null}
-                      name={`${row.id}, ${columns[index]?.name}`}
+                      name={cleanText(`${row.id}, ${columns[index]?.name}`)}
                       address={href(['evals'], { file, case: row.id, column: String(index) })}
                       isSelected={row.id === selected && index === column}
                     />
@@ -71,10 +72,10 @@ export function EvalTable({ result, selected, column }: EvalTableProps) {
 function CaseName({ row: { id, input, tags } }: { row: EvalCase }) {
   return (
     <>
-      <span class="eval-id">{id}</span>
+      <span class="eval-id">{cleanText(id)}</span>
       {tags.map((tag) => (
         <span key={tag} class="badge">
-          {tag}
+          {cleanText(tag)}
         </span>
       ))}
       <span class="eval-input">{excerpt(toText(input)).slice(0, MAX_INPUT_CHARS)}</span>

@@ -1,3 +1,4 @@
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { Chart, type Series } from '../components/chart.tsx'
 import { Command } from '../components/command.tsx'
@@ -102,7 +103,9 @@ function ResultChoice({ results, file, onChange }: ResultChoiceProps) {
       <select value={file} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
         {results.map((each) => (
           <option key={each.file} value={each.file} disabled={each.problem !== null}>
-            {each.created_at === null ? `${each.file}: cannot be read` : `${each.name}, ${formatTime(each.created_at)}`}
+            {each.created_at === null
+              ? `${each.file}: cannot be read`
+              : `${cleanText(each.name ?? '')}, ${formatTime(each.created_at)}`}
           </option>
         ))}
       </select>
@@ -140,7 +143,7 @@ function Summary({ result, results, onFile }: SummaryProps) {
         {columns.map((column) => (
           <div key={column.name}>
             <p class="eval-column">
-              <b>{column.name}</b>
+              <b>{cleanText(column.name)}</b>
             </p>
             <p class="facts dotted">
               <span>
@@ -192,7 +195,7 @@ function ScoreChart({ results, columns, onFile }: ScoreChartProps) {
       format={(score) => score.toFixed(2)}
       onPoint={(index) => shown[index] && onFile(shown[index].file)}
       series={columns.slice(0, COLORS.length).map(({ name }, index) => ({
-        name,
+        name: cleanText(name),
         color: COLORS[index] ?? 'accent',
         values: shown.map((each) => each.columns.find((column) => column.name === name)?.score ?? null),
       }))}

@@ -49,6 +49,6 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const shared = { unstored: this.#unstored, ignored: this.#ignored }
     addResponseRoutes(scope, { adapter: this.#options, dialect, operations, ids, partsOf, ...shared })
     addApprovalRoutes(scope, { partsOf, operations })
-    addConversationRoutes(scope, { partsOf, operations })
+    addConversationRoutes(scope, { partsOf, operations, dialect, ignored: this.#ignored })
   }
 }

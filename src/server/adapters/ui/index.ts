@@ -6,6 +6,7 @@ import { LiveUpdates } from './live.ts'
 import type { MutationSources } from './mutations.ts'
 import { uiOperations } from './operations.ts'
 import { servePage } from './page.ts'
+import { LargeReads } from './queries/large-reads.ts'
 import type { QuerySources } from './queries/queries.ts'
 import { addRerunRoute } from './tapes/rerun-route.ts'
 import { addTapeRoute } from './tapes/tape-route.ts'
@@ -28,7 +29,7 @@ export class UiApiAdapter implements Adapter {
     const { options } = this.#options
     const { development } = options
     const { projectDir } = host
-    const shared = { host, agents, traces, redact, prices }
+    const shared = { host, agents, traces, redact, prices, reads: new LargeReads() }
     const sources = { ...shared, options, development, projectDir, adapters: served }
     const { queryGraphql, createVariant, downloadTape, rerunRun, followLive } = uiOperations(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined
@@ -36,6 +37,7 @@ export class UiApiAdapter implements Adapter {
     const limited = { ...queryGraphql, bodyLimit: MAX_QUERY_BYTES }
     app.post('/api/ui/graphql', limited, async (request, reply) => {
       route ??= openGraphql(sources)
+      await prices.refresh()
       return (await route)(request, reply)
     })
     app.get('/api/ui/live', followLive, (request, reply) => live.open(request, reply))

@@ -89,10 +89,11 @@ export class LiveUpdates {
     const { host, agents, traces } = this.#sources
     const tellAgents = () => this.#send('agents', () => ({}))
     this.#stop = [host.onChange(tellAgents), agents.history.onLoad(tellAgents)]
-    if (traces) this.#stop.push(traces.watch((runs) => this.#tellRuns(runs, traces)))
+    if (traces) this.#stop.push(traces.watch((runs) => void this.#tellRuns(runs, traces)))
   }
 
-  #tellRuns(changed: readonly ListedRun[], traces: Traces): void {
+  async #tellRuns(changed: readonly ListedRun[], traces: Traces): Promise<void> {
+    await this.#sources.prices.refresh()
     this.#send('runs', (viewer) => {
       const runs = changed
         .filter((run) => run.eval_case === null && sees(viewer, run.tenant))

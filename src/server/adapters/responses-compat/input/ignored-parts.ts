@@ -31,57 +31,95 @@ export class IgnoredParts {
    *
    * @throws HostError `REQUEST_INVALID` for a part that is refused in the dialect
    */
-  find(body: CreateRequest, dialect: Dialect, { id, log }: Pick<FastifyRequest, 'id' | 'log'>): string | undefined {
-    const ignored = findIgnored(body, dialect)
+  find(body: CreateRequest, dialect: Dialect, request: Pick<FastifyRequest, 'id' | 'log'>): string | undefined {
+    const { model, input } = body
+    const parts = new Parts(dialect)
+    parts.noteFields(body)
+    if (typeof input !== 'string') parts.noteItems(input, 'input')
+    return this.#name(parts.ignored, model, `a request to '${model}' has parts`, request)
+  }
+
+  /** Names those of the items that a client adds to a conversation, as {@link IgnoredParts.find} does: `items[0] (web_search_call)`. */
+  findItems(
+    items: readonly RawInputItem[],
+    dialect: Dialect,
+    request: Pick<FastifyRequest, 'id' | 'log'>,
+  ): string | undefined {
+    const parts = new Parts(dialect)
+    parts.noteItems(items, 'items')
+    return this.#name(parts.ignored, '', 'a conversation gets items', request)
+  }
+
+  #name(
+    ignored: readonly string[],
+    model: string,
+    what: string,
+    { id, log }: Pick<FastifyRequest, 'id' | 'log'>,
+  ): string | undefined {
     if (ignored.length === 0) return undefined
     const named = ignored.slice(0, MAX_NAMED).join(', ')
     const text = ignored.length > MAX_NAMED ? `${named}, ${ignored.length - MAX_NAMED} more` : named
-    const key = `${body.model} ${text}`.replace(/\[\d+\]/g, '')
+    const key = `${model} ${text}`.replace(/\[\d+\]/g, '')
     if (this.#logged.size < MAX_LOGGED && !this.#logged.has(key)) {
       this.#logged.add(key)
-      log.info({ reqId: id }, `a request to '${body.model}' has parts that are ignored: ${text}`)
+      log.info({ reqId: id }, `${what} that are ignored: ${text}`)
     }
     return text
   }
 }
 
-function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
-  const ignored: string[] = []
-  const note = (treatments: Treatments, member: string, place: string, text: string) => {
-    const decision = Object.hasOwn(treatments, member) ? treatments[member] : undefined
-    const isRefused = decision?.effect === 'refused' && (isExtended || decision.isRefusedAlways)
-    if (decision && isRefused) throw invalidField(place, decision.note)
-    ignored.push(text)
+/** Ignored parts of one request. */
+class Parts {
+  readonly ignored: string[] = []
+  readonly #isExtended: boolean
+
+  constructor({ isExtended }: Dialect) {
+    this.#isExtended = isExtended
   }
-  const noteListed = (treatments: Treatments, member: string, place: string) =>
-    note(treatments, member, place, `${place} (${printable(member)})`)
-  for (const field in body) {
-    const isSent = (body[field as keyof CreateRequest] ?? '') !== ''
-    if (!EFFECTIVE.fields.has(field) && isSent) note(FIELDS, field, field, printable(field))
+
+  /** Everything but the items. */
+  noteFields(body: CreateRequest): void {
+    for (const field in body) {
+      const isSent = (body[field as keyof CreateRequest] ?? '') !== ''
+      if (!EFFECTIVE.fields.has(field) && isSent) this.#note(FIELDS, field, field, printable(field))
+    }
+    if (!this.#isExtended && !readThresholds(body)) this.ignored.push('context_management')
+    body.include?.forEach((value, index) => {
+      if (!EFFECTIVE.includes.has(value)) this.#noteListed(INCLUDES, value, `include[${index}]`)
+    })
+    this.#noteTools(body.tools ?? [], 'tools')
   }
-  if (!isExtended && !readThresholds(body)) ignored.push('context_management')
-  body.include?.forEach((value, index) => {
-    if (!EFFECTIVE.includes.has(value)) noteListed(INCLUDES, value, `include[${index}]`)
-  })
-  const noteTools = (tools: readonly unknown[], place: string) => {
-    for (const [index, tool] of tools.entries()) {
-      const { type } = fieldsOf(tool)
-      if (typeof type === 'string' && !EFFECTIVE.tools.has(type)) noteListed(TOOLS, type, `${place}[${index}]`)
+
+  noteItems(items: readonly RawInputItem[], place: string): void {
+    for (const [index, item] of items.entries()) {
+      const { type, tools, encrypted_content: sealed } = item
+      const isBare = type === 'reasoning' && typeof sealed !== 'string'
+      const isEarly = !this.#isExtended && type === 'compaction_trigger' && index < items.length - 1
+      if (typeof type === 'string' && (isBare || isEarly || !EFFECTIVE.items.has(type)))
+        this.#noteListed(INPUT_ITEMS, type, `${place}[${index}]`)
+      if (type !== 'additional_tools') continue
+      if (!this.#isExtended && !hasReadableTools(item)) this.ignored.push(`${place}[${index}] (${type})`)
+      else if (Array.isArray(tools)) this.#noteTools(tools, `${place}[${index}].tools`)
     }
   }
-  noteTools(body.tools ?? [], 'tools')
-  if (typeof body.input === 'string') return ignored
-  for (const [index, item] of body.input.entries()) {
-    const { type, tools, encrypted_content: sealed }: RawInputItem = item
-    const isBare = type === 'reasoning' && typeof sealed !== 'string'
-    const isEarly = !isExtended && type === 'compaction_trigger' && index < body.input.length - 1
-    if (typeof type === 'string' && (isBare || isEarly || !EFFECTIVE.items.has(type)))
-      noteListed(INPUT_ITEMS, type, `input[${index}]`)
-    if (type !== 'additional_tools') continue
-    if (!isExtended && !hasReadableTools(item)) ignored.push(`input[${index}] (${type})`)
-    else if (Array.isArray(tools)) noteTools(tools, `input[${index}].tools`)
+
+  #noteTools(tools: readonly unknown[], place: string): void {
+    for (const [index, tool] of tools.entries()) {
+      const { type } = fieldsOf(tool)
+      if (typeof type === 'string' && !EFFECTIVE.tools.has(type)) this.#noteListed(TOOLS, type, `${place}[${index}]`)
+    }
   }
-  return ignored
+
+  #noteListed(treatments: Treatments, member: string, place: string): void {
+    this.#note(treatments, member, place, `${place} (${printable(member)})`)
+  }
+
+  #note(treatments: Treatments, member: string, place: string, text: string): void {
+    const decision = Object.hasOwn(treatments, member) ? treatments[member] : undefined
+    const isRefused = decision?.effect === 'refused' && (this.#isExtended || decision.isRefusedAlways)
+    if (decision && isRefused) throw invalidField(place, decision.note)
+    this.ignored.push(text)
+  }
 }
 
 /** Text of a client within a header: short, and of ASCII characters without those that separate parts. */

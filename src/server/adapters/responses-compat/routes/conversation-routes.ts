@@ -1,27 +1,38 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ConversationRecord } from '../../../../durable/conversations/conversation-store.ts'
+import type { Dialect } from '../../../replies/dialect.ts'
+import type { IgnoredParts } from '../input/ignored-parts.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import type { Operations } from './operations.ts'
 import { toPage } from './pages.ts'
+import type { RawInputItem } from './schema.ts'
 
 export interface ConversationRoutesOptions {
   /** Returns the parts of the tenant of a request. */
   readonly partsOf: (request: FastifyRequest) => TenantParts
   readonly operations: Operations
+  readonly ignored: IgnoredParts
+  readonly dialect: Dialect
 }
 
 /** Conversations, and the items in them. */
 export function addConversationRoutes(
   scope: FastifyInstance,
-  { partsOf, operations }: ConversationRoutesOptions,
+  { partsOf, operations, ignored, dialect }: ConversationRoutesOptions,
 ): void {
   const conversationsOf = (request: FastifyRequest) => partsOf(request).runs.conversations
+  const nameIgnored = (items: readonly RawInputItem[], request: FastifyRequest, reply: FastifyReply) => {
+    const named = ignored.findItems(items, dialect, request)
+    if (named !== undefined) reply.header('x-ignored', named)
+  }
   const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
   const create = { ...operations.createConversation, preValidation: acceptNoBody }
-  typed.post('/conversations', create, async (request) => {
-    const { items: added, metadata } = request.body
-    const turn = added && added.length > 0 ? await partsOf(request).items.makeTurn(added) : undefined
+  typed.post('/conversations', create, async (request, reply) => {
+    const { metadata } = request.body
+    const added = request.body.items ?? []
+    nameIgnored(added, request, reply)
+    const turn = added.length > 0 ? await partsOf(request).items.makeTurn(added) : undefined
     return toView(await conversationsOf(request).create(metadata ?? {}, turn))
   })
   typed.get('/conversations/:id', operations.getConversation, async (request) =>
@@ -42,8 +53,9 @@ export function addConversationRoutes(
     const { items, runs } = partsOf(request)
     return items.list(await runs.conversations.get(params.id), query)
   })
-  typed.post('/conversations/:id/items', operations.addConversationItems, async (request) => {
+  typed.post('/conversations/:id/items', operations.addConversationItems, async (request, reply) => {
     const { params, body } = request
+    nameIgnored(body.items, request, reply)
     return toPage(await partsOf(request).items.add(params.id, body.items), false)
   })
   typed.get('/conversations/:id/items/:itemId', operations.getConversationItem, async (request) => {

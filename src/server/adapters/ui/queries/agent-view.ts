@@ -13,6 +13,7 @@ import type { Traces } from '../../../../trace/traces.ts'
 import type { AgentDescription, ModuleDescription } from '../../../../wiring/describe-agent.ts'
 import { redactDefinition, shownDefinition } from '../redact-definition.ts'
 import { contentFor, type Viewer } from '../viewer.ts'
+import type { LargeReads } from './large-reads.ts'
 import { viewRun } from './run-view.ts'
 
 /** Data sources of the views of agents. */
@@ -21,6 +22,7 @@ export interface AgentSources {
   readonly agents: AgentFolder
   readonly traces: Traces | undefined
   readonly prices: Prices
+  readonly reads: LargeReads
   readonly redact: Redact
 }
 
@@ -104,14 +106,14 @@ export class AgentView {
   }
 
   async latest_run(_: unknown, { tenant }: Viewer): Promise<object | null> {
-    const { traces, prices, host } = this.#sources
+    const { traces, prices, reads, host } = this.#sources
     const page = await traces?.query('runs', {
       filter: { agentId: this.id, tenant, isEval: false },
       first: 1,
       after: undefined,
     })
     const run = page?.runs[0]
-    return run && traces ? viewRun(run, { traces, prices, projectDir: host.projectDir }) : null
+    return run && traces ? viewRun(run, { traces, prices, reads, projectDir: host.projectDir }) : null
   }
 
   #textOf({ text, secretPaths }: ReplacedVersion): string {

@@ -1,6 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
-import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { GraphQLError } from 'graphql'
 import { messageOf } from '../../../../errors.ts'
 import { byCase, compareResults, describeConfidence, findColumn, SAME_SCORE } from '../../../../evals/compare.ts'
@@ -10,9 +9,11 @@ import { listResults, RESULT_FOLDER, readResult } from '../../../../evals/result
 import type { Traces } from '../../../../trace/traces.ts'
 import type { EvalResult, EvalResultCase, EvalRun } from '../../../../wire/eval-result.ts'
 import { sees, type Viewer } from '../viewer.ts'
+import type { LargeReads } from './large-reads.ts'
 import { between } from './run-view.ts'
 
 export interface EvalSources {
+  readonly reads: LargeReads
   /** Undefined where nothing is traced. */
   readonly traces: Traces | undefined
   /** Absolute path of the project. */
@@ -24,34 +25,38 @@ const CHANGES = ['broken', 'worse', 'mended', 'better', 'new', 'same'] as const
 type Change = (typeof CHANGES)[number]
 
 const MAX_RESULTS = 500
+/** Of a result that the page shows: while it is parsed, nobody else is served. */
+const MAX_BYTES = 16 * 1024 * 1024
 
 /** Runs of the project itself have no tenant, nor have its results. */
 const TENANT = ''
 
 /** The fields of `Query` about results of evals, which are files of the project. */
-export function makeEvalQueries({ traces, projectDir }: EvalSources) {
+export function makeEvalQueries({ traces, projectDir, reads }: EvalSources) {
   const readSummary = keepSummaries(projectDir)
   return {
     evals: async ({ first }: { first: number }, viewer: Viewer) => {
       const count = between('first', first, MAX_RESULTS)
       const isHidden = !viewer.seesContent || !sees(viewer, TENANT)
       return {
-        results: () => (isHidden ? [] : collect(listResults(projectDir).slice(0, count), readSummary)),
+        results: async () => (isHidden ? [] : collect((await listResults(projectDir)).slice(0, count), readSummary)),
         case_files: () => (isHidden ? [] : listCaseFiles(projectDir)),
       }
     },
 
     async eval_result({ file }: { file?: string | null }, viewer: Viewer) {
       if (!viewer.seesContent || !sees(viewer, TENANT)) return null
-      const files = listResults(projectDir)
+      const files = await listResults(projectDir)
       const found = file == null ? await findReadable(files, () => true) : files.find((each) => basename(each) === file)
       if (found === undefined) return null
       const { problem } = await readSummary(found)
       if (problem !== null) throw new GraphQLError(problem)
-      const result = readResult(found)
+      const read = (path: string) => reads.read(viewer, path, () => readResult(path, MAX_BYTES))
+      const result = await read(found)
       const older = files.slice(files.indexOf(found) + 1)
       const earlier = await findReadable(older, ({ name }) => name === result.name)
-      return viewResult(result, { file: found, earlier, traces })
+      const before = earlier === undefined ? undefined : { file: basename(earlier), result: await read(earlier) }
+      return viewResult(result, { file: found, before, traces })
     },
   }
 
@@ -77,24 +82,22 @@ export interface Summary {
 
 /** Reads each file again only where it has changed. */
 function keepSummaries(projectDir: string): (path: string) => Promise<Summary> {
-  const known = new Map<string, { readonly state: string; readonly summary: Summary }>()
+  const known = new Map<string, { readonly state: string; readonly summary: Promise<Summary> }>()
   return async (path) => {
     const { mtimeMs, size } = await stat(path).catch(() => ({ mtimeMs: 0, size: -1 }))
     const state = `${mtimeMs} ${size}`
     const kept = known.get(path)
     if (kept?.state === state) return kept.summary
-    // Hundreds of results are read at once when the page is opened.
-    await yieldToOthers()
     const summary = summarizeFile(path, projectDir)
     known.set(path, { state, summary })
     return summary
   }
 }
 
-function summarizeFile(path: string, projectDir: string): Summary {
+async function summarizeFile(path: string, projectDir: string): Promise<Summary> {
   const file = basename(path)
   try {
-    const result = readResult(path)
+    const result = await readResult(path, MAX_BYTES)
     const { name, status, created_at } = result
     const columns = result.columns.map((column, index) => {
       return { name: column.name, score: summarize(outcomesOf(result, index)).score }
@@ -123,14 +126,14 @@ async function listCaseFiles(projectDir: string): Promise<string[]> {
 
 interface Context {
   readonly file: string
-  readonly earlier: string | undefined
+  /** The one of the same name before it. */
+  readonly before: { readonly file: string; readonly result: EvalResult } | undefined
   readonly traces: Traces | undefined
 }
 
 /** A result in GraphQL, beside the one before it. */
-function viewResult(result: EvalResult, { file, earlier, traces }: Context) {
-  const before = earlier === undefined ? undefined : readResult(earlier)
-  const columns = result.columns.map((_, index) => new Column(result, index, before))
+function viewResult(result: EvalResult, { file, before, traces }: Context) {
+  const columns = result.columns.map((_, index) => new Column(result, index, before?.result))
   const { name, status, created_at, duration_ms, spent, problems } = result
   return {
     file: basename(file),
@@ -141,8 +144,8 @@ function viewResult(result: EvalResult, { file, earlier, traces }: Context) {
     duration_ms,
     spent,
     problems,
-    before: before && earlier !== undefined ? { file: basename(earlier), created_at: before.created_at } : null,
-    columns: () => viewColumns(result, before),
+    before: before ? { file: before.file, created_at: before.result.created_at } : null,
+    columns: () => viewColumns(result, before?.result),
     cases: ({ id }: { id?: string | null }) =>
       result.cases
         .filter((each) => id == null || each.id === id)

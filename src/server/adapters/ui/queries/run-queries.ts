@@ -48,8 +48,9 @@ export interface RunsArguments {
 export function makeRunQueries({
   traces,
   prices,
+  reads,
   host: { projectDir },
-}: Pick<AgentSources, 'traces' | 'prices' | 'host'>) {
+}: Pick<AgentSources, 'traces' | 'prices' | 'reads' | 'host'>) {
   return {
     async debug_log(wanted: LogArguments, viewer: Viewer) {
       const { agent_id, run_id } = wanted
@@ -90,7 +91,7 @@ export function makeRunQueries({
         isAscending: ascending ?? false,
       })
       return {
-        runs: runs.map((run) => viewRun(run, { traces, prices, projectDir })),
+        runs: runs.map((run) => viewRun(run, { traces, prices, reads, projectDir })),
         cursor: next ? contentFor(viewer, writeCursor(next)) : null,
         total: () => traces.query('count', wanted),
       }
@@ -99,7 +100,7 @@ export function makeRunQueries({
     async run({ run_id: runId }: { run_id: string }, viewer: Viewer) {
       await traces?.refresh()
       const run = await traces?.query('run', runId)
-      return run && traces && sees(viewer, run.tenant) ? viewRun(run, { traces, prices, projectDir }) : null
+      return run && traces && sees(viewer, run.tenant) ? viewRun(run, { traces, prices, reads, projectDir }) : null
     },
   }
 }

@@ -15,9 +15,10 @@ import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 import type { Prices } from '../../../../trace/prices.ts'
 import type { ListedRun } from '../../../../trace/run-index/run-row.ts'
 import type { EventsPage, EventsQuery } from '../../../../trace/run-index/trace-query.ts'
-import { hasTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'
+import { hasTape, readSmallTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'
 import { contentFor, type Viewer } from '../viewer.ts'
 import { digestOfEvent } from './event-digest.ts'
+import type { LargeReads } from './large-reads.ts'
 
 const MAX_EVENTS = 5000
 
@@ -34,6 +35,7 @@ export interface EventsArguments {
 /** Data sources of runs, their costs and their tapes. */
 export interface RunSources extends TapeSources {
   readonly prices: Prices
+  readonly reads: LargeReads
 }
 
 /** Tokens of a model with their cost, and the size of its context; null where the price table does not say. */
@@ -74,7 +76,11 @@ export function viewRun(run: ListedRun, sources: RunSources) {
     error: (_: unknown, viewer: Viewer) => contentFor(viewer, run.error),
     has_tape: () => hasTape(run, sources),
     saved_test: ({ name }: { name?: string | null }, viewer: Viewer) =>
-      viewer.seesContent ? viewSavedTest(run, name ?? undefined, sources) : null,
+      viewer.seesContent
+        ? viewSavedTest(name ?? undefined, () =>
+            sources.reads.read(viewer, run.run_id, () => readSmallTape(run, sources)),
+          )
+        : null,
     // The ids of the runs below it are content.
     events: (wanted: EventsArguments, { seesContent }: Viewer) =>
       eventsOf(run, { ...wanted, below: wanted.below && seesContent }, { traces, prices }),

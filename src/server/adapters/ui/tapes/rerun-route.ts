@@ -66,7 +66,7 @@ async function rerun(
   }
   try {
     refuseSecrets(changes, redact)
-    const tape = readTape(bytes, runId)
+    const tape = await readTape(bytes, runId)
     const run = tape.runs.find(({ turn }) => turn.run_id === runId)
     const call = run && findTapedCall(run, await readCalls(summary, body.call_id, traces), body.call_id)
     if (!run || !call)

@@ -1,9 +1,8 @@
-import { createReadStream, existsSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { GraphQLError } from 'graphql'
 import { HostError } from '../../../../errors.ts'
-import { readTape } from '../../../../tape/file/read-tape.ts'
-import { pathOfTape } from '../../../../tape/file/tape-folder.ts'
+import { readTape, type Tape } from '../../../../tape/file/read-tape.ts'
+import { openTape } from '../../../../tape/file/tape-pieces.ts'
 import { toSavedRun } from '../../../../tape/saved-tests/saved-test.ts'
 import type { RunSummary } from '../../../../trace/run-index/run-summary.ts'
 import type { Traces } from '../../../../trace/traces.ts'
@@ -19,13 +18,15 @@ type TapedRun = Pick<RunSummary, 'run_id' | 'server'>
 
 /** Tells whether a run has a tape, on this server or the one that ran it. */
 export async function hasTape(run: TapedRun, { traces, projectDir }: TapeSources): Promise<boolean> {
-  return existsSync(pathOfTape(projectDir, run.run_id)) || ((await traces.remoteTape(run)?.exists()) ?? false)
+  const file = await openTape(projectDir, run.run_id)
+  await file?.close()
+  return file !== undefined || ((await traces.remoteTape(run)?.exists()) ?? false)
 }
 
-/** Opens the tape of a run for reading, from this server or the one that ran it; undefined where there is none. */
-export async function openTape(run: TapedRun, { traces, projectDir }: TapeSources): Promise<Readable | undefined> {
-  const path = pathOfTape(projectDir, run.run_id)
-  if (existsSync(path)) return createReadStream(path)
+/** Streams the tape of a run, from this server or the one that ran it; undefined where there is none. */
+export async function streamTape(run: TapedRun, { traces, projectDir }: TapeSources): Promise<Readable | undefined> {
+  const file = await openTape(projectDir, run.run_id)
+  if (file) return file.createReadStream()
   const pieces = traces.remoteTape(run)?.read()
   const first = await pieces?.next()
   return first?.done === false && pieces ? Readable.from(joined(first.value, pieces)) : undefined
@@ -36,23 +37,43 @@ async function* joined(first: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
   yield* rest
 }
 
-/** Reads the tape of a run, from this server or the one that ran it; undefined where there is none. */
-export async function readWholeTape(run: TapedRun, sources: TapeSources): Promise<Uint8Array | undefined> {
-  const stream = await openTape(run, sources)
-  return stream && Buffer.concat(await stream.toArray())
+/** Reads the tape of a run, from this server or the one that ran it; undefined where there is none, or a larger one. */
+export async function readWholeTape(
+  run: TapedRun,
+  sources: TapeSources,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<Uint8Array | undefined> {
+  const pieces: Uint8Array[] = []
+  let left = maxBytes
+  for await (const piece of (await streamTape(run, sources)) ?? []) {
+    left -= piece.length
+    if (left < 0) throw new GraphQLError(`The tape has more than ${maxBytes} bytes.`)
+    pieces.push(piece)
+  }
+  return pieces.length === 0 ? undefined : Buffer.concat(pieces)
+}
+
+/** Maximum size of a tape that a query reads, in its file and without compression. */
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** Reads the tape of a run for a query; undefined where there is none. @throws for a large one */
+export async function readSmallTape(run: TapedRun, sources: TapeSources): Promise<Tape | undefined> {
+  const bytes = await readWholeTape(run, sources, MAX_BYTES)
+  return bytes && readTape(bytes, run.run_id, MAX_BYTES)
 }
 
 /**
  * Returns a run as the files of a test, in GraphQL; null without its tape.
  *
  * @param name of the test; undefined takes that of the command
+ * @param read gives the tape; undefined where there is none
  * @throws GraphQLError for a tape that cannot be replayed, and for a name that no file may have
  */
-export async function viewSavedTest(run: TapedRun, name: string | undefined, sources: TapeSources) {
-  const bytes = await readWholeTape(run, sources)
-  if (!bytes) return null
+export async function viewSavedTest(name: string | undefined, read: () => Promise<Tape | undefined>) {
   try {
-    const saved = toSavedRun(readTape(bytes, run.run_id), name)
+    const tape = await read()
+    if (!tape) return null
+    const saved = toSavedRun(tape, name)
     return {
       name: saved.name,
       test_file: saved.testFile,

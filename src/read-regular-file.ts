@@ -1,0 +1,92 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { sep } from 'node:path'
+
+/** Limits of {@link readRegularFile}. */
+export interface ReadFileLimits {
+  /** A larger file is refused. Default: 64 MiB. */
+  readonly maxBytes?: number
+  /** Folder that the file may not leave by a link: an absolute path without links. Default: a link may lead anywhere. */
+  readonly within?: string
+}
+
+const MIB = 1024 * 1024
+const MAX_BYTES = 64 * MIB
+/** Without O_NONBLOCK opening a pipe already waits for its writer. Windows does not have the flag. */
+const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+/** A link is not opened. Windows does not have the flag. */
+export const NO_LINKS = constants.O_NOFOLLOW ?? 0
+
+/**
+ * Reads a regular file only, or a link to one: a named pipe would be read for ever, and a device has no end.
+ *
+ * @throws Error `EISDIR`, `ENOENT`, ... as Node does, and one without a code for anything else that is refused
+ */
+export async function readRegularFile(path: string, limits: ReadFileLimits = {}): Promise<Buffer> {
+  const { maxBytes = MAX_BYTES } = limits
+  const file = await openRegularFile(path, limits)
+  try {
+    // Not `readFile`: a file may grow while it is read, and those of /proc have no size.
+    const pieces = await file.createReadStream({ end: maxBytes, highWaterMark: MIB, autoClose: false }).toArray()
+    const bytes = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+    if (bytes.length > maxBytes) throw tooLarge(maxBytes)
+    return bytes
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * As {@link readRegularFile}, for small files and for threads that may wait.
+ *
+ * @param flags further ones of `open`
+ */
+export function readRegularFileSync(path: string, maxBytes = MAX_BYTES, flags = 0): Buffer {
+  const descriptor = openSync(path, READ | flags)
+  try {
+    checkStats(fstatSync(descriptor), maxBytes)
+    return readFileSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Opens what {@link readRegularFile} reads, for the same errors. The caller closes it. */
+export async function openRegularFile(path: string, limits: ReadFileLimits = {}): Promise<FileHandle> {
+  const file = await open(path, READ)
+  try {
+    await check(file, path, limits)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** Checks what was opened: a look before may be at another file. */
+async function check(file: FileHandle, path: string, { maxBytes = MAX_BYTES, within }: ReadFileLimits): Promise<void> {
+  checkStats(await file.stat(), maxBytes)
+  if (within === undefined) return
+  const place = await placeOf(file, path)
+  if (!place?.startsWith(within.endsWith(sep) ? within : within + sep))
+    throw new Error('a link leads out of its folder')
+}
+
+function checkStats(stats: Stats, maxBytes: number): void {
+  if (stats.isDirectory()) throw Object.assign(new Error('EISDIR: it is a directory'), { code: 'EISDIR' })
+  if (!stats.isFile()) throw new Error('it is not a regular file')
+  if (stats.size > maxBytes) throw tooLarge(maxBytes)
+}
+
+/** Path of an opened file. Linux knows it of the descriptor; elsewhere the path is followed again, and must lead to the same file. */
+async function placeOf(file: FileHandle, path: string): Promise<string | undefined> {
+  const known = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined)
+  if (known !== undefined) return known
+  const place = await realpath(path)
+  const [opened, found] = await Promise.all([file.stat(), lstat(place)])
+  return opened.ino === found.ino && opened.dev === found.dev ? place : undefined
+}
+
+function tooLarge(maxBytes: number): Error {
+  return new Error(`it has more than ${maxBytes} bytes`)
+}
