@@ -51,8 +51,6 @@ export class ChatCompatApiAdapter implements Adapter {
     servesInbox,
     variantOf,
     requiresKey,
-    durableRuns,
-    log,
   }: StoreAdapterOptions) {
     this.#requiresKey = requiresKey
     this.#host = host
