@@ -63,7 +63,7 @@ export interface NextRun {
  * @throws HostError `APPROVAL_DECIDED`, `APPROVAL_NOT_FOUND`, `REQUEST_INVALID` for answers that do not fit
  */
 export function next(before: Before | undefined, given: Given, rules: SightRules): NextRun {
-  const { id, tenant, named, items = NONE, idempotency } = given
+  const { id, tenant, named, items = NONE, tools = NONE, idempotency } = given
   const { settled, answers, pending, claim, resumes } = before ? goOn(before, given) : BEGINS
   const last = before?.conversation.last
   const earlier = before?.conversation.messages ?? NONE
@@ -75,7 +75,7 @@ export function next(before: Before | undefined, given: Given, rules: SightRules
       id,
       facts,
       items,
-      turn: withExtras(answers ? withAnswers(made, answers) : made, given),
+      turn: answers || named || tools.length > 0 ? withExtras(made, answers, given) : made,
       earlier,
       idempotency,
       claim: named ? joinClaims(claim, claimConversation(named, id)) : claim,
@@ -153,9 +153,13 @@ function toFacts(before: Before | undefined, given: Given, isAnswered: boolean):
   }
 }
 
-function withExtras(turn: StoredTurn, { named, tools = NONE }: Given): StoredTurn {
-  if (!named && tools.length === 0) return turn
-  return { ...turn, ...(tools.length > 0 ? { tools } : {}), ...(named ? { conversation: named.id } : {}) }
+function withExtras(
+  turn: StoredTurn,
+  answers: readonly PendingAnswer[] | undefined,
+  { named, tools = NONE }: Given,
+): StoredTurn {
+  const more = { ...(tools.length > 0 ? { tools } : {}), ...(named ? { conversation: named.id } : {}) }
+  return { ...(answers ? withAnswers(turn, answers) : turn), ...more }
 }
 
 /**

@@ -143,7 +143,9 @@ export class DurableRun implements StepLog {
     const { store } = this.#options
     const persistsSteps = this.#persistsSteps
     this.#given = store && turn.answers ? givenResults(turn) : []
-    this.#handle = begin({ onEvent: (event) => this.#take(event), ...turn })
+    const { onEvent } = this.#options
+    const take = (event: RunEvent) => this.#take(event)
+    this.#handle = begin({ onEvent: onEvent ? (event) => takeBoth(event, take, onEvent) : take, ...turn })
     this.#handle.result.then(
       (result) => this.#complete(result, turn.messages.length),
       (error: unknown) => this.#fail(error),
@@ -353,13 +355,6 @@ export class DurableRun implements StepLog {
   }
 
   #take(event: RunEvent): void | Promise<void> {
-    const { onEvent } = this.#options
-    if (!onEvent) return this.#note(event)
-    const taken = [this.#note(event), onEvent(event)]
-    return taken.some((each) => each) ? Promise.all(taken).then(() => {}) : undefined
-  }
-
-  #note(event: RunEvent): void | Promise<void> {
     if (event.type !== 'end') this.#begin()
     const sealed = this.#reasoning?.take(event)
     if (sealed !== undefined) void this.#add({ sealed })
@@ -507,6 +502,10 @@ export class DurableRun implements StepLog {
     if (!this.#persistsSteps && this.#options.store) return undefined
     return this.#lead.waitForRoom()
   }
+}
+
+async function takeBoth(event: RunEvent, ...sinks: readonly RunEventSink[]): Promise<void> {
+  await Promise.all(sinks.map((take) => take(event)))
 }
 
 function isShutdown(error: unknown): boolean {

@@ -170,7 +170,7 @@ export class Agent {
   #makeRun(entryPoint: string, rawTurn: Turn, parent?: ParentRun): { run: AgentRun; turn: Turn } {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
-    const given = withKeptAnswers(rawTurn)
+    const given = rawTurn.answers ? withKeptAnswers(rawTurn) : rawTurn
     const turn = withUniqueCalls(requestOptions === 'ignore' ? { ...given, requestOptions: undefined } : given)
     const [replays, callChild, { approvalTtl }] = [this.#replays, this.#callChild, this.info]
     const run = AgentRun.begin({ agentId, agentVersion, entryPoint, parent, replays, callChild, approvalTtl }, turn)

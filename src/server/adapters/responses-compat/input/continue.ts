@@ -35,9 +35,13 @@ export function continueConversation(
   if (!messages.some(({ role }) => role === 'user' || role === 'tool')) {
     throw invalidField('input', 'must contain a user message')
   }
+  if (pending.length > 0) refuseUnansweredCalls(pending, answers)
+  return { messages, answers }
+}
+
+function refuseUnansweredCalls(pending: readonly PendingCall[], answers: readonly PendingAnswer[]): void {
   const answered = new Set(answers.map(({ callId }) => callId))
   refuseOpen(pending.flatMap(({ callId, kind }) => (kind === 'client_tool' && !answered.has(callId) ? [callId] : [])))
-  return { messages, answers }
 }
 
 /**
@@ -80,7 +84,7 @@ function hasQuestion(messages: readonly Message[]): boolean {
 }
 
 function refuseUnanswered(messages: readonly Message[]): void {
-  refuseOpen(openCallsOf(messages).map(({ id }) => id))
+  if (messages.some((message) => 'toolCalls' in message)) refuseOpen(openCallsOf(messages).map(({ id }) => id))
 }
 
 function refuseOpen(callIds: readonly string[]): void {

@@ -155,8 +155,9 @@ export class ResponseStarter {
     const [id, createdAt] = [ids.next(), nowSeconds()]
     const items = toInputItems(body.input, id, createdAt)
     const budget = new HistoryBudget(limits)
-    const isAlone = !namesEarlier(body) && !items.some((item) => isReference(item) || isSealed(item))
-    if (!isAlone) return this.#readLater(body, options, { id, createdAt, items, budget })
+    const isNamed = typeof body.previous_response_id === 'string' || (body.conversation ?? null) !== null
+    if (isNamed || items.some((item) => isReference(item) || isSealed(item)))
+      return this.#readLater(body, options, { id, createdAt, items, budget })
     count(items, body, budget)
     return { id, createdAt, items, input: readInput(toReadable(items, options)) }
   }
@@ -252,10 +253,6 @@ const NO_TOOLS = Object.freeze([])
 function withoutPending(before: Before): Before {
   const { conversation } = before
   return { ...before, conversation: { ...conversation, last: { ...conversation.last, pending: [] } } }
-}
-
-function namesEarlier({ previous_response_id: previous, conversation }: CreateRequest): boolean {
-  return typeof previous === 'string' || (conversation ?? null) !== null
 }
 
 function count(items: readonly InputItem[], body: CreateRequest, budget: HistoryBudget): void {
