@@ -31,8 +31,10 @@ export type {
   AnsweredRun,
   DurableRequest,
   FollowOptions,
+  HereOptions,
   KeptRun,
   OpenCall,
+  ResumedRun,
   RunOutcome,
   StoredRunInfo,
   StoredRunStatus,
@@ -140,6 +142,7 @@ export type { AgentEvent, AgentEventListener, CalledModel, ReplayOrigin, RunOrig
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
 export type { RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type {
+  AnsweredCall,
   CallDecision,
   EarlierDecision,
   GivenAnswer,

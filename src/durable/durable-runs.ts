@@ -187,7 +187,10 @@ export class DurableRuns {
     const run = new DurableRun({ ...options, origin: draft })
     if (draft.idempotency || draft.claim) {
       await this.#startClaimed(run, draft, host.reserve(agent, turn.background === true), turn)
-    } else run.start((turn) => host.start(agent, turn), turn)
+    } else {
+      if (turn.variant) await host.openVariant(agent, turn.variant)
+      run.start((turn) => host.start(agent, turn), turn)
+    }
     this.follow(run, options.store !== undefined && (options.persistsSteps || run.isStored))
     return run
   }

@@ -84,6 +84,8 @@ export class Visitor {
 
 /** An id of the same shape that nobody has. */
 export function madeUp(id: string): string {
+  // Sealed for its tenant.
+  if (id.startsWith('v1.')) return [...id].map((char, index) => (index > 40 && index < 50 ? 'A' : char)).join('')
   const digits = randomUUID().replaceAll('-', '')
   // The time and the place stay as they are: only whose it is, is not known.
   return id.replace(/-([0-9a-f]{4})-([0-9a-f]{7})/, `-${digits.slice(0, 4)}-${digits.slice(4, 11)}`)

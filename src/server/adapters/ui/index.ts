@@ -37,7 +37,6 @@ export class UiApiAdapter implements Adapter {
     const limited = { ...queryGraphql, bodyLimit: MAX_QUERY_BYTES }
     app.post('/api/ui/graphql', limited, async (request, reply) => {
       route ??= openGraphql(sources)
-      await prices.refresh()
       return (await route)(request, reply)
     })
     app.get('/api/ui/live', followLive, (request, reply) => live.open(request, reply))

@@ -156,10 +156,12 @@ export class ResponseStarter {
     const items = toInputItems(body.input, id, createdAt)
     const budget = new HistoryBudget(limits)
     const isNamed = typeof body.previous_response_id === 'string' || (body.conversation ?? null) !== null
-    if (isNamed || items.some((item) => isReference(item) || isSealed(item)))
+    if (isNamed || items.some(isReference) || items.some(isSealed))
       return this.#readLater(body, options, { id, createdAt, items, budget })
-    count(items, body, budget)
-    return { id, createdAt, items, input: readInput(toReadable(items, options)) }
+    if (isTruncated(body)) budget.takeItems(items.length, 0)
+    else budget.addItems(items.length, 0)
+    const readable = options.dialect.isExtended ? items : items.map(withReadableTools)
+    return { id, createdAt, items, input: readInput(readable) }
   }
 
   async #readLater(
@@ -170,9 +172,11 @@ export class ResponseStarter {
     const { runs, host, earlier } = this.#options
     const { dialect, unstored } = options
     const resolved = items.some(isReference) ? await new ItemReferences(runs, budget).resolve(items) : items
-    count(resolved, body, budget)
+    if (isTruncated(body)) budget.takeItems(resolved.length, 0)
+    else budget.addItems(resolved.length, 0)
     const rules = { isStrict: dialect.isExtended, findAgent: () => host.resolve(body.model).agent.id }
-    const input = readInput(toReadable(resolved, options), 'input', await unsealingFor(resolved, runs, rules))
+    const readable = dialect.isExtended ? resolved : resolved.map(withReadableTools)
+    const input = readInput(readable, 'input', await unsealingFor(resolved, runs, rules))
     return { id, createdAt, items, input, ...(await earlier.read(body, { budget, unstored })) }
   }
 
@@ -255,11 +259,6 @@ function withoutPending(before: Before): Before {
   return { ...before, conversation: { ...conversation, last: { ...conversation.last, pending: [] } } }
 }
 
-function count(items: readonly InputItem[], body: CreateRequest, budget: HistoryBudget): void {
-  if (isTruncated(body)) budget.takeItems(items.length, 0)
-  else budget.addItems(items.length, 0)
-}
-
 /**
  * Checks the sender of answers that decide, and of a plain message that rejects what is open.
  *
@@ -294,11 +293,6 @@ function refuseContradictions({ background, store, conversation, previous_respon
 
 function contradiction(field: string, message: string): HostError {
   return new HostError('REQUEST_INVALID', message, { field })
-}
-
-/** Items whose tools cannot be read are read without them in one dialect. */
-function toReadable(items: readonly InputItem[], { dialect }: StartOptions): readonly InputItem[] {
-  return dialect.isExtended ? items : items.map(withReadableTools)
 }
 
 /** The item; one without tools in the place of one whose tools cannot be read. */

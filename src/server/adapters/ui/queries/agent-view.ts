@@ -107,6 +107,7 @@ export class AgentView {
 
   async latest_run(_: unknown, { tenant }: Viewer): Promise<object | null> {
     const { traces, prices, reads, host } = this.#sources
+    await prices.refresh()
     const page = await traces?.query('runs', {
       filter: { agentId: this.id, tenant, isEval: false },
       first: 1,

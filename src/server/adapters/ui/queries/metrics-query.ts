@@ -30,7 +30,7 @@ export async function queryMetrics(
   if (!traces) throw new GraphQLError('There are no traces: start with --debug-ui true.')
   const bucketSeconds = roundBucket((end - begin) / count)
   const selection = { tenant, agentId: agent_id ?? undefined, moduleId: module_id ?? undefined }
-  await traces.refresh()
+  await Promise.all([traces.refresh(), prices.refresh()])
   const view = await traces.query('metrics', { since: begin, until: end, bucketSeconds, utcOffset, ...selection })
   const price = (numbers: MetricsRow) => priceNumbers(numbers, prices)
   return {

@@ -58,6 +58,7 @@ export function makeRunQueries({
       const eventType = oneOf('event_type', wanted.event_type, EVENT_TYPES)
       const moduleId = wanted.module_id ?? undefined
       if (!traces) return { agent_id, events: [], has_more: false }
+      await prices.refresh()
       if (run_id == null) {
         const { lines, hasMore } = await traces.query('log', {
           agentId: agent_id,
@@ -82,7 +83,7 @@ export function makeRunQueries({
       // A count of those that contain a text would give the text away.
       const isHidden = wanted.text !== undefined && !viewer.seesContent
       if (!traces || isHidden) return { runs: [], cursor: null, total: 0 }
-      await traces.refresh()
+      await Promise.all([traces.refresh(), prices.refresh()])
       const { runs, next } = await traces.query('runs', {
         filter: wanted,
         first: count,
@@ -98,7 +99,7 @@ export function makeRunQueries({
     },
 
     async run({ run_id: runId }: { run_id: string }, viewer: Viewer) {
-      await traces?.refresh()
+      await Promise.all([traces?.refresh(), prices.refresh()])
       const run = await traces?.query('run', runId)
       return run && traces && sees(viewer, run.tenant) ? viewRun(run, { traces, prices, reads, projectDir }) : null
     },
