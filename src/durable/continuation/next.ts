@@ -34,6 +34,8 @@ export interface Given extends Pick<RunFacts, 'adapter' | 'agent' | 'createdAt' 
   readonly isOnce?: boolean
   /** True for a run that goes on after decisions, without a request of its client. */
   readonly isUnasked?: boolean
+  /** See `Turn.isTrailLost`. */
+  readonly isTrailLost?: boolean | undefined
   /** Conversation to which the run is added, as it was read. */
   readonly named?: ConversationRecord | undefined
   /** Tools that clients have added to the conversation so far, these included. */
@@ -63,11 +65,12 @@ export interface NextRun {
  * @throws HostError `APPROVAL_DECIDED`, `APPROVAL_NOT_FOUND`, `REQUEST_INVALID` for answers that do not fit
  */
 export function next(before: Before | undefined, given: Given, rules: SightRules): NextRun {
-  const { id, tenant, named, items = NONE, tools = NONE, idempotency } = given
+  const { id, tenant, named, items = NONE, tools = NONE, idempotency, isTrailLost } = given
   const { settled, answers, pending, claim, resumes } = before ? goOn(before, given) : BEGINS
   const last = before?.conversation.last
   const earlier = before?.conversation.messages ?? NONE
   const added = settled.length > 0 ? [...settled, ...given.messages] : given.messages
+  const all = earlier.length > 0 ? [...earlier, ...added] : added
   const facts = toFacts(before, given, answers !== undefined)
   const made = makeTurn(id, given.createdAt, added, last, pending)
   return {
@@ -81,7 +84,7 @@ export function next(before: Before | undefined, given: Given, rules: SightRules
       claim: named ? joinClaims(claim, claimConversation(named, id)) : claim,
       resumes,
     },
-    turn: toTurn(id, tenant, facts, { answers, pending, messages: see([...earlier, ...added], pending, facts, rules) }),
+    turn: toTurn(id, tenant, facts, { answers, pending, isTrailLost, messages: see(all, pending, facts, rules) }),
   }
 }
 
@@ -182,7 +185,7 @@ export function toTurn(
   id: string,
   tenant: string,
   { options }: Pick<RunFacts, 'options'>,
-  given: Pick<Turn, 'messages' | 'answers' | 'pending'>,
+  given: Pick<Turn, 'messages' | 'answers' | 'pending' | 'isTrailLost'>,
 ): Turn {
   const { instructions, user, metadata, traceparent, input, requestOptions, maxToolCalls, clientTools } = options
   const { background, variant, answersTo } = options
@@ -191,6 +194,7 @@ export function toTurn(
     messages: given.messages,
     answers: given.answers,
     pending: given.pending,
+    isTrailLost: given.isTrailLost,
     answersTo,
     instructions,
     user,

@@ -207,10 +207,11 @@ export class ResponseStarter {
     if (last && !before?.facts && isGoingOn && answers) unstored?.decide(last.response_id, answers)
     const tools = mergeTools(last?.tools ?? NO_TOOLS, input.added?.tools ?? NO_TOOLS)
     const begun = this.#describe(body, options, read, tools)
-    const given = { ...begun, messages, answers, by: decider.by, items, named, tools, idempotency: options.idempotency }
-    const { draft, turn } = next(before, given, runs.rulesFor(body.model))
-    const isTrailLost = body.store === false && !unstored
-    return isTrailLost ? { draft, turn: { ...turn, isTrailLost } } : { draft, turn }
+    const { idempotency } = options
+    // Of a step that calls own and client tools at once, only the client's are known to anyone afterwards.
+    const isTrailLost = (body.store === false && !unstored) || undefined
+    const given = { ...begun, messages, answers, by: decider.by, items, named, tools, idempotency, isTrailLost }
+    return next(before, given, runs.rulesFor(body.model))
   }
 
   /** Describes the run that answers a request. */
