@@ -186,6 +186,22 @@ describe('tools of a chat client', () => {
     expect([other?.continues, oslo?.continued_by]).to.deep.equal([null, null])
   })
 
+  it('may be answered by a stream of an agent that answers at once, also where there is a store', async () => {
+    const adapters = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter']
+    const { app } = await makeServer({ adapters }, CLIENT_TOOLS_PROJECT)
+    await app.inject({ method: 'POST', url: '/v1/responses', payload: { model: 'echo', input: 'a store' } })
+    const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'sunny' },
+    ]
+    const payload = { model: 'echo', messages, stream: true }
+    const { body } = await app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
+    expect(body).to.contain('"content":"hi"')
+    expect(body).to.not.contain('error')
+  })
+
   it('make no store where there is none', async () => {
     const { app, project } = await makeServer({}, CLIENT_TOOLS_PROJECT)
     const payload = chat('tools', 'weather Lima', { tools })

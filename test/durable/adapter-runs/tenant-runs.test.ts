@@ -8,6 +8,18 @@ import { makeProject, type TempProject } from '../../support/temp-project.ts'
 const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters: { type: 'object' } } as const
 const FILES = {
   ...CLIENT_TOOLS_PROJECT,
+  'agents/chooser.yml': `id: chooser
+modules:
+  - { id: llm, module: chooser, config: { mood: sad } }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'modules/chooser.ts': `import { defineModule, LLM, Type } from 'agent-host'
+export default defineModule({ name: 'Chooser', provides: [LLM], config: Type.Object({ mood: Type.String({ variant: true }) }), create: (_, { mood }) => ({
+  async *generate({ messages, tools = [], toolChoice = 'none' }) {
+    const isTold = messages.some(({ role }) => role === 'tool')
+    if (!isTold || toolChoice === 'required') yield { type: 'tool_call', call: { id: 'call_' + messages.length, name: tools[0].name, arguments: {} } }
+    else yield { type: 'text', text: mood + ', choice: ' + toolChoice }
+    yield { type: 'finish', reason: 'stop' }
+  } }) })`,
   'agents/broken.yml': 'id: broken\nmodules: [{ id: main, module: broken }]',
   'modules/broken.ts': `import { ConversationHistory, defineModule, many, TextMessageHandler, ToolProvider } from 'agent-host'
 globalThis.brokenTries = 0
@@ -122,6 +134,40 @@ describe('durable runs that wait for their client', () => {
     const { continuedBy: second } = await runs.answer(answers, 'ann')
     await runs.outcome(second ?? '')
     expect(await runs.find(id)).to.include({ status: 'completed', continuedBy: second })
+  })
+
+  it('go on with a message once they were cancelled, and with no answer', async () => {
+    const runs = one.runs.of('')
+    const { id, answers } = await wait(runs)
+    await runs.cancel(id)
+    expect(await refusalOf(runs.answer(answers, 'ann'))).to.equal('APPROVAL_DECIDED')
+    const { id: next } = await runs.start({
+      agent: 'tools',
+      messages: [{ role: 'user', content: 'never mind' }],
+      previousId: id,
+    })
+    expect((await runs.outcome(next)).text).to.equal('nothing')
+  })
+
+  it('take a choice of tools as met by the answered step, and keep their variant after a restart', async () => {
+    const runs = one.runs.of('')
+    const variant = [{ module: 'llm', path: ['mood'], value: 'glad' }]
+    const started = await runs.start({
+      agent: 'chooser',
+      messages: [{ role: 'user', content: 'weather' }],
+      clientTools: [WEATHER],
+      requestOptions: { toolChoice: 'required' },
+      variant,
+    })
+    const { open: waiting } = await runs.outcome(started.id)
+    const later = await open()
+    try {
+      const { continuedBy } = await later.runs.of('').answer(new Map([[waiting[0]?.id ?? '', SUNNY]]), 'ann')
+      const { text, open: left } = await later.runs.of('').outcome(continuedBy ?? '')
+      expect([text, left]).to.deep.equal(['glad, choice: none', []])
+    } finally {
+      await later.close()
+    }
   })
 
   it('keep waiting, and nothing is stored, when an answer or a start is refused', async () => {
