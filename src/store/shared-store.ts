@@ -7,6 +7,7 @@ import type { RecordStore } from './record-store.ts'
 export class SharedStore {
   readonly #location: StoreLocation
   #engine: Promise<RecordStore> | undefined
+  #closed: Promise<void> | undefined
   #users = 0
 
   constructor(location: StoreLocation) {
@@ -25,7 +26,7 @@ export class SharedStore {
    * @throws HostError as `openStore`; the next user tries again
    */
   async open(): Promise<RecordStore> {
-    this.#engine ??= openEngine(this.#location)
+    this.#engine ??= this.#openEngine()
     const engine = this.#engine
     this.#users++
     try {
@@ -41,10 +42,18 @@ export class SharedStore {
     }
   }
 
+  /** Some backends have one user at a time: the one before is closed first, and tells its own user if it cannot. */
+  async #openEngine(): Promise<RecordStore> {
+    await this.#closed?.catch(() => {})
+    return openEngine(this.#location)
+  }
+
   async #leave(): Promise<void> {
     if (--this.#users > 0) return
-    const engine = await this.#engine
+    const engine = this.#engine
+    // At once: who comes while it is closed gets another.
     this.#engine = undefined
-    await engine?.close()
+    this.#closed = engine?.then((open) => open.close())
+    await this.#closed
   }
 }

@@ -33,6 +33,19 @@ describe('SharedStore', () => {
     await again.close()
   })
 
+  it('is open for a user who comes in the turn in which the last one closes it', async () => {
+    const shared = new SharedStore(locationOf((await makeProject()).dir))
+    const one = await shared.open()
+    const closing = one.close()
+    const other = await shared.open()
+    await closing
+    expect(await other.commit([['a', '1']])).to.equal(true)
+    const [, third] = await Promise.all([other.close(), shared.open()])
+    expect(await third.get(['a'])).to.deep.equal(['1'])
+    await third.close()
+    expect([other.serverId, third.serverId]).not.to.include(one.serverId)
+  })
+
   it('fails for all who wait for it, and is tried again for the next', async () => {
     const project = await makeProject({ responses: 'a file where the folder belongs' })
     const shared = new SharedStore(locationOf(project.dir))
