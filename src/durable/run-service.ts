@@ -1,8 +1,9 @@
-import { HostError } from '../errors.ts'
+import { HostError, messageOf } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RecordSealing } from '../store/sealing.ts'
+import { isOtherFormat } from '../store/store-format.ts'
 import type { HistoryLimits } from './conversations/history-budget.ts'
 import { DurableRuns } from './durable-runs.ts'
 import type { BullDelivery } from './queue/bull-delivery.ts'
@@ -75,15 +76,20 @@ export class RunService {
 
   /**
    * Opens the service if the store is shared, or has runs to go on with: queued, in progress, or waiting for a person. Opens nothing on
-   * a server that leaves background runs to others.
+   * a server that leaves background runs to others. A store that does not answer is logged: its next use tries again.
    *
-   * @throws HostError as {@link RunService.open}
+   * @throws HostError `STORE_UNAVAILABLE` for a store of another format
    */
   async resume(): Promise<void> {
-    const { limits, hasStore, isShared } = this.#options
+    const { limits, hasStore, isShared, log } = this.#options
     if (limits.noWorker || this.#opening || !hasStore()) return
     this.#resuming ??= isShared ? this.open().then(() => {}) : this.#openIfNeeded()
-    await this.#resuming
+    try {
+      await this.#resuming
+    } catch (error) {
+      if (isOtherFormat(error)) throw error
+      log.error(`Stored runs do not go on until the store is used again: ${messageOf(error)}`)
+    }
   }
 
   async #openIfNeeded(): Promise<void> {

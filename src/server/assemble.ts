@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { DescribeFailure } from '../assembly/failures.ts'
 import type { AssembledProject } from '../assembly/opened-project.ts'
 import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
@@ -50,7 +50,8 @@ export async function assemble(
   const streams = new EventStreams()
   const adapters: NamedAdapter[] = []
   const worker = options.workerOnly ? [openWorker(app, durableRuns)] : []
-  app.addHook('onReady', async () => resumeRuns(durableRuns, app.log))
+  // Goes on with runs that an earlier server has left behind, whichever adapters are served.
+  onStart(app, 'The store', () => durableRuns.resume())
   const parts = () => [...adapters, ...worker]
   let isDraining = false
   app.addHook('preClose', async () => {
@@ -89,13 +90,6 @@ export async function assemble(
   adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
   if (!options.workerOnly) warnOfOpenAdapters(adapters, options, app.log)
   doors.logSurprises(app.log)
-}
-
-/** Goes on with runs that an earlier server has left behind, whichever adapters are served. Nothing waits for it. */
-function resumeRuns(runs: RunService, log: FastifyBaseLogger): void {
-  runs.resume().catch((error) => {
-    log.error(`Stored runs do not go on until the store is used again: ${messageOf(error)}`)
-  })
 }
 
 /** Carries out the runs of other servers from the start on. */

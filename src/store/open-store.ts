@@ -5,10 +5,11 @@ import { HostError, messageOf } from '../errors.ts'
 import { CheckedStore, inTime } from './checked-store.ts'
 import { importPeer } from './import-peer.ts'
 import { type PostgresPackage, PostgresStore, readPostgresUrl } from './postgres/postgres-store.ts'
-import type { RecordStore } from './record-store.ts'
+import type { Prepare, RecordStore } from './record-store.ts'
 import { describeRedisUrl, readRedisUrl } from './redis/redis-location.ts'
 import { type RedisPackage, RedisStore } from './redis/redis-store.ts'
 import { SqliteStore } from './sqlite/sqlite-store.ts'
+import { OtherFormat } from './store-format.ts'
 
 export interface StoreLocation {
   /** `sqlite`, the embedded one, `keyv-sqlite:<path>`, `postgres://...` or `redis://...`. */
@@ -24,7 +25,7 @@ export interface StoreLocation {
 /** A kind of stores: how one of it is opened, and described without its secrets. */
 interface StoreKind {
   readonly describe: (location: StoreLocation) => string
-  readonly open: (location: StoreLocation) => Promise<RecordStore>
+  readonly open: (location: StoreLocation, prepare?: Prepare) => Promise<RecordStore>
   /** Returns the titles of the steps of the layout that are missing. */
   readonly pendingMigrations: (location: StoreLocation) => Promise<string[]>
   /** As the capability of its stores, known before one is opened. */
@@ -32,6 +33,8 @@ interface StoreKind {
   /** Servers on other machines reach it, too. */
   readonly isRemote: boolean
   readonly suggestion: string
+  /** Says how to keep one of another format, and begin another. */
+  readonly setAside: string
 }
 
 /** Larger files are not checked when they are opened: SQLite would need seconds. */
@@ -43,15 +46,16 @@ const STORE_FILE = 'responses.db'
 /**
  * Opens the store that the options name.
  *
+ * @param prepare `claimFormat` for who reads its records; those who copy and check them take every format
  * @throws HostError `STORE_UNAVAILABLE` naming the file or server, `OPTION_INVALID` for an invalid `--store`
  */
-export async function openStore(location: StoreLocation): Promise<RecordStore> {
-  return new CheckedStore(await openEngine(location))
+export async function openStore(location: StoreLocation, prepare?: Prepare): Promise<RecordStore> {
+  return new CheckedStore(await openEngine(location, prepare))
 }
 
 /** Opens the store without its checks: for those who add them. */
-export function openEngine(location: StoreLocation): Promise<RecordStore> {
-  return attempt(location, (kind) => kind.open(location))
+export function openEngine(location: StoreLocation, prepare?: Prepare): Promise<RecordStore> {
+  return attempt(location, (kind) => kind.open(location, prepare))
 }
 
 /**
@@ -98,12 +102,18 @@ async function attempt<T>(location: StoreLocation, work: (kind: StoreKind) => Pr
   } catch (error) {
     if (error instanceof HostError && error.code === 'OPTION_INVALID') throw error
     const cause = error instanceof HostError ? error.cause : error
-    throw new HostError(
-      'STORE_UNAVAILABLE',
-      `The store ${kind.describe(location)} cannot be opened: ${messageOf(cause)}`,
-      { suggestions: [kind.suggestion], cause },
-    )
+    const where = kind.describe(location)
+    if (cause instanceof OtherFormat) throw refuse(where, cause, kind.setAside)
+    throw new HostError('STORE_UNAVAILABLE', `The store ${where} cannot be opened: ${messageOf(cause)}`, {
+      suggestions: [kind.suggestion],
+      cause,
+    })
   }
+}
+
+function refuse(where: string, cause: OtherFormat, setAside: string): HostError {
+  const message = `The store ${where} ${cause.message}; nothing in it was changed. Set it aside: ${setAside}.`
+  return new HostError('STORE_UNAVAILABLE', message, { cause })
 }
 
 const FILE_SUGGESTION = 'Check that the folder can be written, and that the file is a SQLite database.'
@@ -117,6 +127,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     isMultiWriter: true,
     isRemote: false,
     suggestion: FILE_SUGGESTION,
+    setAside: 'rename its folder, or choose another one with --responses-dir',
   },
   'keyv-sqlite': {
     describe: keyvFile,
@@ -125,32 +136,37 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     isMultiWriter: false,
     isRemote: false,
     suggestion: FILE_SUGGESTION,
+    setAside: 'rename the file, or choose another one with --store',
   },
   postgres: {
     describe: ({ store }) => withoutSecrets(store),
-    open: async (location) => PostgresStore.open(await importPostgres(location), readPostgresUrl(location.store)),
+    open: async (location, prepare) =>
+      PostgresStore.open(await importPostgres(location), readPostgresUrl(location.store), prepare),
     pendingMigrations: async (location) =>
       PostgresStore.pendingMigrations(await importPostgres(location), readPostgresUrl(location.store)),
     isMultiWriter: true,
     isRemote: true,
     suggestion: SERVER_SUGGESTION,
+    setAside: 'choose another schema, --store postgres://...?schema=<name>',
   },
   redis: {
     describe: ({ store }) => describeRedisUrl(store),
-    open: async ({ store, projectDir, warn = () => {} }) => {
+    open: async ({ store, projectDir, warn = () => {} }, prepare) => {
       const location = readRedisUrl(store)
-      return RedisStore.open(await importPeer<RedisPackage>('ioredis', projectDir, '--store redis'), location, warn)
+      const redis = await importPeer<RedisPackage>('ioredis', projectDir, '--store redis')
+      return RedisStore.open(redis, location, warn, prepare)
     },
     pendingMigrations: async () => [],
     isMultiWriter: true,
     isRemote: true,
     suggestion: SERVER_SUGGESTION,
+    setAside: 'choose another prefix, --store redis://...?prefix=<name>',
   },
 }
 
-async function openEmbedded({ dir, warn = () => {} }: StoreLocation): Promise<RecordStore> {
+async function openEmbedded({ dir, warn = () => {} }: StoreLocation, prepare?: Prepare): Promise<RecordStore> {
   const file = join(dir, STORE_FILE)
-  const store = await SqliteStore.open(file)
+  const store = await SqliteStore.open(file, prepare)
   if (statSync(file).size > MAX_CHECKED_BYTES) return store
   const [problem] = await store.quickCheck().catch((error) => [messageOf(error)])
   if (problem !== undefined) {
@@ -172,19 +188,25 @@ function importPostgres({ projectDir }: StoreLocation): Promise<PostgresPackage>
   return importPeer('pg', projectDir, '--store postgres')
 }
 
-async function openKeyv(location: StoreLocation): Promise<RecordStore> {
+async function openKeyv(location: StoreLocation, prepare?: Prepare): Promise<RecordStore> {
   const { KeyvStore } = await import('./keyv/keyv-store.ts')
-  return inTime(KeyvStore.open(await openKeyvSqlite(location)))
+  const { KeyvSqlite } = await importPeer<KeyvSqlitePackage>('@keyv/sqlite', location.projectDir, '--store keyv-sqlite')
+  const adapter = new KeyvSqlite({ uri: `sqlite://${keyvFile(location)}` })
+  const rows = () => adapter.query('SELECT key FROM keyv')
+  const store = await inTime(KeyvStore.open(adapter, async () => (await rows()).map(({ key }) => key)))
+  await inTime(prepare?.(store) ?? Promise.resolve()).catch(async (error) => {
+    await store.close()
+    throw error
+  })
+  return store
 }
 
-async function openKeyvSqlite(location: StoreLocation): Promise<KeyvStoreAdapter> {
-  const name = '@keyv/sqlite'
-  const { KeyvSqlite } = await importPeer<{ KeyvSqlite: new (options: { uri: string }) => KeyvStoreAdapter }>(
-    name,
-    location.projectDir,
-    '--store keyv-sqlite',
-  )
-  return new KeyvSqlite({ uri: `sqlite://${keyvFile(location)}` })
+interface KeyvSqlitePackage {
+  readonly KeyvSqlite: new (options: {
+    uri: string
+  }) => KeyvStoreAdapter & {
+    query(sql: string): Promise<{ readonly key: string }[]>
+  }
 }
 
 function keyvFile({ store, projectDir }: StoreLocation): string {

@@ -1,6 +1,9 @@
 /** Code of the error that `STORE_UNAVAILABLE` is caused by when the files of the store were removed. */
 export const STORE_REMOVED = 'STORE_REMOVED'
 
+/** Prepares a store that is being opened, or refuses it. */
+export type Prepare = (store: RecordStore) => Promise<void>
+
 /** One change to a record: its new value as JSON text, or undefined to remove it. */
 export type Change = readonly [key: string, value: string | undefined]
 

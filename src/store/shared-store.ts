@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { CheckedStore } from './checked-store.ts'
 import { embeddedFile, openEngine, type StoreLocation } from './open-store.ts'
 import type { RecordStore } from './record-store.ts'
+import { claimFormat } from './store-format.ts'
 
 /** A store that parts of one process share, with one connection or thread: open from its first user to its last. */
 export class SharedStore {
@@ -45,7 +46,7 @@ export class SharedStore {
   /** Some backends have one user at a time: the one before is closed first, and tells its own user if it cannot. */
   async #openEngine(): Promise<RecordStore> {
     await this.#closed?.catch(() => {})
-    return openEngine(this.#location)
+    return openEngine(this.#location, claimFormat)
   }
 
   async #leave(): Promise<void> {

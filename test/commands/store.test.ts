@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { expect } from 'chai'
 import { openStore } from '../../src/store/open-store.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'
+import { claimFormat } from '../../src/store/store-format.ts'
 import { walkStore } from '../../src/store/walk-store.ts'
 import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -20,12 +21,14 @@ describe('agent-host store', () => {
 
   async function fill(records = 1200): Promise<[string, string][]> {
     const store = await open()
+    await claimFormat(store)
     const entries = Array.from({ length: records }, (_, n): [string, string] => [
       `${n % 2 ? 'response' : 'turn'}:${n}`,
       JSON.stringify({ n, text: `ü😀"\u2028 ${'x'.repeat(n % 300)}` }),
     ])
     await store.commit(entries)
     await store.close()
+    entries.push(['~format', '5'])
     return entries.sort(([one], [other]) => (one < other ? -1 : 1))
   }
 
@@ -85,7 +88,7 @@ describe('agent-host store', () => {
     const whole = await runCli(['store', 'check'], { cwd: project.dir })
     expect([whole.exitCode, whole.stdout]).to.deep.equal([
       0,
-      '      50  stored responses\n      50  turns of conversations\nNothing is damaged.\n',
+      '      50  stored responses\n      50  turns of conversations\n       1  internal records\nNothing is damaged.\n',
     ])
     const store = await open()
     await store.commit([['turn:x', '{"half":']])
@@ -114,7 +117,7 @@ describe('agent-host store', () => {
     const server = await startPostgres()
     try {
       expect((await cli('migrate', '--dry-run', '--store', server.url)).stdout).to.match(/^Missing: tables of records/)
-      expect((await cli('copy', 'sqlite', server.url)).stdout).to.equal('Copied 1200 records.\n')
+      expect((await cli('copy', 'sqlite', server.url)).stdout).to.equal('Copied 1201 records.\n')
       expect((await cli('copy', 'sqlite', server.url)).stderr).to.include('is not empty; nothing changed.')
       const store = await open(server.url)
       expect(await readAll(store)).to.deep.equal(entries)

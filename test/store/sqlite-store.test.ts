@@ -235,7 +235,7 @@ describe('the SQLite store', () => {
   })
 
   it('skips requests that nobody waits for any more', async () => {
-    const store = await SqliteStore.open(join(dir, 'responses.db'), 1500)
+    const store = await SqliteStore.open(join(dir, 'responses.db'), undefined, 1500)
     const other = new Database(join(dir, 'responses.db'))
     other.exec('BEGIN IMMEDIATE')
     const inTime = store.commit([['a', '1']])

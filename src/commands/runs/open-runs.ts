@@ -2,6 +2,7 @@ import { readRemoteEvents, remoteTape } from '../../replicas/read-remote.ts'
 import { describeSkipped, RunFeed } from '../../replicas/run-feed.ts'
 import { isRemote, openStore, type StoreLocation } from '../../store/open-store.ts'
 import type { RecordStore } from '../../store/record-store.ts'
+import { claimFormat } from '../../store/store-format.ts'
 import type { RemoteTape } from '../../trace/remote-runs.ts'
 import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import type { EventsPage, EventsQuery } from '../../trace/run-index/trace-query.ts'
@@ -23,7 +24,7 @@ export interface OpenRuns {
 /** @throws HostError `PROJECT_INVALID` without traces, `STORE_UNAVAILABLE` */
 export async function openRuns(location: StoreLocation): Promise<OpenRuns> {
   const reader = await openReader({ mayBeNew: isRemote(location.store) })
-  const store = isRemote(location.store) ? await openStore(location) : undefined
+  const store = isRemote(location.store) ? await openStore(location, claimFormat) : undefined
   if (store) await addRemote(reader, store)
   return {
     reader,

@@ -12,10 +12,11 @@ export default class StoreCheck extends BaseCommand {
   override async run(): Promise<void> {
     const { flags } = await this.parse(StoreCheck)
     this.requireProject()
-    const [{ openStore, embeddedFile }, { SqliteStore }, { checkRecords }] = await Promise.all([
+    const [{ openStore, embeddedFile }, { SqliteStore }, { checkRecords }, { claimFormat }] = await Promise.all([
       import('../../store/open-store.ts'),
       import('../../store/sqlite/sqlite-store.ts'),
       import('../../store/walk-store.ts'),
+      import('../../store/store-format.ts'),
     ])
     const location = readLocation(flags, undefined, (message) => this.logToStderr(message))
     const file = embeddedFile(location)
@@ -29,6 +30,8 @@ export default class StoreCheck extends BaseCommand {
       for (const [name, count] of byName(counts)) this.log(`${String(count).padStart(8)}  ${name}`)
       if (problems.length > 0) throw damageError(problems)
       this.log('Nothing is damaged.')
+      // A whole store, too, may be of no use to this version.
+      await claimFormat(store).catch(({ message }: Error) => this.warn(`The store ${message}.`))
     } finally {
       await store.close()
     }
@@ -41,7 +44,6 @@ const NAMES: Readonly<Record<string, string>> = {
   turn: 'turns of conversations',
   conversation: 'conversations',
   approval: 'approvals and questions',
-  'waiting-run': 'waiting runs of programs',
   bytes: 'attachments',
 }
 

@@ -13,11 +13,14 @@ export default class StoreMigrate extends BaseCommand {
   override async run(): Promise<void> {
     const { flags } = await this.parse(StoreMigrate)
     this.requireProject()
-    const { openStore, pendingMigrations } = await import('../../store/open-store.ts')
+    const [{ openStore, pendingMigrations }, { claimFormat }] = await Promise.all([
+      import('../../store/open-store.ts'),
+      import('../../store/store-format.ts'),
+    ])
     const location = readLocation(flags, undefined, (message) => this.warn(message))
     const pending = await pendingMigrations(location)
     if (pending.length === 0) return this.log('The layout of the store is up to date.')
-    if (!flags['dry-run']) await (await openStore(location)).close()
+    if (!flags['dry-run']) await (await openStore(location, claimFormat)).close()
     for (const title of pending) this.log(`${flags['dry-run'] ? 'Missing' : 'Added'}: ${title}`)
   }
 }

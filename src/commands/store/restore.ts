@@ -3,6 +3,7 @@ import { copyFile, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
+import { claimFormat } from '../../store/store-format.ts'
 import { BaseCommand } from '../base-command.ts'
 import { readLocation, requireEmbedded, storeFlags } from './store-location.ts'
 
@@ -86,6 +87,9 @@ async function checkCopy(copy: string, backup: string): Promise<void> {
     const [problem] = await store.quickCheck()
     if (problem !== undefined)
       throw new HostError('OPTION_INVALID', `${backup} is damaged; nothing changed: ${problem}`)
+    await claimFormat(store).catch((cause: Error) => {
+      throw new HostError('OPTION_INVALID', `${backup} ${cause.message}; nothing changed.`, { cause })
+    })
   } finally {
     await store.close()
   }

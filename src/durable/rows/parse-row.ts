@@ -1,8 +1,9 @@
 import { HostError } from '../../errors.ts'
 import { type Fields, isObject } from '../../json.ts'
+import { STORE_FORMAT } from '../../store/store-format.ts'
 
 /** Version of the rows that this version writes, and reads: a store of earlier ones is refused when it is opened. */
-export const ROW_VERSION = 5
+export const ROW_VERSION = STORE_FORMAT
 
 /** Fields without which a row is damaged. */
 export type RowShape<Row> = { readonly [Name in keyof Row]?: 'string' | 'number' | 'object' | 'array' }

@@ -5,6 +5,9 @@ import { Watchers } from '../watchers.ts'
 import { KeyDirectory } from './key-directory.ts'
 import { fromKeyvText, toKeyvText } from './keyv-text.ts'
 
+/** Beginning of the names of entries in the namespace that is Keyv's default. */
+const NAMESPACE = 'keyv:'
+
 /**
  * The contract over any backend of Keyv: one commit at a time, its changes in their order. For one server alone, as the
  * guards and the directory of keys are checked in its memory.
@@ -21,13 +24,21 @@ export class KeyvStore implements RecordStore {
     this.#directory = directory
   }
 
-  /** @param adapter a store adapter of Keyv, or a Map */
-  static async open(adapter: KeyvStoreAdapter | Map<string, unknown>): Promise<KeyvStore> {
+  /**
+   * @param adapter a store adapter of Keyv, or a Map
+   * @param listNames returns the names of all entries: Keyv has no way to ask for them without their values
+   */
+  static open(map: Map<string, unknown>): Promise<KeyvStore>
+  static open(adapter: KeyvStoreAdapter, listNames: () => Promise<Iterable<string>>): Promise<KeyvStore>
+  static async open(
+    adapter: KeyvStoreAdapter | Map<string, unknown>,
+    listNames = async () => (adapter as Map<string, unknown>).keys() as Iterable<string>,
+  ): Promise<KeyvStore> {
     const deserialize = <T>(text: string) => ({ value: fromKeyvText(text) as T })
     const keyv = new Keyv<string>({ store: adapter, serialize: toKeyvText, deserialize, throwOnErrors: true })
     // Callers get the failures; without a listener they would also be unhandled.
     keyv.on('error', () => {})
-    return new KeyvStore(keyv, await KeyDirectory.open(keyv))
+    return new KeyvStore(keyv, new KeyDirectory(keysOf(await listNames())))
   }
 
   async get(keys: readonly string[]): Promise<(string | undefined)[]> {
@@ -76,33 +87,28 @@ export class KeyvStore implements RecordStore {
 
   async #apply(changes: readonly Change[], guards: Guards): Promise<boolean> {
     if (!(await this.#holds(guards))) return false
-    // Before its value: a key that is listed and has none is passed over, one that is not listed would be lost.
-    await this.#directory.add(changes.filter(([, value]) => value !== undefined).map(([key]) => key))
     for (const [key, value] of changes) {
-      if (value === undefined) await this.#keyv.delete(key)
-      else if ((await this.#keyv.set(key, value)) !== true) throw new Error(`'${key}' was not written.`)
+      if (value === undefined) {
+        await this.#keyv.delete(key)
+        this.#directory.remove(key)
+      } else {
+        if ((await this.#keyv.set(key, value)) !== true) throw new Error(`'${key}' was not written.`)
+        this.#directory.add(key)
+      }
     }
-    await this.#directory.remove(changes.filter(([, value]) => value === undefined).map(([key]) => key))
     return true
   }
 
   async #holds({ present = [], absent = [], equal = [] }: Guards): Promise<boolean> {
     if (!present.every((key) => this.#directory.has(key))) return false
-    // By their values: a process that died may have listed a key that it never wrote.
-    if (present.length > 0 && (await this.get(present)).includes(undefined)) return false
-    for (const prefix of absent) if (await this.#hasAny(prefix)) return false
+    if (absent.some((prefix) => this.#directory.list({ prefix, limit: 1 }).length > 0)) return false
     if (equal.length === 0) return true
     const values = await this.get(equal.map(([key]) => key))
     return equal.every(([, value], index) => values[index] === value)
   }
+}
 
-  async #hasAny(prefix: string): Promise<boolean> {
-    for (let after = ''; ; ) {
-      const keys = this.#directory.list({ prefix, after, limit: 100 })
-      if ((await this.get(keys)).some((value) => value !== undefined)) return true
-      const last = keys.at(-1)
-      if (last === undefined) return false
-      after = last
-    }
-  }
+/** Names of other namespaces of Keyv are not those of records. */
+function* keysOf(names: Iterable<string>): Generator<string> {
+  for (const name of names) if (name.startsWith(NAMESPACE)) yield name.slice(NAMESPACE.length)
 }

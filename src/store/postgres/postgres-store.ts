@@ -5,7 +5,7 @@ import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf } from '../key-bounds.ts'
-import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../record-store.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, Prepare, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { toArguments } from './commit-arguments.ts'
 import { selectIndependent } from './independent-commits.ts'
@@ -68,14 +68,18 @@ export class PostgresStore implements RecordStore {
     })
   }
 
-  /** @throws HostError `OPTION_INVALID` when a pooler shares connections, and the location has no `listenUrl` */
-  static async open(pg: PostgresPackage, location: PostgresLocation): Promise<PostgresStore> {
+  /**
+   * @param prepare called before the first sign of life
+   * @throws HostError `OPTION_INVALID` when a pooler shares connections, and the location has no `listenUrl`
+   */
+  static async open(pg: PostgresPackage, location: PostgresLocation, prepare?: Prepare): Promise<PostgresStore> {
     await withClient(pg, location, async (client, names) => {
       if (location.listenUrl === undefined) await requireOwnConnection(pg, location, client)
       await migrate(client, names)
     })
     const store = new PostgresStore(pg, location)
     try {
+      await prepare?.(store)
       await Promise.all([store.#listener.open(), store.#heartbeat.start()])
       return store
     } catch (error) {

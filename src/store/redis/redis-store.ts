@@ -5,7 +5,7 @@ import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
-import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../record-store.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, Prepare, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { isDemoted } from './is-demoted.ts'
 import type { RedisLocation } from './redis-location.ts'
@@ -53,18 +53,21 @@ export class RedisStore implements RecordStore {
 
   /**
    * @param warn receives warnings for the operator
+   * @param prepare called before the first sign of life
    * @throws HostError `OPTION_INVALID` when Redis may throw records away, or is a node of a cluster
    */
   static async open(
     redis: RedisPackage,
     location: RedisLocation,
     warn: (message: string) => void,
+    prepare?: Prepare,
   ): Promise<RedisStore> {
     const store = new RedisStore(redis, location)
     try {
       await Promise.all([store.#redis.connect(), store.#subscriber.connect()])
       store.#isOpen = true
       checkServer(await store.#redis.info(), warn)
+      await prepare?.(store)
       await Promise.all([store.#subscriber.subscribe(store.#keys.channel), store.#heartbeat.start()])
       return store
     } catch (error) {

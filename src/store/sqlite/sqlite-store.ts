@@ -7,7 +7,7 @@ import { DEADLINE_MS } from '../checked-store.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
 import { fromKeyvText, toKeyvText } from '../keyv/keyv-text.ts'
-import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../record-store.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, Prepare, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { monotonicMs } from './monotonic-ms.js'
 import type { SqliteAnswer, SqliteJob, SqliteWorkerData } from './sqlite-job.ts'
@@ -62,10 +62,11 @@ export class SqliteStore implements RecordStore {
    * Opens the file, or creates it, readable by its owner alone.
    *
    * @param file absolute path
+   * @param prepare called before the first sign of life: what it throws leaves the file as it was
    * @param deadlineMs time after which a read or a commit is no longer awaited
    * @throws Error of SQLite or the file system
    */
-  static async open(file: string, deadlineMs = DEADLINE_MS): Promise<SqliteStore> {
+  static async open(file: string, prepare?: Prepare, deadlineMs = DEADLINE_MS): Promise<SqliteStore> {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
@@ -75,10 +76,11 @@ export class SqliteStore implements RecordStore {
       store.#onReady = { resolve, reject }
     })
     try {
+      await prepare?.(store)
       await store.#heartbeat.start()
       return store
     } catch (error) {
-      await store.#worker.terminate()
+      await store.close().catch(() => store.#worker.terminate())
       throw error
     }
   }

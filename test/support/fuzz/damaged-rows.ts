@@ -43,7 +43,8 @@ export async function findDamageFaults(): Promise<string[]> {
 
 /** Of the steps of a run in progress the first ones are enough. */
 function isWorthIt([key]: Entry): boolean {
-  return !key.startsWith('steps:') || key.endsWith(':000000000')
+  // Without a format that it knows, a server does not start.
+  return key !== '~format' && (!key.startsWith('steps:') || key.endsWith(':000000000'))
 }
 
 /** An answer that no damage excuses. Only a run of a newer version waits, for a server of that version. */

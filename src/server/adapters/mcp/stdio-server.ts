@@ -4,7 +4,6 @@ import { openProject } from '../../../assembly/open-project.ts'
 import type { OpenedProject } from '../../../assembly/opened-project.ts'
 import { openLog, type ServerLog } from '../../../assembly/project-log.ts'
 import { makeAdapterRuns } from '../../../durable/adapter-runs/tenant-runs.ts'
-import { messageOf } from '../../../errors.ts'
 import { makeRedact } from '../../../trace/redact.ts'
 import type { ServerOptions } from '../../options/options.ts'
 import { openCallMemory } from './call-memory/open-call-memory.ts'
@@ -23,12 +22,16 @@ export interface StdioServer {
 /**
  * Serves the agents of a project as MCP tools over standard input and output, and picks up edits live. Logs go to standard error.
  *
- * @throws HostError `PROJECT_INVALID`, `OPTION_INVALID`
+ * @throws HostError `PROJECT_INVALID`, `OPTION_INVALID`, `STORE_UNAVAILABLE` for a store of another format
  */
 export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const redact = makeRedact(process.env)
   const log = await openLog(options, redact, 2)
   const project = await openProject(options, { redact, log })
+  await project.durableRuns.resume().catch(async (error) => {
+    await project.close()
+    throw error
+  })
   await project.watch()
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const memory = openCallMemory(options, project.openRecords)
@@ -46,7 +49,6 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   }
   const tools = new AgentTools(parts)
   const connection = connect(project, tools, log)
-  project.durableRuns.resume().catch((error) => log.error(`Stored runs do not go on: ${messageOf(error)}`))
   const ended = new Promise<void>((resolve) => {
     process.stdin.once('close', resolve)
     process.stdin.once('end', resolve)
