@@ -1,5 +1,6 @@
 import { decodeBase64, encodeBase64 } from '../base64.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
+import { mapAttachments } from './map-attachments.ts'
 
 /** Attachment as JSON: its bytes as base64, or its address. */
 export interface AttachmentJson {
@@ -27,13 +28,9 @@ export function fromAttachmentJson({ base64, url, ...named }: AttachmentJson): A
 }
 
 export function toMessageJson(message: Message): MessageJson {
-  if (message.role === 'system') return message
-  const { attachments, ...rest } = message
-  return attachments ? { ...rest, attachments: attachments.map(toAttachmentJson) } : rest
+  return mapAttachments(message, toAttachmentJson)
 }
 
 export function fromMessageJson(json: MessageJson): Message {
-  if (json.role === 'system') return json
-  const { attachments, ...rest } = json
-  return attachments ? { ...rest, attachments: attachments.map(fromAttachmentJson) } : rest
+  return mapAttachments(json, fromAttachmentJson)
 }

@@ -1,6 +1,8 @@
 import type { Attachment, Message } from '../../protocols/message.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
 import { type AttachmentJson, fromAttachmentJson, toAttachmentJson } from '../../run/attachment-json.ts'
+import { mapAttachments, type WithAttachments } from '../../run/map-attachments.ts'
+import { type AnswerWith, mapAnswer } from '../../run/waiting/answer-json.ts'
 import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import { NewBytes, readBytes, type StoredBytes } from './turn-bytes.ts'
@@ -8,40 +10,21 @@ import { NewBytes, readBytes, type StoredBytes } from './turn-bytes.ts'
 /** Attachment whose bytes have rows of their own where they are many. */
 type StoredAttachment = AttachmentJson & { readonly bytes?: StoredBytes }
 
-/** JSON with attachments. */
-interface WithAttachments {
-  readonly attachments?: readonly StoredAttachment[]
-}
-
 /** Message of a turn, as it is stored. */
-export type StoredMessage = Omit<Message, 'attachments'> & WithAttachments
+export type StoredMessage = WithAttachments<Message, StoredAttachment>
 
 /** Answer with which a run goes on, as it is stored. */
-export type StoredAnswer =
-  | Exclude<PendingAnswer, { kind: 'client_tool' }>
-  | {
-      readonly callId: string
-      readonly kind: 'client_tool'
-      readonly result: Omit<ToolResult, 'attachments'> & WithAttachments
-    }
+export type StoredAnswer = AnswerWith<StoredAttachment>
 
 /** Returns the reference to bytes that have rows of their own; undefined for bytes that stay in the message. */
 type FindBytes = (data: Uint8Array) => StoredBytes | undefined
 
 export function toStoredMessage(message: Message, find: FindBytes): StoredMessage {
-  return 'attachments' in message ? toStored(message, find) : message
+  return mapAttachments(message, (each: Attachment) => toStoredAttachment(each, find))
 }
 
 export function toStoredAnswer(answer: PendingAnswer, find: FindBytes): StoredAnswer {
-  return answer.kind === 'client_tool' ? { ...answer, result: toStored(answer.result, find) } : answer
-}
-
-function toStored<T extends { readonly attachments?: readonly Attachment[] }>(
-  value: T,
-  find: FindBytes,
-): Omit<T, 'attachments'> & WithAttachments {
-  const { attachments, ...rest } = value
-  return attachments ? { ...rest, attachments: attachments.map((each) => toStoredAttachment(each, find)) } : rest
+  return mapAnswer(answer, (each: Attachment) => toStoredAttachment(each, find))
 }
 
 function toStoredAttachment(attachment: Attachment, find: FindBytes): StoredAttachment {
@@ -62,26 +45,24 @@ export async function readStoredAnswers(
   answers: readonly StoredAnswer[],
 ): Promise<PendingAnswer[]> {
   const data = await readAll(store, answers.flatMap(bytesOfAnswer))
-  return answers.map((answer) =>
-    answer.kind === 'client_tool' ? { ...answer, result: fromStored<ToolResult>(answer.result, data) } : answer,
-  )
+  return answers.map((answer) => mapAnswer(answer, (each: StoredAttachment) => fromStoredAttachment(each, data)))
 }
 
 /** @param data stored bytes, by id */
 export function fromStoredMessage(stored: StoredMessage, data?: ReadonlyMap<string, Uint8Array>): Message {
-  return stored.attachments ? fromStored<Message>(stored, data) : (stored as Message)
+  return mapAttachments(stored, (each: StoredAttachment) => fromStoredAttachment(each, data))
 }
 
-function fromStored<T>({ attachments, ...rest }: WithAttachments, data?: ReadonlyMap<string, Uint8Array>): T {
-  const read = ({ bytes, ...json }: StoredAttachment): Attachment => {
-    if (!bytes) return fromAttachmentJson(json)
-    return { ...json, data: bytes instanceof NewBytes ? bytes.data : (data?.get(bytes.id) as Uint8Array) }
-  }
-  return (attachments ? { ...rest, attachments: attachments.map(read) } : rest) as T
+function fromStoredAttachment(
+  { bytes, ...json }: StoredAttachment,
+  data?: ReadonlyMap<string, Uint8Array>,
+): Attachment {
+  if (!bytes) return fromAttachmentJson(json)
+  return { ...json, data: bytes instanceof NewBytes ? bytes.data : (data?.get(bytes.id) as Uint8Array) }
 }
 
-export function bytesOfStored({ attachments = [] }: WithAttachments): StoredBytes[] {
-  return attachments.flatMap(({ bytes }) => bytes ?? [])
+export function bytesOfStored(stored: StoredMessage | WithAttachments<ToolResult, StoredAttachment>): StoredBytes[] {
+  return 'attachments' in stored ? (stored.attachments ?? []).flatMap(({ bytes }) => bytes ?? []) : []
 }
 
 export function bytesOfAnswer(answer: StoredAnswer): StoredBytes[] {

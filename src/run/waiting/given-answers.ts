@@ -1,6 +1,7 @@
 import { messageOf } from '../../errors.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
 import { fromAttachmentJson, toAttachmentJson } from '../attachment-json.ts'
+import { mapAttachments } from '../map-attachments.ts'
 import {
   type CallDecision,
   type EarlierDecision,
@@ -79,7 +80,7 @@ export class GivenAnswers {
       decision.result = { ...outcome, questions: (this.#asked.get(callId) ?? 0) - askedBefore }
     }
     const noted = work.then(
-      (value) => note(toNestedResult(value)),
+      (value) => note(mapAttachments(value, toAttachmentJson)),
       // One that waits itself runs again with the tool.
       (error: unknown) => error instanceof RunWaits || note({ text: messageOf(error), hasThrown: true }),
     )
@@ -103,13 +104,9 @@ export class GivenAnswers {
   }
 
   /** Gives the earlier result; its questions count as asked. */
-  async #repeat(callId: string, { questions, hasThrown, attachments, ...result }: NestedResult): Promise<ToolResult> {
+  async #repeat(callId: string, { questions, hasThrown, ...result }: NestedResult): Promise<ToolResult> {
     this.#asked.set(callId, (this.#asked.get(callId) ?? 0) + questions)
     if (hasThrown) throw new Error(result.text)
-    return attachments ? { ...result, attachments: attachments.map(fromAttachmentJson) } : result
+    return mapAttachments(result, fromAttachmentJson)
   }
-}
-
-function toNestedResult({ attachments, ...result }: ToolResult): Omit<NestedResult, 'questions'> {
-  return attachments ? { ...result, attachments: attachments.map(toAttachmentJson) } : result
 }

@@ -41,7 +41,14 @@ export interface PendingCall {
 /** Call that waits for others to be answered, too. */
 export interface AnsweredCall {
   readonly call: PendingCall
-  readonly answer: PendingAnswer
+  /** As JSON. */
+  readonly answer:
+    | Exclude<PendingAnswer, { readonly kind: 'client_tool' }>
+    | {
+        readonly callId: string
+        readonly kind: 'client_tool'
+        readonly result: Omit<ToolResult, 'attachments'> & { readonly attachments?: readonly AttachmentJson[] }
+      }
 }
 
 /** Child run that waits, with everything that it needs to go on, as JSON. */

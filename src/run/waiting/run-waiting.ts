@@ -1,5 +1,6 @@
 import type { RunAnswer } from '../state/run-answer.ts'
 import type { Turn } from '../turn.ts'
+import { toAnswerJson } from './answer-json.ts'
 import { GivenAnswers } from './given-answers.ts'
 import {
   type AnsweredCall,
@@ -71,7 +72,7 @@ export class RunWaiting {
   /** Keeps the answer to a call while others of the same run have none. */
   keep(call: PendingCall, answer: PendingAnswer): void {
     this.#beside ??= []
-    this.#beside.push({ call, answer })
+    this.#beside.push({ call, answer: toAnswerJson(answer) })
   }
 
   /**

@@ -11,6 +11,7 @@ import type { RunConversation } from '../exchange/run-providers.ts'
 import { openCallsOf } from '../state/paired-calls.ts'
 import type { RecordedCall } from '../state/trail.ts'
 import type { Turn } from '../turn.ts'
+import { fromAnswerJson } from './answer-json.ts'
 import { toHeldPending, toHeldResult } from './held-texts.ts'
 import { type PendingAnswer, type PendingCall, RunWaits, stateOf, toolCallOf } from './pending-call.ts'
 
@@ -63,7 +64,7 @@ export function withKeptAnswers<T extends Pick<Turn, 'pending' | 'answers'>>(tur
   return {
     ...turn,
     pending: [...pending.map(({ beside: _kept, ...call }) => call), ...kept.map(({ call }) => call)],
-    answers: [...answers, ...kept.map(({ answer }) => answer)],
+    answers: [...answers, ...kept.map(({ answer }) => fromAnswerJson(answer))],
   }
 }
 
