@@ -18,6 +18,11 @@ export function isBoundary({ protocol, isDeclared }: Pick<Place, 'protocol' | 'i
   return isDeclared || BOUNDARIES.has(protocol.name)
 }
 
+/** Tells whether a call asks if another one needs an approval. */
+export function asksForNeed({ protocol, method }: { readonly protocol: string; readonly method: string }): boolean {
+  return method === 'needsApproval' || protocol === 'ApprovalPolicy'
+}
+
 export type Method = (...args: unknown[]) => unknown
 
 /**

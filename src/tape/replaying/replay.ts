@@ -311,7 +311,7 @@ function withInput(turn: Turn, input: string | undefined): Turn {
   }
 }
 
-/** Ids of the modules that are called for real. */
+/** Ids of the modules that are called for real. Tools need their approvals: with any of them, every policy is. */
 export async function findLive(
   names: readonly string[],
   { head }: TapedRun,
@@ -321,26 +321,26 @@ export async function findLive(
 ): Promise<ReadonlySet<string>> {
   if (names.length === 0) return new Set()
   const { modules } = readDefinition(source, file).definition
-  const live = new Set<string>()
-  for (const name of names) {
-    const protocols = KINDS[name]
-    if (modules.some(({ id }) => id === name)) live.add(name)
-    else if (protocols === undefined)
-      throw unknownLive(
-        name,
-        modules.map(({ id }) => id),
-        head,
-      )
-    for (const { id, module, provides } of protocols === undefined ? [] : modules) {
-      const declared = (await loader.load(module)).module.provides.map(({ name: provided }) => provided)
-      if (protocols?.some((each) => declared.includes(each) && (provides?.includes(each) ?? true))) live.add(id)
-    }
-  }
-  return live
+  const ids = modules.map(({ id }) => id)
+  const unknown = names.find((name) => !ids.includes(name) && KINDS[name] === undefined)
+  if (unknown !== undefined) throw unknownLive(unknown, ids, head)
+  const provided = await Promise.all(
+    modules.map(async ({ id, module, provides }) => {
+      const declared = (await loader.load(module)).module.provides.map(({ name }) => name)
+      return { id, protocols: declared.filter((each) => provides?.includes(each) ?? true) }
+    }),
+  )
+  const kinds = names.flatMap((name) => KINDS[name] ?? [])
+  const live = provided.filter(
+    ({ id, protocols }) => names.includes(id) || protocols.some((each) => kinds.includes(each)),
+  )
+  const hasTools = live.some(({ protocols }) => protocols.includes('ToolProvider'))
+  const policies = provided.filter(({ protocols }) => hasTools && protocols.includes('ApprovalPolicy'))
+  return new Set([...live, ...policies].map(({ id }) => id))
 }
 
-/** Names of many modules at once, by their protocols. Tools that are called for real need their approvals. */
-const KINDS: Readonly<Record<string, readonly string[]>> = { llm: ['LLM'], tools: ['ToolProvider', 'ApprovalPolicy'] }
+/** Names of many modules at once, by a protocol. */
+const KINDS: Readonly<Record<string, string>> = { llm: 'LLM', tools: 'ToolProvider' }
 
 function unknownLive(name: string, modules: readonly string[], { agent }: HeadLine): HostError {
   return new HostError('OPTION_INVALID', `--live ${name}: agent '${agent.id}' has no module '${name}'.`, {

@@ -3,7 +3,7 @@ import { AgentRun } from '../../run/agent-run.ts'
 import type { Boundaries, Place } from '../../run/calls/boundaries.ts'
 import { digestOf, type PendingCall } from '../../run/waiting/pending-call.ts'
 import type { Redact } from '../../trace/redact.ts'
-import { isBoundary, wrapMethods } from '../boundary.ts'
+import { asksForNeed, isBoundary, type Method, wrapMethods } from '../boundary.ts'
 import { hideSecrets } from '../file/hide-secrets.ts'
 import type { TapedCall, TapedRun } from '../file/read-tape.ts'
 import type { EffectLine, OutcomeLine, PartLine } from '../file/tape-lines.ts'
@@ -40,7 +40,11 @@ export interface PlayerOptions {
 export class TapePlayer implements Boundaries {
   readonly #options: PlayerOptions
   readonly #matcher: CallMatcher
+  /** Recorded calls that are made for real. */
+  readonly #real: CallMatcher
   readonly #order: PlayOrder
+  /** Ids of live policies. */
+  readonly #policies = new Set<string>()
   #run: AgentRun | undefined
   #playing = 0
   #liveCalls = 0
@@ -51,6 +55,10 @@ export class TapePlayer implements Boundaries {
     this.#matcher = new CallMatcher(
       run,
       run.calls.filter((call) => this.#isExpected(call)),
+    )
+    this.#real = new CallMatcher(
+      run,
+      run.calls.filter((call) => this.#isReal(call)),
     )
     this.#order = new PlayOrder(() => first(this.#matcher.left)?.at ?? Number.POSITIVE_INFINITY)
   }
@@ -77,6 +85,7 @@ export class TapePlayer implements Boundaries {
   attach(provider: object, place: Place): object {
     if (!isBoundary(place)) return provider
     const isLive = this.#options.live.has(place.moduleId)
+    if (isLive && place.protocol.name === 'ApprovalPolicy') this.#policies.add(place.moduleId)
     return wrapMethods(provider, place, (method, name, args) => {
       const last = args.at(-1)
       const run = last instanceof AgentRun ? last : this.#run
@@ -84,12 +93,19 @@ export class TapePlayer implements Boundaries {
         throw new Error(`Module '${place.callerId}' calls '${place.moduleId}' outside of a run, which no tape has.`)
       const asked = this.#ask(place, name, last instanceof AgentRun ? args.slice(0, -1) : args)
       this.#options.onCall(asked)
-      if (isLive && this.#isPast) {
-        this.#liveCalls++
-        return method.apply(provider, [...args])
-      }
+      const isOfNeed = asksForNeed(asked) || this.#policies.has(place.callerId)
+      if (isLive && (isOfNeed || this.#isPast)) return this.#call(method, provider, args)
+      const call = this.#matcher.take(asked)
+      if (call) return this.#play(call, run)
+      // Of several at the same time the first live one may come before the last recorded one. A call that waits shows its tool.
+      if (isLive && (this.#real.take(asked) || name === 'listTools')) return this.#call(method, provider, args)
       return this.#answer(asked, run)
     })
+  }
+
+  #call(method: Method, provider: object, args: readonly unknown[]): unknown {
+    this.#liveCalls++
+    return method.apply(provider, [...args])
   }
 
   /** True once the run has made every call before the first live one. */
@@ -100,17 +116,27 @@ export class TapePlayer implements Boundaries {
   }
 
   /** A call within another is answered with that one, unless the outer one is made for real. */
-  #isExpected({ line }: TapedCall): boolean {
-    const { run, live, from, offset } = this.#options
-    const outer = line.within === null ? undefined : run.calls[line.within - 1]
-    if (outer && !(live.has(outer.line.module) && outer.line.call + offset >= from && this.#isLiveOutside(outer)))
-      return false
-    return !(live.has(line.module) && line.call + offset >= from)
+  #isExpected(call: TapedCall): boolean {
+    const outer = this.#outerOf(call)
+    return (!outer || this.#isReal(outer)) && !this.#isReal(call)
   }
 
-  #isLiveOutside({ line }: TapedCall): boolean {
-    const outer = line.within === null ? undefined : this.#options.run.calls[line.within - 1]
-    return !outer || (this.#options.live.has(outer.line.module) && this.#isLiveOutside(outer))
+  /** Tells a call that its module makes for real. The need of an approval is always asked live: what the tape has may be about other arguments. */
+  #isReal(call: TapedCall): boolean {
+    const { live, from, offset } = this.#options
+    const { line } = call
+    const outer = this.#outerOf(call)
+    if (!live.has(line.module) || (outer && !this.#isReal(outer))) return false
+    return line.call + offset >= from || this.#isOfNeed(call)
+  }
+
+  #isOfNeed(call: TapedCall): boolean {
+    const outer = this.#outerOf(call)
+    return asksForNeed(call.line) || (outer !== undefined && this.#isOfNeed(outer))
+  }
+
+  #outerOf({ line }: TapedCall): TapedCall | undefined {
+    return line.within === null ? undefined : this.#options.run.calls[line.within - 1]
   }
 
   #ask({ moduleId, callerId, protocol }: Place, method: string, args: readonly unknown[]): AskedCall {
@@ -125,9 +151,12 @@ export class TapePlayer implements Boundaries {
     }
   }
 
+  /** Answers a call that the tape does not have like this. */
   #answer(asked: AskedCall, run: AgentRun): unknown {
     const { isLenient, from, offset } = this.#options
-    const call = this.#matcher.take(asked) ?? (isLenient ? this.#matcher.takeNext(asked, from - offset) : undefined)
+    // What a policy asks for decides about one exact call.
+    const takesNext = isLenient && !this.#policies.has(asked.caller)
+    const call = takesNext ? this.#matcher.takeNext(asked, from - offset) : undefined
     // Only calls that need an approval are on a tape.
     if (!call && asked.method === 'needsApproval') return false
     if (!call) throw this.#diverge(asked)

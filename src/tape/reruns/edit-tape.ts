@@ -17,13 +17,17 @@ export interface CallEdit {
  *
  * @param call number within the run
  * @returns beside the run, the number of the first call that the edit leaves open
- * @throws HostError `REQUEST_INVALID` for arguments that no model of the run asked for
+ * @throws HostError `REQUEST_INVALID` for arguments that no model of the run asked for, and for a part of another call
  */
 export function editTape(
   run: TapedRun,
   call: number,
   { arguments: args, result }: CallEdit,
 ): { readonly run: TapedRun; readonly from: number } {
+  const { within = null } = run.calls[call - 1]?.line ?? {}
+  if (within !== null && (args ?? result) !== undefined) {
+    throw refuse(args ? 'arguments' : 'result', `call ${call} is a part of call ${within}; edit that one`)
+  }
   const edited = args === undefined ? run : withArguments(run, call, args)
   if (result === undefined) return { run: edited, from: call }
   return { run: withCall(edited, call, (taped) => withResult(taped, result)), from: call + 1 }
@@ -37,7 +41,7 @@ function withCall(run: TapedRun, call: number, change: (taped: TapedCall) => Tap
 function withArguments(run: TapedRun, call: number, args: Readonly<Record<string, JsonValue>>): TapedRun {
   const taped = run.calls[call - 1]
   if (taped?.line.method !== 'executeTool' || taped.line.protocol !== 'ToolProvider')
-    throw refuse(`call ${call} is none of a tool`)
+    throw refuse('arguments', `call ${call} is none of a tool`)
   const [name = null, before = null] = taped.line.arguments
   const isAsked = (step: TapedStep) => {
     const asked = toolCallOf(step)
@@ -46,14 +50,19 @@ function withArguments(run: TapedRun, call: number, args: Readonly<Record<string
   const model = run.calls.findLast(
     ({ line, steps }) => line.call < call && line.protocol === 'LLM' && steps.some(isAsked),
   )
-  if (!model) throw refuse(`no model asked for call ${call} with these arguments; edit its result`)
+  if (!model) throw refuse('arguments', `no model asked for call ${call} with these arguments; edit its result`)
   // Of several equal calls, each has its own request.
   const earlier = run.calls.slice(model.line.call, call - 1).filter(({ line }) => {
     return line.method === 'executeTool' && isDeepStrictEqual(line.arguments, taped.line.arguments)
   }).length
   const asking = model.steps.filter(isAsked)[earlier] ?? model.steps.find(isAsked)
   const steps = model.steps.map((step) => (step === asking ? mapStep(step, (line) => askFor(line, args)) : step))
-  return withCall(run, model.line.call, () => ({ ...model, steps }))
+  const line = { ...taped.line, arguments: [name, args] }
+  return withCall(
+    withCall(run, model.line.call, () => ({ ...model, steps })),
+    call,
+    () => ({ ...taped, line }),
+  )
 }
 
 function askFor(line: StepLine, args: Readonly<Record<string, JsonValue>>): StepLine {
@@ -108,6 +117,6 @@ function mapStep({ at, read }: TapedStep, change: (line: StepLine) => StepLine):
   return { at, read: (edit) => change(read(edit)) }
 }
 
-function refuse(reason: string): HostError {
-  return new HostError('REQUEST_INVALID', `arguments: ${reason}`, { field: 'arguments' })
+function refuse(field: keyof CallEdit, reason: string): HostError {
+  return new HostError('REQUEST_INVALID', `${field}: ${reason}`, { field })
 }

@@ -1,5 +1,6 @@
 import { readDefinition } from '../../definition/definition.ts'
 import { toAgentFile } from '../../definition/to-agent-file.ts'
+import { HostError } from '../../errors.ts'
 import { type AgentHost, startReplayingRun } from '../../host/host.ts'
 import type { AgentRun } from '../../run/agent-run.ts'
 import type { Boundaries, BoundedAgent, Place } from '../../run/calls/boundaries.ts'
@@ -8,12 +9,14 @@ import { makeNameSecrets } from '../../trace/redact.ts'
 import type { VariantChange } from '../../wire/variant.ts'
 import { planAgent } from '../../wiring/plan-agent.ts'
 import { ENTRY } from '../../wiring/wiring.ts'
+import { asksForNeed } from '../boundary.ts'
 import type { Tape, TapedCall, TapedRun } from '../file/read-tape.ts'
 import { describeDivergence } from '../replaying/divergence.ts'
 import { decodeTurn, findLive, toTurn } from '../replaying/replay.ts'
 import { withStandIns } from '../replaying/stand-ins.ts'
 import { type PlayerOptions, TapePlayer } from '../replaying/tape-player.ts'
 import { type CallEdit, editTape } from './edit-tape.ts'
+import { withoutDecisions } from './without-decisions.ts'
 
 export interface RerunOptions {
   readonly tape: Tape
@@ -61,6 +64,10 @@ export async function startRerun(host: AgentHost, options: RerunOptions): Promis
     async plan({ definition, file }, project) {
       const source = toAgentFile(definition)
       const live = await findLive(options.live, run, project, source, file)
+      if (edit.result !== undefined && live.has(call.line.module) && asksForNeed(call.line))
+        throw new HostError('REQUEST_INVALID', 'result: with live tools their policies are asked for real', {
+          field: 'result',
+        })
       const standIns = await withStandIns({ project, source, file, live, changes })
       const blueprint = await planAgent(standIns.agent, file, project)
       const hide = makeNameSecrets(project.environment)
@@ -70,7 +77,7 @@ export async function startRerun(host: AgentHost, options: RerunOptions): Promis
     },
     bound: (own) => new RerunBoundaries(bounded as ReplayBounds, own),
     turn: (version) => {
-      turn = toRerunTurn(run, version, changes)
+      turn = withoutDecisions(toRerunTurn(run, version, changes), (bounded as ReplayBounds).player)
       return turn
     },
   })

@@ -149,7 +149,13 @@ describe('a rerun from the debug UI', () => {
       url: `/compat/approvals/${approval.id}`,
       payload: { decision: 'approve' },
     }
-    expect((await app.inject(decide)).statusCode).to.equal(200)
+    const decided = await app.inject(decide)
+    expect(decided.statusCode).to.equal(200)
+    // As for any run, a decision counts once, and its run can be read.
+    const repeated = await app.inject(decide)
+    expect([repeated.statusCode, repeated.headers['x-should-retry']]).to.deep.equal([409, 'false'])
+    const next = await app.inject(`/compat/responses/${decided.json().continued_by}`)
+    expect(next.json()).to.include({ previous_response_id: approval.response_id, model: 'shop' })
     await eventually(() => expect(counted('deskDone')).to.deep.equal(['find A1', 'refund A1']))
     await eventually(async () => expect((await find(waiting.run_id)).status).to.equal('continued'))
   })
