@@ -28,3 +28,15 @@ export function ownValue(parent: unknown, key: string | number): unknown {
 }
 
 const NONE: Fields = Object.freeze({})
+
+/** Returns what is left of a length after the texts of a value, without making its JSON; negative as soon as it is too much. */
+export function spendLength(value: unknown, left: number): number {
+  if (typeof value === 'string') return left - value.length
+  if (typeof value !== 'object' || value === null) return left
+  let rest = left
+  for (const field of Array.isArray(value) ? value : Object.values(value)) {
+    rest = spendLength(field, rest - 1)
+    if (rest < 0) break
+  }
+  return rest
+}

@@ -37,5 +37,5 @@ export function followRun(
 
 /** Returns the steps of a run that has ended; undefined for another. */
 export function readEnded({ id, facts, steps }: StoredRun): StepLog | undefined {
-  return isEnd(steps.at(-1)) ? { id, facts, read: async (from) => steps.slice(from) } : undefined
+  return isEnd(steps.at(-1)) ? { id, facts, read: async (from) => (from === 0 ? steps : steps.slice(from)) } : undefined
 }

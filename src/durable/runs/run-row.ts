@@ -1,3 +1,4 @@
+import { spendLength } from '../../json.ts'
 import type { Message } from '../../protocols/message.ts'
 import type { Change } from '../../store/record-store.ts'
 import {
@@ -97,18 +98,6 @@ export function toRows({ id, facts, items: given, turn, idempotency, resumes }: 
 
 function areShort(items: readonly unknown[]): boolean {
   return items.length <= ITEMS_PER_ROW && spendLength(items, MAX_ITEMS_LENGTH) >= 0
-}
-
-/** Returns what is left of a length after the texts of a value, without making its JSON; negative as soon as it is too much. */
-function spendLength(value: unknown, left: number): number {
-  if (typeof value === 'string') return left - value.length
-  if (typeof value !== 'object' || value === null) return left
-  let rest = left
-  for (const field of Array.isArray(value) ? value : Object.values(value)) {
-    rest = spendLength(field, rest - 1)
-    if (rest < 0) break
-  }
-  return rest
 }
 
 /** Changes that store a run which has not ended. */

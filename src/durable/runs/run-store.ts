@@ -30,6 +30,7 @@ import { requestChanges, requestKey } from '../idempotency/idempotent-requests.t
 import { undefinedIfDamaged } from '../rows/parse-row.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
 import { listKeysOfRun } from './keys-of-run.ts'
+import { LargeRuns } from './large-runs.ts'
 import type { RunFacts } from './run-facts.ts'
 import { RUN_PREFIX } from './run-ids.ts'
 import {
@@ -75,6 +76,8 @@ export interface StoredRun {
   readonly batches: number
   /** True while it waits for a worker. */
   readonly isQueued: boolean
+  /** Length of the row of a large run that has ended: those who read it at the same time share its steps. */
+  readonly largeLength?: number
 }
 
 /** Run of this server. */
@@ -103,6 +106,7 @@ export class RunStore {
   readonly #mark: string
   readonly #approvals: Approvals
   readonly #conversations: ConversationStore
+  readonly #large = new LargeRuns()
 
   /** @param records of the tenant */
   constructor(records: RecordStore, tenant = '') {
@@ -306,9 +310,12 @@ export class RunStore {
   async get(id: string): Promise<StoredRun | undefined> {
     const [text, queued] = await this.#records.get([rowKey(id), queuedKey(id)])
     if (text === undefined) return undefined
+    const large = this.#large.find(id, text)
+    if (large) return large
     const row = parseRunRow(id, text)
     const { facts, inputs, items } = row
-    if (endOf(row)) return { id, facts, steps: unpackSteps(row), inputs, items, batches: 0, isQueued: false }
+    const ended = { id, facts, steps: unpackSteps(row), inputs, items, batches: 0, isQueued: false }
+    if (endOf(row)) return this.#large.add(ended, text)
     const { steps, batches } = await this.readSteps(id)
     // It may have ended between the two reads, and its batches be gone.
     if (steps.length === 0 && (await this.#hasEnded(id))) return this.get(id)

@@ -153,7 +153,7 @@ export class EventStream {
   }
 
   /**
-   * Sends one event, whole.
+   * Sends one event, whole, or a piece of a large one: the next piece is sent as soon as there is room.
    *
    * @returns a promise when the client reads more slowly than this: it is fulfilled when there is room again
    * @throws Error if more than 1 MiB is already pending, since the sender ignores the promise
@@ -216,6 +216,8 @@ export class EventStream {
   }
 
   #unblock(): void {
+    // Nothing comes between the pieces of an event.
+    this.#lastWriteMs = performance.now()
     this.#blockedSinceMs = undefined
     this.#room?.resolve()
     this.#room = undefined

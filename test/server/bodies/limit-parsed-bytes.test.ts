@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fastify, { type FastifyInstance } from 'fastify'
 import { type Deferred, deferred } from '../../../src/async.ts'
-import { type BodyLimits, limitParsedBytes } from '../../../src/server/bodies/limit-parsed-bytes.ts'
+import type { ByteLimits } from '../../../src/server/bodies/byte-budget.ts'
+import { limitParsedBytes } from '../../../src/server/bodies/limit-parsed-bytes.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startResponses } from '../../support/responses-process.ts'
 import { killRunning } from '../../support/run-cli.ts'
@@ -18,7 +19,7 @@ describe('limitParsedBytes', () => {
   })
   afterEach(killRunning)
 
-  async function open(limits: BodyLimits) {
+  async function open(limits: ByteLimits) {
     const app = fastify({ bodyLimit: MIB, forceCloseConnections: true })
     apps.push(app)
     limitParsedBytes(app, limits)

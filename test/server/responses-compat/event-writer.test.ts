@@ -2,9 +2,14 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import { type EndStep, packSteps, type Step, unpackSteps } from '../../../src/durable/runs/steps.ts'
-import { EventWriter } from '../../../src/server/adapters/responses-compat/output/event-writer.ts'
+import {
+  EventWriter,
+  eventStreamOf,
+  FRAMES,
+} from '../../../src/server/adapters/responses-compat/output/event-writer.ts'
 import { recordAfter } from '../../../src/server/adapters/responses-compat/output/output.ts'
 import { RESPONSES, toRecord } from '../../../src/server/adapters/responses-compat/runs/to-record.ts'
+import { COMPAT, V1 } from '../../../src/server/replies/dialect.ts'
 import { anyCharacter } from '../../support/any-character.ts'
 import type { Json } from '../../support/responses.ts'
 import { makeFacts } from '../../support/run-facts.ts'
@@ -50,8 +55,11 @@ const whole = fc.tuple(steps, end, fc.boolean()).map(([said, last, again]): Step
 })
 
 function write(of: readonly Step[], after = 0): Json[] {
-  const writer = new EventWriter(begun, after)
-  return readEvents(writer.open() + writer.write(of))
+  return readEvents(piecesOf(new EventWriter(begun, after), of).join(''))
+}
+
+function piecesOf(writer: EventWriter, of: readonly Step[]): string[] {
+  return [...writer.open(), ...writer.write(of)]
 }
 
 describe('the events of a response', () => {
@@ -59,13 +67,13 @@ describe('the events of a response', () => {
     fc.assert(
       fc.property(whole, fc.array(fc.integer({ min: 1, max: 5 })), (all, sizes) => {
         const writer = new EventWriter(begun)
-        let written = writer.open()
+        let written = [...writer.open()].join('')
         let at = 0
         for (const size of sizes) {
-          written += writer.write(all.slice(at, at + size))
+          written += [...writer.write(all.slice(at, at + size))].join('')
           at += size
         }
-        written += writer.write(all.slice(at))
+        written += [...writer.write(all.slice(at))].join('')
         expect(readEvents(written)).to.deep.equal(write(all))
       }),
     )
@@ -80,6 +88,43 @@ describe('the events of a response', () => {
         }
       }),
       { numRuns: 30 },
+    )
+  })
+
+  it('are the same in small pieces, where texts are large and the record is known', () => {
+    const large = fc
+      .tuple(fc.string({ unit: anyCharacter, minLength: 1, maxLength: 20 }), fc.nat(10_000))
+      .map(([unit, count]) => unit.repeat(count))
+    const part = fc.oneof(
+      large,
+      large.map((text): Step => ({ reasoning: text })),
+      large.map((text): Step => ({ result: { callId: 'a', text, isError: false } })),
+      large.map(
+        (text): Step => ({ attachment: { mediaType: 'image/png', base64: Buffer.from(text).toString('base64') } }),
+      ),
+      other,
+    )
+    const all = fc.tuple(fc.array(part, { maxLength: 6 }), end).map(([said, last]): Step[] => [...said, last])
+    fc.assert(
+      fc.property(all, fc.nat(12), (steps, after) => {
+        for (const framing of [eventStreamOf(V1), eventStreamOf(COMPAT), FRAMES]) {
+          const pieces = piecesOf(new EventWriter(begun, after, framing, recordAfter(begun, steps, framing)), steps)
+          expect(pieces.join('') === piecesOf(new EventWriter(begun, after, framing), steps).join('')).to.equal(true)
+          if (framing !== FRAMES) expect(Math.max(0, ...pieces.map(({ length }) => length))).to.be.below(400_000)
+          else expect(pieces.every((piece) => piece.endsWith('\n'))).to.equal(true)
+          const json = pieces
+            .join('')
+            .replace(/^event: .*\n/gm, '')
+            .replace(/^data: /gm, '')
+            .split(/\n+/)
+            .filter(Boolean)
+          expect(json.every((line) => JSON.stringify(JSON.parse(line)) === line)).to.equal(true)
+          expect(json.map((line) => JSON.parse(line).sequence_number)).to.deep.equal(
+            json.map((_, index) => after + index + 1),
+          )
+        }
+      }),
+      { numRuns: 25 },
     )
   })
 

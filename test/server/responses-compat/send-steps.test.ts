@@ -30,7 +30,7 @@ describe('sendSteps', () => {
         const read = async () => pieces.shift() ?? []
         await sendSteps({ id, facts, read }, new EventWriter(begun), stream)
         const writer = new EventWriter(begun)
-        expect(sent.join('')).to.equal(writer.open() + writer.write(steps) + writer.done)
+        expect(sent.join('')).to.equal([...writer.open(), ...writer.write(steps), writer.done].join(''))
         expect(Math.max(...sent.map((text) => text.split('\n\n').length))).to.be.below(520)
       }
     })

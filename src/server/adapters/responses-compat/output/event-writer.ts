@@ -1,6 +1,8 @@
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
+import { spendLength } from '../../../../json.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
-import type { OutputItem, ResponseRecord } from '../routes/schema.ts'
+import { jsonPieces, PIECE_LENGTH } from '../../../streams/json-pieces.ts'
+import type { ExtendedRecord, OutputItem, ResponseRecord } from '../routes/schema.ts'
 import { type Change, Output } from './output.ts'
 
 /** Form of the events on their way. */
@@ -13,14 +15,16 @@ export interface Framing {
   readonly close: string
   /** End of every stream. */
   readonly done: string
+  /** True where an event may be sent in several pieces. */
+  readonly isPiecewise: boolean
 }
 
 const DONE = 'data: [DONE]\n\n'
-const COMPAT_STREAM: Framing = { isExtended: false, open: () => 'data: ', close: '\n\n', done: DONE }
+const COMPAT_STREAM: Framing = { isExtended: false, open: () => 'data: ', close: '\n\n', done: DONE, isPiecewise: true }
 const V1_STREAM: Framing = { ...COMPAT_STREAM, isExtended: true, open: (type) => `event: ${type}\ndata: ` }
 
 /** One event a line, for the frames of a WebSocket. */
-export const FRAMES: Framing = { isExtended: true, open: () => '', close: '\n', done: '' }
+export const FRAMES: Framing = { isExtended: true, open: () => '', close: '\n', done: '', isPiecewise: false }
 
 /** Server-sent events of a dialect. */
 export function eventStreamOf({ isExtended }: Dialect): Framing {
@@ -39,6 +43,10 @@ export class EventWriter {
   readonly #deltaHead: string
   #sequence = 0
   #written = ''
+  /** Length up to which all texts so far may come to: beyond it, events are written in pieces. */
+  #left: number
+  /** What comes before `#written`, where events are large: each gives its pieces. */
+  #large: (() => Iterable<string>)[] = []
   /** Place of the open item. */
   #place: Place = { item_id: '', output_index: 0 }
   /** The fixed part of a delta of the open message. */
@@ -47,11 +55,13 @@ export class EventWriter {
   /**
    * @param begun the record as it was at the beginning
    * @param after number of the last event that the client has: only later ones are written
+   * @param known see `Output`
    */
-  constructor(begun: ResponseRecord, after = 0, framing = COMPAT_STREAM) {
+  constructor(begun: ResponseRecord, after = 0, framing = COMPAT_STREAM, known?: ExtendedRecord) {
     this.#begun = begun
     this.#after = after
-    this.#output = new Output(begun, framing)
+    this.#output = new Output(begun, framing, known)
+    this.#left = spendLength(begun, PIECE_LENGTH)
     this.#framing = framing
     this.#deltaHead = this.#head('response.output_text.delta')
   }
@@ -61,28 +71,30 @@ export class EventWriter {
     return this.#framing.done
   }
 
-  /** The events that open every stream. */
-  open(): string {
+  /** The events that open every stream, in pieces. */
+  *open(): Generator<string> {
     const { output } = this.#begun
-    const response = JSON.stringify(output.length === 0 ? this.#begun : { ...this.#begun, output: [] })
-    this.#write('response.created', `"response":${response}`)
-    this.#write('response.in_progress', `"response":${response}`)
+    const response = output.length === 0 ? this.#begun : { ...this.#begun, output: [] }
+    this.#write('response.created', { response })
+    this.#write('response.in_progress', { response })
     for (const [index, item] of output.entries()) if (item.type === 'compaction') this.#added(item, index)
-    return this.#take()
+    yield* this.#take()
   }
 
-  /** The events of some further steps, whole ones. */
-  write(steps: readonly Step[]): string {
+  /** The events of some further steps, in pieces: of a large response no more than one is there at a time. */
+  *write(steps: readonly Step[]): Generator<string> {
     for (const step of steps) {
+      this.#left = spendLength(step, this.#left)
       this.#output.apply(step).forEach(this.#print, this)
       if (isEnd(step)) this.#end()
+      if (this.#written.length >= PIECE_LENGTH || this.#large.length > 0) yield* this.#take()
     }
-    return this.#take()
+    yield* this.#take()
   }
 
   /** The last events of a stream that breaks off, while the response itself may go on. */
   failure(message: string): string {
-    this.#take()
+    this.#written = ''
     const sequence_number = Math.max(this.#sequence, this.#after) + 1
     const event = { type: 'error', sequence_number, code: 'server_error', message, param: null }
     const { open, close, done } = this.#framing
@@ -100,13 +112,15 @@ export class EventWriter {
 
   /** By hand: most events are of this kind. */
   #text(text: string): void {
-    if (++this.#sequence > this.#after) {
+    if (text.length > PIECE_LENGTH)
+      this.#write('response.output_text.delta', { ...this.#place, content_index: 0, delta: text })
+    else if (++this.#sequence > this.#after) {
       this.#written += `${this.#deltaHead}${this.#sequence}${this.#delta}${JSON.stringify(text)}}${this.#framing.close}`
     }
   }
 
   #reasoning(delta: string): void {
-    this.#writeFields('response.reasoning_summary_text.delta', { ...this.#place, summary_index: 0, delta })
+    this.#write('response.reasoning_summary_text.delta', { ...this.#place, summary_index: 0, delta })
   }
 
   #opened(opened: Growing, output_index: number): void {
@@ -114,70 +128,82 @@ export class EventWriter {
     this.#place = { item_id: id, output_index }
     this.#delta = `,"item_id":"${id}","output_index":${output_index},"content_index":0,"delta":`
     if (type === 'message') {
-      this.#writeFields('response.output_item.added', { output_index, item: { ...opened, content: [] } })
+      this.#write('response.output_item.added', { output_index, item: { ...opened, content: [] } })
       const part = opened.content[0]
-      this.#writeFields('response.content_part.added', { ...this.#place, content_index: 0, part })
+      this.#write('response.content_part.added', { ...this.#place, content_index: 0, part })
     } else {
-      this.#writeFields('response.output_item.added', { output_index, item: { ...opened, summary: [] } })
+      this.#write('response.output_item.added', { output_index, item: { ...opened, summary: [] } })
       const part = opened.summary[0]
-      this.#writeFields('response.reasoning_summary_part.added', { ...this.#place, summary_index: 0, part })
+      this.#write('response.reasoning_summary_part.added', { ...this.#place, summary_index: 0, part })
     }
   }
 
   #closed(item: Growing, output_index: number): void {
     if (item.type === 'message') {
       const [place, [part]] = [{ ...this.#place, content_index: 0 }, item.content]
-      this.#writeFields('response.content_part.done', { ...place, part })
-      this.#writeFields('response.output_text.done', { ...place, text: part?.text ?? '' })
+      this.#write('response.content_part.done', { ...place, part })
+      this.#write('response.output_text.done', { ...place, text: part?.text ?? '' })
     } else {
       const [place, [part]] = [{ ...this.#place, summary_index: 0 }, item.summary]
-      this.#writeFields('response.reasoning_summary_text.done', { ...place, text: part?.text ?? '' })
-      this.#writeFields('response.reasoning_summary_part.done', { ...place, part })
+      this.#write('response.reasoning_summary_text.done', { ...place, text: part?.text ?? '' })
+      this.#write('response.reasoning_summary_part.done', { ...place, part })
     }
-    this.#writeFields('response.output_item.done', { output_index, item })
+    this.#write('response.output_item.done', { output_index, item })
   }
 
   #added(item: Whole, output_index: number): void {
     const place = { item_id: item.id, output_index }
-    this.#writeFields('response.output_item.added', { output_index, item: toBegun(item) })
-    if (item.type === 'mcp_call') this.#writeFields('response.mcp_call.in_progress', place)
+    this.#write('response.output_item.added', { output_index, item: toBegun(item) })
+    if (item.type === 'mcp_call') this.#write('response.mcp_call.in_progress', place)
     if (item.type === 'mcp_call' || item.type === 'function_call') this.#arguments(place, item)
     if (item.type === 'custom_tool_call') {
-      this.#writeFields('response.custom_tool_call_input.delta', { ...place, delta: item.input })
-      this.#writeFields('response.custom_tool_call_input.done', { ...place, input: item.input })
+      this.#write('response.custom_tool_call_input.delta', { ...place, delta: item.input })
+      this.#write('response.custom_tool_call_input.done', { ...place, input: item.input })
     }
     if (item.type === 'image_generation_call') {
-      this.#writeFields('response.image_generation_call.in_progress', place)
-      this.#writeFields('response.image_generation_call.completed', place)
+      this.#write('response.image_generation_call.in_progress', place)
+      this.#write('response.image_generation_call.completed', place)
     }
-    if (item.type === 'compaction') this.#writeFields('response.compaction.compacting', place)
+    if (item.type === 'compaction') this.#write('response.compaction.compacting', place)
     // An own call is done with its result.
-    if (item.type !== 'mcp_call') this.#writeFields('response.output_item.done', { output_index, item })
+    if (item.type !== 'mcp_call') this.#write('response.output_item.done', { output_index, item })
   }
 
   #arguments(place: Place, { type, name, arguments: args }: CallItem): void {
-    this.#writeFields(`response.${type}_arguments.delta`, { ...place, delta: args })
-    this.#writeFields(`response.${type}_arguments.done`, { ...place, name, arguments: args })
+    this.#write(`response.${type}_arguments.delta`, { ...place, delta: args })
+    this.#write(`response.${type}_arguments.done`, { ...place, name, arguments: args })
   }
 
   #answered(item: Answered, output_index: number): void {
-    this.#writeFields(`response.mcp_call.${item.status}`, { item_id: item.id, output_index })
-    this.#writeFields('response.output_item.done', { output_index, item })
+    this.#write(`response.mcp_call.${item.status}`, { item_id: item.id, output_index })
+    this.#write('response.output_item.done', { output_index, item })
   }
 
   #end(): void {
     const { record } = this.#output
-    this.#write(`response.${record.status}`, `"response":${JSON.stringify(record)}`)
+    this.#write(`response.${record.status}`, { response: record })
   }
 
-  #writeFields(type: string, fields: object): void {
-    this.#write(type, JSON.stringify(fields).slice(1, -1))
-  }
-
-  #write(type: string, fields: string): void {
+  #write(type: string, fields: object): void {
     const sequence = ++this.#sequence
     if (sequence <= this.#after) return
-    this.#written += `${this.#head(type)}${sequence},${fields}}${this.#framing.close}`
+    if (this.#left < 0) this.#writeLarge(type, sequence, fields)
+    else this.#written += this.#event(type, sequence, fields)
+  }
+
+  #event(type: string, sequence: number, fields: object): string {
+    return `${this.#head(type)}${sequence},${JSON.stringify(fields).slice(1)}${this.#framing.close}`
+  }
+
+  /** Writes an event that may be large, once it is its turn. */
+  #writeLarge(type: string, sequence: number, fields: object): void {
+    const written = this.#written
+    this.#written = ''
+    const { close, isPiecewise } = this.#framing
+    const head = `${written}${this.#head(type)}${sequence},`
+    this.#large.push(
+      isPiecewise ? () => eventPieces(head, fields, close) : () => [written + this.#event(type, sequence, fields)],
+    )
   }
 
   /** An event up to its number. */
@@ -185,11 +211,24 @@ export class EventWriter {
     return `${this.#framing.open(type)}{"type":"${type}","sequence_number":`
   }
 
-  #take(): string {
+  *#take(): Generator<string> {
+    const large = this.#large
+    if (large.length > 0) this.#large = []
+    for (const pieces of large) yield* pieces()
     const written = this.#written
     this.#written = ''
-    return written
+    if (written !== '') yield written
   }
+}
+
+function* eventPieces(head: string, fields: object, close: string): Generator<string> {
+  yield head
+  let isFirst = true
+  for (const piece of jsonPieces(fields)) {
+    yield isFirst ? piece.slice(1) : piece
+    isFirst = false
+  }
+  yield close
 }
 
 interface Place {

@@ -65,11 +65,16 @@ export class Output {
   #hasAnswer = false
   #pendingCalls = 0
   #ended: ExtendedRecord | undefined
+  readonly #known: ExtendedRecord | undefined
 
-  /** @param begun the record as it was at the beginning */
-  constructor(begun: ResponseRecord, form: RecordForm) {
+  /**
+   * @param begun the record as it was at the beginning
+   * @param known the record that the steps end with, where it is known: its texts are not put together again
+   */
+  constructor(begun: ResponseRecord, form: RecordForm, known?: ExtendedRecord) {
     this.#begun = begun
     this.#form = form
+    this.#known = known
     // A summary of the conversation comes before the answer.
     this.#items.push(...begun.output)
     this.#hasAnswer = begun.output.length > 0
@@ -114,7 +119,7 @@ export class Output {
   /** Adds a piece to the open item; to a new one where none of its type is open. */
   #grow(type: Growing['type'], text: string, piece: Change): readonly Change[] {
     if (this.#open?.type === type) {
-      this.#open.text += text
+      if (!this.#known) this.#open.text += text
       return [piece]
     }
     const opening = [...this.#close(), this.#begin(type), piece]
@@ -124,7 +129,7 @@ export class Output {
 
   #begin(type: Growing['type']): Change {
     this.#open = { type, text: '' }
-    return { opened: this.#current('in_progress'), index: this.#items.length }
+    return { opened: this.#growing(type, '', 'in_progress'), index: this.#items.length }
   }
 
   /**
@@ -148,6 +153,10 @@ export class Output {
 
   #current(status: OutputMessage['status']): Growing {
     const { type, text } = this.#open ?? { type: 'message', text: '' }
+    return this.#growing(type, textOf(this.#known?.output[this.#items.length]) ?? text, status)
+  }
+
+  #growing(type: Growing['type'], text: string, status: OutputMessage['status']): Growing {
     const id = this.#nextId(type)
     if (type === 'reasoning') return { type, id, summary: [{ type: 'summary_text', text }] }
     return { type, id, status, role: 'assistant', content: [{ type: 'output_text', text, annotations: [] }] }
@@ -259,6 +268,12 @@ export class Output {
   #add(added: Exclude<OutputItem, OutputMessage>): Change {
     return { added, index: this.#items.push(added) - 1 }
   }
+}
+
+/** Text of an item that grew by pieces. */
+function textOf(item: OutputItem | undefined): string | undefined {
+  if (item?.type === 'message') return item.content[0]?.text
+  return item?.type === 'reasoning' ? item.summary[0]?.text : undefined
 }
 
 /** The record with this end. Completed items stay completed. */

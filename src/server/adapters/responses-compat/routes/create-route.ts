@@ -101,7 +101,7 @@ export class CreateRoute {
 
   /** Answers with a response that is stored, or has ended. */
   #show(stored: StoredRun, { stream }: CreateRequest, request: FastifyRequest, reply: FastifyReply) {
-    return stream ? this.#replies.join(stored, 0, request, reply) : this.#replies.toRecord(stored)
+    return stream ? this.#replies.join(stored, 0, request, reply) : this.#replies.show(stored, reply)
   }
 
   async #collect(run: DurableRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -138,7 +138,7 @@ export class CreateRoute {
     const { tool_choice } = run.facts.data as AskedFields
     if (this.#dialect.isExtended || clientTools.length > 0 || typeof tool_choice === 'object')
       await run.begins(this.#adapter.options.streamingTimeout * 1000)
-    return this.#replies.send(log, 0, request, reply)
+    return this.#replies.send(log, request, reply)
   }
 
   /** Answers as the first request was answered; undefined when there is nothing left of it. */
@@ -148,7 +148,7 @@ export class CreateRoute {
     if (!stored) return undefined
     reply.header('idempotent-replayed', 'true')
     if (body.stream) return this.#replies.join(stored, 0, request, reply)
-    const record = this.#replies.toRecord(stored)
+    const record = await this.#replies.show(stored, reply)
     if (record.status !== 'failed' || record.background) return record
     reply.header('x-response-id', id)
     throw new HostError('AGENT_FAILED', record.error?.message ?? 'Agent execution failed')

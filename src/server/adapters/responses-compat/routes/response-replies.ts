@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { StepLog } from '../../../../durable/runs/read-run.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
+import { ByteBudget } from '../../../bodies/byte-budget.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { replyFor } from '../../../replies/error-replies.ts'
 import { streamAnswer, whenClientLeaves } from '../../../streams/serve-turn.ts'
@@ -17,6 +18,9 @@ export class ResponseReplies {
   readonly #adapter: AdapterOptions
   readonly #dialect: Dialect
   readonly #partsOf: (request: FastifyRequest) => TenantParts
+  /** Records of large runs that have ended, as long as their steps are in use: made once for all readers. */
+  readonly #records = new WeakMap<StoredRun['steps'], ExtendedRecord>()
+  readonly #budget = new ByteBudget()
 
   constructor(adapter: AdapterOptions, dialect: Dialect, partsOf: (request: FastifyRequest) => TenantParts) {
     this.#adapter = adapter
@@ -24,10 +28,28 @@ export class ResponseReplies {
     this.#partsOf = partsOf
   }
 
+  /**
+   * Returns the record for a reply. Large ones wait until others are sent.
+   *
+   * @throws HostError `OVERLOADED`
+   */
+  async show(stored: StoredRun, reply: FastifyReply): Promise<ExtendedRecord> {
+    if (stored.largeLength !== undefined) await this.#budget.take(stored.largeLength, reply.raw)
+    return this.toRecord(stored)
+  }
+
   /** The record as it is now; `queued` is a status of one dialect alone. */
-  toRecord({ id, facts, steps, isQueued }: StoredRun): ExtendedRecord {
-    const record = recordAfter(toRecord(id, facts), steps, this.#dialect)
+  toRecord(stored: StoredRun): ExtendedRecord {
+    const { id, facts, steps, isQueued } = stored
+    const record = this.#known(stored) ?? recordAfter(toRecord(id, facts), steps, this.#dialect)
     return isQueued && this.#dialect.isExtended ? { ...record, status: 'queued' } : record
+  }
+
+  #known({ id, facts, steps, largeLength }: StoredRun): ExtendedRecord | undefined {
+    if (largeLength === undefined) return undefined
+    const record = this.#records.get(steps) ?? recordAfter(toRecord(id, facts), steps, this.#dialect)
+    this.#records.set(steps, record)
+    return record
   }
 
   /**
@@ -38,13 +60,29 @@ export class ResponseReplies {
   join(stored: StoredRun, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
-    return this.send(this.#partsOf(request).runs.read(stored, leaving.signal), after, request, reply)
+    return this.#send(
+      this.#partsOf(request).runs.read(stored, leaving.signal),
+      after,
+      request,
+      reply,
+      this.#known(stored),
+    )
   }
 
   /** Sends the events of a response. */
-  send(log: StepLog, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  send(log: StepLog, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    return this.#send(log, 0, request, reply)
+  }
+
+  #send(
+    log: StepLog,
+    after: number,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    known?: ExtendedRecord,
+  ): Promise<unknown> {
     const { options, streams, describeFailure } = this.#adapter
-    const writer = new EventWriter(toRecord(log.id, log.facts), after, eventStreamOf(this.#dialect))
+    const writer = new EventWriter(toRecord(log.id, log.facts), after, eventStreamOf(this.#dialect), known)
     return streamAnswer(request, reply, streams, {
       keepAlive: () => ': keep-alive\n\n',
       keepAliveMs: options.streamingTimeout * 1000,

@@ -60,7 +60,7 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
   typed.get('/responses/:id', operations.getResponse, async (request, reply) => {
     const { stream = false, starting_after: after = 0 } = request.query
     const stored = await find(request, options)
-    return stream ? replies.join(stored, after, request, reply) : replies.toRecord(stored)
+    return stream ? replies.join(stored, after, request, reply) : replies.show(stored, reply)
   })
   typed.delete('/responses/:id', operations.deleteResponse, async (request) => {
     const { id } = request.params

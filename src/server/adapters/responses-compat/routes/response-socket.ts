@@ -185,7 +185,7 @@ export class ResponseSocket {
         return stream.isOpen
       },
       send: (frames) => stream.send(frames),
-      end: (frames) => stream.send(frames),
+      end: () => {},
     }
   }
 
