@@ -29,6 +29,7 @@ import type { Taken } from '../decisions/start-taken.ts'
 import { requestChanges, requestKey } from '../idempotency/idempotent-requests.ts'
 import { undefinedIfDamaged } from '../rows/parse-row.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
+import { JoinedReads } from './joined-reads.ts'
 import { listKeysOfRun } from './keys-of-run.ts'
 import { LargeRuns } from './large-runs.ts'
 import type { RunFacts } from './run-facts.ts'
@@ -107,6 +108,7 @@ export class RunStore {
   readonly #approvals: Approvals
   readonly #conversations: ConversationStore
   readonly #large = new LargeRuns()
+  readonly #reads = new JoinedReads((id) => this.#get(id))
 
   /** @param records of the tenant */
   constructor(records: RecordStore, tenant = '') {
@@ -307,7 +309,11 @@ export class RunStore {
   }
 
   /** @throws HostError `RECORD_UNREADABLE` */
-  async get(id: string): Promise<StoredRun | undefined> {
+  get(id: string): Promise<StoredRun | undefined> {
+    return this.#reads.get(id)
+  }
+
+  async #get(id: string): Promise<StoredRun | undefined> {
     const [text, queued] = await this.#records.get([rowKey(id), queuedKey(id)])
     if (text === undefined) return undefined
     const large = this.#large.find(id, text)
@@ -318,7 +324,7 @@ export class RunStore {
     if (endOf(row)) return this.#large.add(ended, text)
     const { steps, batches } = await this.readSteps(id)
     // It may have ended between the two reads, and its batches be gone.
-    if (steps.length === 0 && (await this.#hasEnded(id))) return this.get(id)
+    if (steps.length === 0 && (await this.#hasEnded(id))) return this.#get(id)
     return { id, facts, steps, inputs, items, batches, isQueued: queued !== undefined }
   }
 

@@ -117,7 +117,7 @@ export class EventStreams {
 
 /**
  * One answer as server-sent events (HTML Living Standard, section 9.2). What is sent in one turn of the event loop goes out
- * in one write, each event whole in its write. The queue is bounded.
+ * in one write, each event whole in its write unless it is large. The queue is bounded.
  */
 export class EventStream {
   readonly #transport: StreamTransport
@@ -128,6 +128,8 @@ export class EventStream {
   #blockedSinceMs: number | undefined
   #room: { promise: Promise<void>; resolve: () => void } | undefined
   #ended = false
+  /** False while a piece of an event was written last: nothing may come before the next one. */
+  #isWhole = true
 
   constructor(transport: StreamTransport, options: StreamOptions, onClose: () => void) {
     this.#transport = transport
@@ -153,7 +155,7 @@ export class EventStream {
   }
 
   /**
-   * Sends one event, whole, or a piece of a large one: the next piece is sent as soon as there is room.
+   * Sends one event, whole, or a piece of a large one that ends within a line.
    *
    * @returns a promise when the client reads more slowly than this: it is fulfilled when there is room again
    * @throws Error if more than 1 MiB is already pending, since the sender ignores the promise
@@ -190,7 +192,7 @@ export class EventStream {
   tick(nowMs: number): void {
     if (this.#blockedSinceMs !== undefined) {
       if (nowMs - this.#blockedSinceMs >= BLOCKED_LIMIT_MS) this.cut()
-    } else if (!this.#ended && nowMs - this.#lastWriteMs >= this.#options.keepAliveMs) {
+    } else if (!this.#ended && this.#isWhole && nowMs - this.#lastWriteMs >= this.#options.keepAliveMs) {
       this.#lastWriteMs = nowMs
       this.#transport.keepAlive()
     }
@@ -200,6 +202,7 @@ export class EventStream {
     clearImmediate(this.#flushing)
     this.#flushing = undefined
     this.#lastWriteMs = performance.now()
+    this.#isWhole = this.#buffer.endsWith('\n')
     const hasRoom = this.#transport.write(this.#buffer)
     this.#buffer = ''
     if (!hasRoom) this.#block()
@@ -216,8 +219,6 @@ export class EventStream {
   }
 
   #unblock(): void {
-    // Nothing comes between the pieces of an event.
-    this.#lastWriteMs = performance.now()
     this.#blockedSinceMs = undefined
     this.#room?.resolve()
     this.#room = undefined

@@ -65,6 +65,18 @@ describe('an event stream', () => {
     stream.send('more')
   })
 
+  it('keeps a connection open between events, and never within one', async () => {
+    const connection = new StuckConnection()
+    connection.write = (text) => connection.written.push(text) > 0
+    const { stream } = openStream(connection)
+    for (const piece of ['data: 1', '23', '\n\n']) {
+      stream.send(piece)
+      await setImmediate()
+      stream.tick(performance.now() + 2000)
+    }
+    expect(connection.written).to.deep.equal(['data: 1', '23', '\n\n', ': alive\n\n'])
+  })
+
   it('calls back after a wait that was not ended, once', async () => {
     const streams = new EventStreams()
     let [late, ended] = [0, 0]

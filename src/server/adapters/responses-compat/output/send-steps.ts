@@ -1,7 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StepLog } from '../../../../durable/runs/read-run.ts'
 import { isEnd } from '../../../../durable/runs/steps.ts'
 import type { EventStream } from '../../../streams/event-streams.ts'
 import type { EventWriter } from './event-writer.ts'
+
+/** Length of the events that are sent in one turn of the event loop. */
+const TURN_LENGTH = 64 * 1024
 
 /** Stream as one response sees it. */
 export interface ResponseStream extends Pick<EventStream, 'isOpen' | 'send'> {
@@ -22,9 +26,15 @@ export async function sendSteps(log: StepLog, writer: EventWriter, stream: Respo
 }
 
 async function send(stream: ResponseStream, pieces: Iterable<string>): Promise<void> {
+  let length = 0
   for (const piece of pieces) {
     const room = stream.send(piece)
     if (room) await room
     if (!stream.isOpen) return
+    length += piece.length
+    if (length < TURN_LENGTH) continue
+    // A client that reads as fast as this makes room at once.
+    await nextTurn()
+    length = 0
   }
 }
