@@ -107,7 +107,7 @@ export class RunStore {
   readonly #mark: string
   readonly #approvals: Approvals
   readonly #conversations: ConversationStore
-  readonly #large = new LargeRuns()
+  readonly #large = new LargeRuns<StoredRun>()
   readonly #reads = new JoinedReads((id) => this.#get(id))
 
   /** @param records of the tenant */

@@ -17,7 +17,7 @@ const run = (text: string): StoredRun => ({
 
 describe('large runs', () => {
   it('are parsed once while their steps are in use, and again when the row has changed', () => {
-    const runs = new LargeRuns()
+    const runs = new LargeRuns<StoredRun>()
     const text = 'x'.repeat(300_000)
     expect(runs.find('resp_1', text)).to.equal(undefined)
     const added = runs.add(run(text), text)

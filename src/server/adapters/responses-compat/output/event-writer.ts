@@ -43,9 +43,9 @@ export class EventWriter {
   readonly #deltaHead: string
   #sequence = 0
   #written = ''
-  /** Length up to which all texts so far may come to: beyond it, events are written in pieces. */
+  /** Length by which the texts so far may grow: beyond it, events are written in pieces. */
   #left: number
-  /** What comes before `#written`, where events are large: each gives its pieces. */
+  /** Large events before `#written`: each gives its pieces. */
   #large: (() => Iterable<string>)[] = []
   /** Place of the open item. */
   #place: Place = { item_id: '', output_index: 0 }
