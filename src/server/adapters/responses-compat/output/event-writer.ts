@@ -75,10 +75,13 @@ export class EventWriter {
   *open(): Generator<string> {
     const { output } = this.#begun
     const response = output.length === 0 ? this.#begun : { ...this.#begun, output: [] }
-    this.#write('response.created', { response })
-    this.#write('response.in_progress', { response })
+    // Made once for both events, unless it is large.
+    const fields = this.#left < 0 ? { response } : `"response":${JSON.stringify(response)}}`
+    this.#write('response.created', fields)
+    this.#write('response.in_progress', fields)
     for (const [index, item] of output.entries()) if (item.type === 'compaction') this.#added(item, index)
-    yield* this.#take()
+    if (this.#large.length > 0) yield* this.#takeLarge()
+    if (this.#written !== '') yield this.#take()
   }
 
   /** The events of some further steps, in pieces: of a large response no more than one is there at a time. */
@@ -87,9 +90,10 @@ export class EventWriter {
       this.#left = spendLength(step, this.#left)
       this.#output.apply(step).forEach(this.#print, this)
       if (isEnd(step)) this.#end()
-      if (this.#written.length >= PIECE_LENGTH || this.#large.length > 0) yield* this.#take()
+      if (this.#large.length > 0) yield* this.#takeLarge()
+      if (this.#written.length >= PIECE_LENGTH) yield this.#take()
     }
-    yield* this.#take()
+    if (this.#written !== '') yield this.#take()
   }
 
   /** The last events of a stream that breaks off, while the response itself may go on. */
@@ -184,21 +188,22 @@ export class EventWriter {
     this.#write(`response.${record.status}`, { response: record })
   }
 
-  #write(type: string, fields: object): void {
+  /** @param fields of the event; a text is their JSON from the first name on */
+  #write(type: string, fields: object | string): void {
     const sequence = ++this.#sequence
     if (sequence <= this.#after) return
-    if (this.#left < 0) this.#writeLarge(type, sequence, fields)
+    if (this.#left < 0 && typeof fields === 'object') this.#writeLarge(type, sequence, fields)
     else this.#written += this.#event(type, sequence, fields)
   }
 
-  #event(type: string, sequence: number, fields: object): string {
-    return `${this.#head(type)}${sequence},${JSON.stringify(fields).slice(1)}${this.#framing.close}`
+  #event(type: string, sequence: number, fields: object | string): string {
+    const json = typeof fields === 'string' ? fields : JSON.stringify(fields).slice(1)
+    return `${this.#head(type)}${sequence},${json}${this.#framing.close}`
   }
 
   /** Writes an event that may be large, once it is its turn. */
   #writeLarge(type: string, sequence: number, fields: object): void {
-    const written = this.#written
-    this.#written = ''
+    const written = this.#take()
     const { close, isPiecewise } = this.#framing
     const head = `${written}${this.#head(type)}${sequence},`
     this.#large.push(
@@ -211,13 +216,16 @@ export class EventWriter {
     return `${this.#framing.open(type)}{"type":"${type}","sequence_number":`
   }
 
-  *#take(): Generator<string> {
+  *#takeLarge(): Generator<string> {
     const large = this.#large
-    if (large.length > 0) this.#large = []
+    this.#large = []
     for (const pieces of large) yield* pieces()
+  }
+
+  #take(): string {
     const written = this.#written
     this.#written = ''
-    if (written !== '') yield written
+    return written
   }
 }
 
