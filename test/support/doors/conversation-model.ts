@@ -1,4 +1,4 @@
-import { sortResults } from './bank.ts'
+import { type Ledger, sortResults } from './bank.ts'
 
 /** What the user may say; each with the calls that the model then makes. */
 export const COMMANDS = ['say', 'pay', 'both', 'look', 'ask', 'mix', 'child', 'fail'] as const
@@ -99,6 +99,19 @@ export class ConversationModel {
   /** The client sends its outputs again: the model is asked the same in another branch. */
   askAgain(): void {
     this.asked.push(this.asked.at(-1) ?? [])
+  }
+
+  /**
+   * Takes over what was done where a server was killed: the call at most once, and nothing else.
+   *
+   * @throws Error for anything else in the ledger
+   */
+  adopt({ did, asked }: Ledger, { n }: ModelCall): void {
+    const more = did.slice(this.did.length)
+    if (more.length > 1 || more.some((each) => !each.includes(` ${n}`))) throw new Error(`Done: ${more.join(', ')}`)
+    this.did.push(...more)
+    this.asked.push(...asked.slice(this.asked.length))
+    this.begin()
   }
 
   #goOn(): void {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { openProject, type ServerOptions } from 'agent-host'
 import { buildServer } from '../../../src/server/server.ts'
 import { openStore } from '../../../src/store/open-store.ts'
+import { startCli } from '../run-cli.ts'
 import { makeSharedProject, removeFolder } from '../temp-project.ts'
 import { BANK, Ledgers } from './bank.ts'
 import type { Stage } from './player.ts'
@@ -25,6 +26,12 @@ export async function openStage(store = 'sqlite'): Promise<Stage & { close(): Pr
     project: () => project,
     ledgers,
     records,
+    async startVictim() {
+      const flags = ['--adapter', adapters.join(','), '--port', '0', '--store', store, '--no-worker']
+      const server = startCli(['serve', ...flags], { cwd: dir })
+      const [, url = ''] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
+      return { url, kill: () => server.stop('SIGKILL') }
+    },
     async close() {
       await Promise.all(servers.map((server) => server.close()))
       await project.close()

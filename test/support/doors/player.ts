@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { GivenAnswer, StoredRunInfo } from 'agent-host'
 import { expect } from 'chai'
 import { messageOf } from '../../../src/errors.ts'
@@ -15,7 +16,18 @@ import {
 } from './conversation-model.ts'
 import { type Answer, canName, type Door, type Ground, makeDoors, type Open } from './doors.ts'
 
-export const OPERATIONS = ['rest', 'say', 'begin', 'answer', 'wrong', 'again', 'cancel', 'expire', 'hang'] as const
+export const OPERATIONS = [
+  'rest',
+  'say',
+  'begin',
+  'answer',
+  'wrong',
+  'again',
+  'cancel',
+  'expire',
+  'hang',
+  'kill',
+] as const
 
 /** One operation of a script. What a conversation, or a door, cannot do becomes the next thing that it can. */
 export interface Step {
@@ -28,7 +40,16 @@ export interface Step {
   readonly isWhole: boolean
 }
 
+/** Server in a process of its own, which takes no jobs. */
+export interface Victim {
+  readonly url: string
+  /** `kill -9`; returns once the process has ended. */
+  kill(): Promise<unknown>
+}
+
 export interface Stage extends Ground {
+  /** Starts a server for one kill. */
+  readonly startVictim: () => Promise<Victim>
   readonly ledgers: Ledgers
   /** The store of the servers. */
   readonly records: RecordStore
@@ -48,6 +69,12 @@ interface GivenBefore {
   /** The step had no other calls. */
   readonly isAlone: boolean
 }
+
+/** Indexes of the doors whose runs are in the process of their server, and that name them at once. */
+const KILLED = [1, 3] as const
+const KILL_STEP_MS = 4
+/** Time in which others have found out that a server is dead. */
+const RECOVERY_MS = 60_000
 
 /** Plays a script through the doors, beside the model of the conversation. */
 export class Player {
@@ -94,6 +121,7 @@ export class Player {
     if (op === 'again' && this.#before) return this.#answerAgain(this.#before, step)
     if (op === 'cancel' && this.#head !== undefined) return this.#cancel(this.#head, step)
     if (op === 'hang') return this.#hang(step)
+    if (op === 'kill') return open.length === 1 && asked.length === 1 ? this.#killDecision(step) : this.#killCall(step)
     return this.#say(step, op === 'begin')
   }
 
@@ -118,8 +146,7 @@ export class Player {
 
   /** Responses take no message over calls of the client without an output, those of a cancelled run included. */
   #isRefusedAt({ name }: Door): boolean {
-    const isOpen = this.#model.calls.some((call) => call.name === 'look' && call.decision === undefined)
-    return name.startsWith('responses') && isOpen
+    return name.startsWith('responses') && this.#isAnyRefused()
   }
 
   async #answer(step: Step): Promise<void> {
@@ -244,6 +271,60 @@ export class Player {
     }
     this.#head = await this.#settle(runId)
     expect((await this.#find(runId)).status).to.equal('cancelled')
+  }
+
+  /** A server is killed while it executes a call. */
+  async #killCall(step: Step): Promise<void> {
+    const previousId = this.#isAnyRefused() ? undefined : this.#head
+    const door = this.#pick({ ...step, door: KILLED[step.door % KILLED.length] ?? 0 }, ['hang'])
+    this.#note(door, 'kill', previousId === undefined)
+    if (previousId === undefined) this.#model.begin()
+    const victim = await this.#stage.startVictim()
+    const ground = { ...this.#stage, url: () => victim.url }
+    const { runId } = (await door.hang?.(ground, this.#model.textOf('hang'), previousId)) ?? { runId: '' }
+    this.#model.say('hang')
+    this.#before = undefined
+    this.#keeps = false
+    await eventually(() => expect(this.#stage.ledgers.read(this.#to).did.at(-1)).to.equal(this.#model.did.at(-1)))
+    await victim.kill()
+    this.#head = await this.#settle(runId)
+    expect((await this.#find(runId)).status).to.equal('failed')
+  }
+
+  /** A server is killed at any moment of a decision: it was taken, and carried out at most once, or it can be sent again. */
+  async #killDecision(step: Step): Promise<void> {
+    const runId = this.#head ?? ''
+    const { open } = await this.#find(runId)
+    const call = first(this.#model.open)
+    const door = this.#pick({ ...step, door: KILLED[step.door % KILLED.length] ?? 0 }, keysOf([call], 'approve'))
+    this.#note(door, 'kill while it decides')
+    const victim = await this.#stage.startVictim()
+    const found = findOpen(open, call)
+    const answers = [{ ...found, answer: toAnswer(call, found, 'approve') }]
+    const ground = { ...this.#stage, url: () => victim.url }
+    const sent = door.answer(ground, runId, answers).catch(messageOf)
+    await wait(step.door * KILL_STEP_MS)
+    await victim.kill()
+    await sent
+    this.#before = undefined
+    const status = await eventually(async () => {
+      const { continuedBy } = await this.#find(runId)
+      if (continuedBy === null) return undefined
+      const { status } = await this.#find(continuedBy)
+      expect(status).to.not.equal('in_progress')
+      return status
+    }, RECOVERY_MS)
+    if (status === undefined) return
+    await this.#follow(runId)
+    if (status === 'completed') return this.#model.answer(call, 'approve')
+    // It may have acted: what it has done is in the ledger, and the conversation goes on elsewhere.
+    this.#model.adopt(this.#stage.ledgers.read(this.#to), call)
+    this.#head = undefined
+  }
+
+  /** Tells whether responses take no message now. */
+  #isAnyRefused(): boolean {
+    return this.#model.calls.some((call) => call.name === 'look' && call.decision === undefined)
   }
 
   /** Goes to the run that continues one, if any does. */

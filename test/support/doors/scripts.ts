@@ -1,25 +1,63 @@
 import fc from 'fast-check'
 import { COMMANDS } from './conversation-model.ts'
-import type { Step } from './player.ts'
+import { changesDoor, type Played, type Step } from './player.ts'
 
 /** Random operations: answers most of all. */
-const step: fc.Arbitrary<Step> = fc.record({
-  op: fc.oneof(
-    { withCrossShrink: true },
-    // Failing scripts shrink to it.
-    { weight: 0, arbitrary: fc.constant('rest' as const) },
-    { weight: 8, arbitrary: fc.constant('answer' as const) },
-    { weight: 5, arbitrary: fc.constant('say' as const) },
-    { weight: 2, arbitrary: fc.constantFrom('begin', 'wrong', 'again', 'cancel', 'hang') },
-    { weight: 1, arbitrary: fc.constant('expire' as const) },
-  ),
-  door: fc.nat(9),
-  command: fc.constantFrom(...COMMANDS),
-  decision: fc.constantFrom('approve', 'edit', 'reject'),
-  isWhole: fc.boolean(),
-})
+const steps = (...others: fc.WeightedArbitrary<Step['op']>[]): fc.Arbitrary<Step> =>
+  fc.record({
+    op: fc.oneof(
+      { withCrossShrink: true },
+      // Failing scripts shrink to it.
+      { weight: 0, arbitrary: fc.constant('rest' as const) },
+      { weight: 8, arbitrary: fc.constant('answer' as const) },
+      { weight: 5, arbitrary: fc.constant('say' as const) },
+      { weight: 2, arbitrary: fc.constantFrom('begin', 'wrong', 'again', 'cancel', 'hang') },
+      { weight: 1, arbitrary: fc.constant('expire' as const) },
+      ...others,
+    ),
+    door: fc.nat(9),
+    command: fc.constantFrom(...COMMANDS),
+    decision: fc.constantFrom('approve', 'edit', 'reject'),
+    isWhole: fc.boolean(),
+  })
 
-export const script = fc.array(step, { minLength: 10, maxLength: 10 })
+const script = (step: fc.Arbitrary<Step>) => fc.array(step, { minLength: 10, maxLength: 10 })
+
+const withoutKills = script(steps())
+/** A server is killed in one operation of 200. */
+const withKills = fc.oneof(
+  { weight: 19, arbitrary: withoutKills },
+  { weight: 1, arbitrary: script(steps({ weight: 2, arbitrary: fc.constant('kill') })) },
+)
+
+/** Scripts that are played at the same time: each waits for the store most of its time. */
+const LANES = 8
+
+export interface ScriptOptions {
+  readonly count: number
+  readonly isKilling?: boolean
+}
+
+/**
+ * Plays random scripts; one that fails is shrunk, with its seed in the error.
+ *
+ * @returns how many of them came to one conversation through more than one door
+ */
+export async function playScripts(
+  play: (steps: readonly Step[]) => Promise<Played>,
+  { count, isKilling }: ScriptOptions,
+): Promise<number> {
+  const played: Played[] = []
+  const lane = async () => {
+    const property = fc.asyncProperty(
+      isKilling ? withKills : withoutKills,
+      async (steps) => void played.push(await play(steps)),
+    )
+    await fc.assert(property, { numRuns: count / LANES })
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  return played.filter(changesDoor).length
+}
 
 const REST: Step = { op: 'rest', door: 0, command: 'say', decision: 'approve', isWhole: true }
 
