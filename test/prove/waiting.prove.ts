@@ -1,9 +1,12 @@
-// 10,000 waiting runs cost little, and 40 times `kill -9` while asking, deciding or executing: approved calls ran once, rejected never.
+// 10,000 waiting runs cost little; 40 times `kill -9`: approved calls ran once, rejected never; 2,000 random scripts through every door, with kills.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { askApprovals } from '../support/ask-approvals.ts'
 import { describeWith } from '../support/describe-with.ts'
+import { openStage } from '../support/doors/open-stage.ts'
+import { Player, type Step } from '../support/doors/player.ts'
+import { playScripts } from '../support/doors/scripts.ts'
 import { proveDecisionKills } from '../support/kill-decisions.ts'
 import { type ResponsesProcess, startResponses } from '../support/responses-process.ts'
 import { Counter, proveRefused, REFUSALS } from '../support/resumption-proof.ts'
@@ -15,6 +18,7 @@ import { makeProject } from '../support/temp-project.ts'
 
 const RUNS = 10_000
 const LANES = 16
+const SCRIPTS = 2000
 const MIB = 1024 * 1024
 /** Starts of each server that are compared: the machine has other work. */
 const STARTS = 3
@@ -70,6 +74,14 @@ describe('waiting runs', () => {
         store = await startServer()
       })
       after(() => store?.remove())
+
+      it(`${SCRIPTS} random scripts through every door, with kills: the same effects, each once`, async () => {
+        const stage = await openStage(store.directUrl)
+        let conversations = 0
+        const play = (steps: readonly Step[]) => new Player(stage, `c${conversations++}`).play(steps)
+        const changing = await playScripts(play, { count: SCRIPTS, isKilling: true }).finally(() => stage.close())
+        expect(changing, 'scripts that change the door').to.be.at.least(SCRIPTS / 2)
+      }).timeout(3_600_000)
 
       for (const refusal of REFUSALS) {
         it(`stay untaken when ${refusal.name}`, async () => {

@@ -6,7 +6,7 @@ import { withoutRemoved } from '../conversations/without-removed.ts'
 import type { RunFacts } from '../runs/run-facts.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { EndStep } from '../runs/steps.ts'
-import { waitsForPerson } from './join-decisions.ts'
+import { keepsDecisions, waitsForPerson } from './join-decisions.ts'
 
 /** Past of a run that goes on, as it was read: each thing once. */
 export interface Before {
@@ -34,7 +34,7 @@ export interface BeforeOptions extends LoadOptions {
   readonly named?: ConversationRecord | 'its own' | undefined
   /** Approvals of the run, where they were read. */
   readonly approvals?: readonly StoredApproval[]
-  /** Reads what continues a run that waits for its client alone. */
+  /** Reads what continues a run that waits for its client alone; for one that keeps decisions it always is. */
   readonly readsContinued?: boolean
 }
 
@@ -60,12 +60,13 @@ export async function loadBefore(
   const conversation = named ? await withoutRemoved(conversations, named.id, found) : found
   const { pending = [] } = conversation.last
   const isAsked = waitsForPerson(pending)
+  const isOnce = pending.length > 0 && (readsContinued || keepsDecisions(pending))
   return {
     conversation,
     facts: state?.facts,
     approvals: known ?? (isAsked ? await approvals.ofRun(runId) : []),
     named: named?.head === runId ? named : undefined,
-    continuedBy: readsContinued && pending.length > 0 ? await findNext(store, runId, state, isAsked) : undefined,
+    continuedBy: isOnce ? await findNext(store, runId, state, isAsked) : undefined,
   }
 }
 

@@ -31,6 +31,11 @@ export function waitsForPerson(pending: readonly PendingCall[]): boolean {
   return pending.some(({ kind }) => kind !== 'client_tool')
 }
 
+/** Tells whether decisions of a person stand beside calls that are still open: only one run may carry them out. */
+export function keepsDecisions(pending: readonly PendingCall[]): boolean {
+  return pending.some(({ beside = [] }) => beside.some(({ answer }) => answer.kind !== 'client_tool'))
+}
+
 /**
  * Takes the decisions of a request, and those of others. What is still open is superseded: the new run asks again.
  *
@@ -65,5 +70,6 @@ export function joinDecisions(
     return [approvalId(runId, index), answer] as const
   })
   const after = takeDecisions(before, new Map(byId), by)
-  return { answers: [...outputs, ...answersOf(after)], ...superseded(after) }
+  // In a branch the agent asks again: the decisions are those of the run that went on with them.
+  return { answers: isBranch ? outputs : [...outputs, ...answersOf(after)], ...superseded(after) }
 }

@@ -15,7 +15,7 @@ import { type RunFacts, SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
 import { uuidOf } from '../runs/run-ids.ts'
 import type { Draft } from '../runs/run-row.ts'
 import type { Before } from './before.ts'
-import { type Joined, joinDecisions } from './join-decisions.ts'
+import { type Joined, joinDecisions, keepsDecisions } from './join-decisions.ts'
 import { findCarriedOut, settle } from './settle.ts'
 
 /** Request for the next run: messages, or answers to the calls that the run before waits for, and their sender. */
@@ -123,7 +123,7 @@ function join(
   { id, agent, by, isOnce = false }: Given,
 ): Joined | undefined {
   const joined = joinDecisions(approvals, last, { id, agent, answers, by })
-  if (!isOnce) return joined
+  if (!isOnce && !keepsDecisions(last.pending ?? NONE)) return joined
   if (answers && (joined?.isBranch || continuedBy !== undefined)) throw alreadyAnswered()
   // Messages after the first run that continues it are branches of the conversation.
   if (joined || continuedBy !== undefined) return joined

@@ -64,14 +64,19 @@ function statusOf(answer: PendingAnswer): ApprovalStatus {
   return answer.decision === 'approve' ? 'approved' : answer.decision === 'edit' ? 'edited' : 'rejected'
 }
 
-/** Tells whether a run can continue: none of its approvals is open, and at least one has a decision. */
+/** Tells whether a run can continue: none of its approvals is open, and at least one call has an answer. */
 export function isDecided(approvals: readonly StoredApproval[]): boolean {
-  return approvals.every(({ status }) => status !== 'pending') && approvals.some(({ decision }) => decision !== null)
+  return approvals.every(({ status }) => status !== 'pending') && approvals.some(hasAnswer)
+}
+
+/** Tells whether an approval is decided, or stands beside calls that were answered before. */
+function hasAnswer({ decision, pending }: StoredApproval): boolean {
+  return decision !== null || pending.beside !== undefined
 }
 
 /** Decisions as answers; approvals that expired meanwhile count as rejected. */
 export function answersOf(approvals: readonly StoredApproval[]): PendingAnswer[] {
-  if (approvals.every(({ decision }) => decision === null)) return []
+  if (!approvals.some(hasAnswer)) return []
   return approvals.flatMap(({ decision, status, pending: { callId } }): PendingAnswer[] => {
     if (decision) return [decision.answer]
     return status === 'expired'

@@ -294,11 +294,12 @@ export class DurableRun implements StepLog {
   /**
    * Ends a run that took decisions, and gives them back: its client has left. Once a call may have begun, it goes on alone.
    *
-   * @returns false for a run that took none
+   * @returns false for a run that took none, and for a message that superseded calls and has acted
    */
   breakOff(reason: string): boolean {
     if (!this.#takesDecisions) return false
-    if (this.#ended || this.hasActed) return true
+    if (this.#ended) return true
+    if (this.hasActed) return this.facts.options.answersTo === undefined
     this.#end(endFailed(reason))
     this.#handle?.abort(new Error(reason))
     return true

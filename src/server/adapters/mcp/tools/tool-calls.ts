@@ -156,6 +156,11 @@ export class ToolCalls {
       return (response && toPendingAnswer(call, response, by)) ?? []
     })
     if (answers.length === 0) {
+      const pending = waiting.open.map(({ call }) => call)
+      const isLate = Object.keys(responses).some((callId) => pending.every((call) => call.callId !== callId))
+      // Another has decided that call; the others still wait.
+      if (isLate)
+        return { answer: async (onResult) => onResult({ content: [], waiting: { state, pending } }), abort() {} }
       await runs.cancel(waiting.id)
       throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: no question was answered')
     }
