@@ -167,18 +167,9 @@ export type {
 } from './server/streams/event-streams.ts'
 export type { StreamedAnswer } from './server/streams/serve-turn.ts'
 export { memoryStorage } from './store/memory-storage.ts'
-export {
-  encodeTapeValue,
-  type ReadTapeCall,
-  readTapeCalls,
-  type TapeCall,
-  writeTapeCall,
-} from './tape/file/tape-calls.ts'
-export type { JsonValue } from './tape/file/tape-values.ts'
-export { describeDifferences } from './tape/replaying/describe-differences.ts'
 export type { SavedReplay, SavedReplayOptions } from './tape/saved-tests/replay-saved.ts'
 export type { GaugeSpec } from './telemetry/add-gauge.ts'
-export { makeNameSecrets, makeRedact, type Redact } from './trace/redact.ts'
+export { makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
 export type { EvalToolCall } from './wire/eval-result.ts'
 export type { VariantChange } from './wire/variant.ts'

@@ -129,7 +129,6 @@ export const AGENTS: Readonly<Record<string, string>> = {
   'llm/ollama': `  - { id: it, module: llm/ollama, config: { model: m } }\n${LOOP}`,
   'llm/fallback': wrapping('llm/fallback', '[llm, other]'),
   'llm/combinator': wrapping('llm/combinator', '[llm, other]'),
-  'llm/cassette': wrapping('llm/cassette', 'llm', ', config: { file: tape.jsonl }'),
   'llm/auto': `  - { id: it, module: llm/auto }\n${LOOP}`,
   'llm/mock': `  - { id: it, module: llm/mock, scope: agent, config: { replies: [{ text: hi }] } }\n${LOOP}`,
   'llm/offline': `  - { id: it, module: llm/offline }\n${LOOP}`,
