@@ -12,11 +12,18 @@ export function describeProcess(): string {
 
 /** Returns true when the process is known to have ended; false when it runs, or on another machine. */
 export function hasEnded(description: string): boolean {
-  const [where, pid = '', start = ''] = description.split(' ')
-  if (where !== machine()) return false
-  const now = startOf(Number(pid))
-  if (start !== '') return now !== start
-  return !exists(Number(pid))
+  return isOfThisMachine(description) && !runsHere(description)
+}
+
+/** Returns true when the process runs on this machine. */
+export function runsHere(description: string): boolean {
+  if (!isOfThisMachine(description)) return false
+  const [, pid = '', start = ''] = description.split(' ')
+  return start === '' ? exists(Number(pid)) : startOf(Number(pid)) === start
+}
+
+function isOfThisMachine(description: string): boolean {
+  return description.split(' ', 1)[0] === machine()
 }
 
 /** Process ids are those of one boot, and of one namespace: two containers may have the same host name. */

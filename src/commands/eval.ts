@@ -193,7 +193,8 @@ async function runUntilStopped(
   try {
     const result = await run(stopping.signal, (news) => {
       progress.show(news)
-      if (news.run && hasBegun(news.run)) file.saveSoon(news.result)
+      // At the beginning, too, where runs were kept: another terminal sees that it is under way.
+      if (news.run ? hasBegun(news.run) : news.done > 0) file.saveSoon(news.result)
     })
     return { result, isStopped: stopping.signal.aborted }
   } finally {

@@ -5,6 +5,7 @@ import { decodeText } from '../decode-text.ts'
 import { findFirstProblem } from '../definition/first-problem.ts'
 import { HostError, messageOf, systemCodeOf } from '../errors.ts'
 import { isObject } from '../json.ts'
+import { runsHere } from '../process-identity.ts'
 import { readRegularFile } from '../read-regular-file.ts'
 import type { Redact } from '../trace/redact.ts'
 import { EVAL_RESULT_FORMAT, EvalResult } from '../wire/eval-result.ts'
@@ -103,22 +104,30 @@ export async function findResult(word: string, projectDir: string, pathOf: (file
 }
 
 /**
- * The newest result that was not run to its end. Those that cannot be read are left out.
+ * The newest result that was stopped. Those that cannot be read, and those of evals under way, are left out.
  *
- * @throws HostError `PROJECT_INVALID` naming the newest that cannot be read, when there is no other
+ * @throws HostError `PROJECT_INVALID` naming the newest of those, when there is no other
  */
 export async function findUnfinished(projectDir: string): Promise<FoundResult | undefined> {
   let problem: unknown
   for (const path of await listResults(projectDir)) {
     try {
       const result = await readResult(path)
-      if (result.status !== 'complete') return { result, path }
+      if (result.process !== undefined && runsHere(result.process)) problem ??= describeRunning(path, result.process)
+      else if (result.status !== 'complete') return { result, path }
     } catch (error) {
       problem ??= error
     }
   }
   if (problem !== undefined) throw problem
   return undefined
+}
+
+function describeRunning(path: string, process: string): HostError {
+  const [, pid] = process.split(' ')
+  return new HostError('PROJECT_INVALID', `The result ${path} is still being filled, by process ${pid}.`, {
+    suggestions: ['Wait for its end, or stop it with Ctrl-C there.'],
+  })
 }
 
 /** File of a result that is being filled. */

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { basename, extname } from 'node:path'
 import { AgentHost } from '../host/host.ts'
+import { describeProcess } from '../process-identity.ts'
 import type { StorageSource } from '../protocols/storage.ts'
 import type { Prices } from '../trace/prices.ts'
 import { VERSION } from '../version.ts'
@@ -97,6 +98,10 @@ class Evals {
   readonly #problems: EvalProblem[]
   readonly #tasks: Task[] = []
   readonly #runs = new Map<string, EvalRun>()
+  /** Tasks whose runs the previous result has, by column, until it is known that the agent is still the same. */
+  readonly #kept = new Map<number, Task[]>()
+  readonly #open: Task[] = []
+  readonly #process = describeProcess()
   /** Of the runs that are judged. */
   #scoreSum = 0
   #scored = 0
@@ -142,10 +147,12 @@ class Evals {
     for (const given of this.#plan.cases) if (await this.#addTasks(given)) this.#cases.push(given)
     this.#keepPrevious(this.#plan.previous)
     this.#tell(undefined)
-    const open = this.#tasks.filter((task) => !this.#runs.has(keyOf(task.given.id, task.column, task.repeat)))
-    const rest = open.values()
+    for (const task of this.#tasks) {
+      if (!this.#runs.has(keyOfTask(task))) this.#open.push(task)
+      else this.#kept.set(task.column, [...(this.#kept.get(task.column) ?? []), task])
+    }
     const lane = async () => {
-      for (const task of rest) {
+      for (let task = this.#open.shift(); task; task = this.#open.shift()) {
         if (this.#options.signal.aborted) return
         const run = await this.#runTask(task)
         if (run) {
@@ -159,14 +166,13 @@ class Evals {
 
   toResult(status: EvalResult['status']): EvalResult {
     const { request } = this.#plan
-    const runs = this.#tasks.flatMap(
-      ({ given, column, repeat }) => this.#runs.get(keyOf(given.id, column, repeat)) ?? [],
-    )
+    const runs = this.#tasks.flatMap((task) => this.#runs.get(keyOfTask(task)) ?? [])
     return {
       eval_result: EVAL_RESULT_FORMAT,
       agent_host: VERSION,
       name: nameOf(request),
       status,
+      ...(status === 'running' ? { process: this.#process } : {}),
       created_at: this.#createdAt,
       duration_ms: this.#durationBefore + performance.now() - this.#startedMs,
       spent: this.#spent,
@@ -238,7 +244,7 @@ class Evals {
       ? this.#live.run(given, column, signal)
       : this.#taped.run(tape, given, column, signal))
     if (signal.aborted && run.status === 'cancelled') return undefined
-    if (agentVersion !== null && column.version === null) this.#columns[index] = { ...column, version: agentVersion }
+    if (agentVersion !== null) this.#noteVersion(index, agentVersion)
     if (!run.is_played) this.#spent += run.cost ?? 0
     const scored = toScored(run, column)
     const facts = { input, output: run.output, expected: given.expected, id: given.id, tags: given.tags }
@@ -249,11 +255,33 @@ class Evals {
     return { case: given.id, column: index, repeat, ...run, scores, score: scoreOf({ status: run.status, scores }) }
   }
 
+  /** Runs of one column are of one version: those that were kept of another are made again. */
+  #noteVersion(index: number, version: string): void {
+    const column = this.#columns[index] as EvalColumn
+    const kept = this.#kept.get(index) ?? []
+    this.#kept.delete(index)
+    if (column.version === null || (kept.length > 0 && column.version !== version))
+      this.#columns[index] = { ...column, version }
+    if (column.version === null || column.version === version) return
+    for (const task of kept) this.#drop(keyOfTask(task))
+    this.#open.push(...kept)
+  }
+
+  #drop(key: string): void {
+    const score = this.#runs.get(key)?.score ?? null
+    this.#runs.delete(key)
+    this.#count(score, -1)
+  }
+
   #note(run: EvalRun): void {
     this.#runs.set(keyOf(run.case, run.column, run.repeat), run)
-    if (run.score === null) return
-    this.#scoreSum += run.score
-    this.#scored++
+    this.#count(run.score, 1)
+  }
+
+  #count(score: number | null, sign: 1 | -1): void {
+    if (score === null) return
+    this.#scoreSum += sign * score
+    this.#scored += sign
   }
 
   #tell(run: EvalRun | undefined): void {
@@ -305,6 +333,10 @@ function toResultCase({
     tape: tape ?? null,
     digest,
   }
+}
+
+function keyOfTask({ given, column, repeat }: Task): string {
+  return keyOf(given.id, column, repeat)
 }
 
 function keyOf(caseId: string, column: number, repeat: number): string {

@@ -100,6 +100,7 @@ export const EvalResult = Type.Object({
   agent_host: Type.String({ description: 'Version.' }),
   name: Type.String(),
   status: Type.Enum(['running', 'stopped', 'complete'], { type: 'string' }),
+  process: Type.Optional(Type.String({ description: 'Process that fills it, while it is running.' })),
   created_at: Type.Number({ description: 'Unix seconds.' }),
   duration_ms: Type.Number(),
   spent: Type.Number({ description: 'US dollars that models and judges cost, as far as their prices are known.' }),

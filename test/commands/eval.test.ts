@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { buildServer } from 'agent-host'
 import { expect } from 'chai'
+import { describeProcess } from '../../src/process-identity.ts'
 import { planProject } from '../../src/project/create/plan-project.ts'
 import { TEMPLATES, type TemplateName } from '../../src/project/create/templates.ts'
 import type { RunSummary } from '../../src/trace/run-index/run-summary.ts'
@@ -483,7 +484,9 @@ export const slow = async ({ id, signal }) => {
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
     })()
-    expect(JSON.parse(readFileSync(file, 'utf8')).status).equal('running')
+    const under = JSON.parse(readFileSync(file, 'utf8'))
+    expect(under.status).equal('running')
+    expect(under.process).match(/ \d+ \d*$/)
     expect(await running.stop('SIGINT')).equal(130)
     expect(running.output()).match(
       /Stopped: 2 runs kept in evals\/results\/.*\.json\.\n {2}Go on with: agent-host eval --resume\n$/,
@@ -535,6 +538,42 @@ export const stuck = ({ id, signal }) => id !== 'stuck' ? null : new Promise((_,
 })
 
 describe('eval --resume', () => {
+  /** An eval that was stopped before its last case. */
+  async function stopAfterFirst(project: TempProject, changes: object): Promise<void> {
+    await runEval(project)
+    const whole = readResult(project)
+    const stopped = { ...whole, status: 'stopped', runs: whole.runs.slice(0, 1), ...changes }
+    await project.write(`evals/results/${listResults(project).at(-1)}`, JSON.stringify(stopped))
+  }
+
+  it('runs the cases of an agent again that has changed since: a column has runs of one version', async () => {
+    const project = await makeEvals(BOTH)
+    await stopAfterFirst(project, {})
+    const before = readResult(project)
+    await project.write('agents/parrot.yml', parrot().replace(' }', ', config: { prefix: "He said: " } }'))
+    await runEval(project, '--resume')
+    const after = readResult(project)
+    expect(after.runs.map(({ output }) => output)).deep.equal(['He said: yes', 'He said: no'])
+    expect(after.columns.map(({ version }) => version)).not.deep.equal(before.columns.map(({ version }) => version))
+    expect(after).include({ status: 'complete' })
+    expect(after.columns).lengthOf(1)
+  })
+
+  it('leaves a result alone that another process fills, and takes it when that has ended', async () => {
+    const project = await makeEvals(BOTH)
+    await stopAfterFirst(project, { status: 'running', process: describeProcess() })
+    const { exitCode, stderr } = await runEval(project, '--resume')
+    expect(exitCode).equal(2)
+    expect(stderr.replace(/\S*\/evals\/results\/\S*/, '<result>')).equal(
+      `Error: The result <result> is still being filled, by process ${process.pid}.\n  Wait for its end, or stop it with Ctrl-C there.\n`,
+    )
+    expect(readResult(project)).include({ status: 'running' })
+    const [where] = describeProcess().split(' ')
+    await stopAfterFirst(project, { status: 'running', process: `${where} 999999999 1` })
+    expect(await runEval(project, '--resume')).include({ exitCode: 0 })
+    expect(readResult(project)).include({ status: 'complete' }).and.not.have.property('process')
+  })
+
   it('names a result that cannot be read, when there is no other to go on with', async () => {
     const file = 'evals/results/2026-11-23T10-15-00-000-words.json'
     const project = await makeEvals(BOTH, { [file]: '{"eval_result": 2}' })
