@@ -1,5 +1,6 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { decodeUri } from '../decode-uri.ts'
 import { tenantPart } from '../durable/rows/tenant-part.ts'
 import { RUN_PREFIX, RunIds } from '../durable/runs/run-ids.ts'
 import { RUNS_DELETED, rowKey } from '../durable/runs/run-keys.ts'
@@ -61,7 +62,8 @@ export class TapeSweeper {
     this.#taped.delete(runId)
     this.#stored.set(runId, tenant)
     try {
-      appendFileSync(this.#file, toLine(runId, tenant), { mode: 0o600 })
+      // Behind a line end: a process that was cut off may have left half a line.
+      appendFileSync(this.#file, `\n${toLine(runId, tenant)}`, { mode: 0o600 })
     } catch (error) {
       this.#report(error)
     }
@@ -80,8 +82,11 @@ export class TapeSweeper {
   async #readStored(): Promise<void> {
     const text = await readIfThere(this.#file)
     for (const line of text.split('\n')) {
-      const [tenant = '', runId = ''] = line.split(' ')
-      if (runId !== '' && this.#options.writer.has(runId)) this.#stored.set(runId, decodeURIComponent(tenant))
+      const [written = '', runId = ''] = line.split(' ')
+      const tenant = decodeUri(written)
+      // A line that is damaged names no tenant: its tape stays.
+      const isWhole = runId !== '' && toLine(runId, tenant) === `${line}\n`
+      if (isWhole && this.#options.writer.has(runId)) this.#stored.set(runId, tenant)
     }
     const kept = [...this.#stored].map(([runId, tenant]) => toLine(runId, tenant)).join('')
     // At once: runs that are stored meanwhile add lines.

@@ -1,3 +1,4 @@
+import { decodeUri } from '../decode-uri.ts'
 import { REDACTED } from '../definition/redacted.ts'
 import { isSecretName } from '../definition/secret-name.ts'
 
@@ -63,15 +64,7 @@ function listSecrets(environment: Readonly<Record<string, string | undefined>>):
 function passwordsOf(value: string): string[] {
   // By hand: a URL with several hosts is none to `URL`.
   const [, password] = /:\/\/[^\s/?#:]*:([^\s/?#]+)@/.exec(value) ?? []
-  return password === undefined ? [] : [password, decodeOr(password)]
-}
-
-function decodeOr(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return password === undefined ? [] : [password, decodeUri(password)]
 }
 
 // Each pattern reads a text in linear time: what it begins with cannot stand within its own repetition. Repetitions are bounded:

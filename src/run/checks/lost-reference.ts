@@ -1,3 +1,4 @@
+import { decodeUri } from '../../decode-uri.ts'
 import { isObject, ownValue } from '../../json.ts'
 
 type Schema = Readonly<Record<string, unknown>>
@@ -35,13 +36,5 @@ function isLost(schema: Schema, reference: string): boolean {
 
 /** Part of a JSON pointer in a URL (RFC 6901, section 6). */
 function readPart(part: string): string {
-  return safeDecode(part).replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
-function safeDecode(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
+  return decodeUri(part).replaceAll('~1', '/').replaceAll('~0', '~')
 }

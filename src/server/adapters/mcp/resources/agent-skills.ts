@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { decodeUri } from '../../../../decode-uri.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import { type Skill, Skills } from '../../../../protocols/skills.ts'
 import type { Redact } from '../../../../trace/redact.ts'
@@ -74,7 +75,10 @@ export class AgentSkills {
 
   /** Returns undefined for a URI that names no file of an exposed skill. */
   async read(uri: string, tenant: string): Promise<ResourceContent | undefined> {
-    const [agentId = '', moduleId = '', name = '', path = ''] = URI.exec(uri)?.slice(1).map(decode) ?? []
+    const [agentId = '', moduleId = '', name = '', path = ''] =
+      URI.exec(uri)
+        ?.slice(1)
+        .map((part) => part && decodeUri(part)) ?? []
     const isExposed = this.#modules().some((place) => place.agentId === agentId && place.moduleId === moduleId)
     if (!isExposed) return undefined
     const found = await this.#host.callModule(agentId, {
@@ -141,12 +145,4 @@ function toEntry({ place, skill: { name, frontMatter, files } }: PlacedSkill): S
 
 function skillUri({ agentId, moduleId }: SkillModule, name: string, path: string): string {
   return `skill://${[agentId, moduleId, name, ...path.split('/')].map(encodeURIComponent).join('/')}`
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

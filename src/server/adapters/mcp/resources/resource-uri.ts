@@ -1,3 +1,5 @@
+import { decodeUri } from '../../../../decode-uri.ts'
+
 /** Place of a resource. */
 export type ResourcePlace =
   | {
@@ -25,18 +27,12 @@ export function resourceUri(agentId: string, kind: 'memory' | 'conversations', .
 
 /** Reads a URI; undefined for a foreign one. */
 export function readResourceUri(uri: string): ResourcePlace | undefined {
-  const parts = URI.exec(uri)?.slice(1).map(decode)
+  const parts = URI.exec(uri)
+    ?.slice(1)
+    .map((part) => part && decodeUri(part))
   if (!parts) return undefined
   const [agentId = '', kind, first = '', second, user] = parts
   if (kind === 'memory') return { kind, agentId, moduleId: first, entryId: second }
   if (second === undefined) return { kind: 'conversation', agentId, conversationId: first }
   return { kind: 'module-conversation', agentId, moduleId: first, conversationId: second, user }
-}
-
-function decode(text: string | undefined): string | undefined {
-  try {
-    return text === undefined ? undefined : decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

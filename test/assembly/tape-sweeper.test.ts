@@ -1,0 +1,71 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import type { Log } from 'agent-host'
+import { expect } from 'chai'
+import { TapeSweeper } from '../../src/assembly/tape-sweeper.ts'
+import { RUN_PREFIX, RunIds } from '../../src/durable/runs/run-ids.ts'
+import { rowKey } from '../../src/durable/runs/run-keys.ts'
+import { silentLog } from '../../src/protocols/log.ts'
+import type { RecordStore } from '../../src/store/record-store.ts'
+import type { TapeWriter } from '../../src/tape/recording/tape-writer.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const TENANT = 'Müller & Co'
+const ids = new RunIds(RUN_PREFIX)
+
+describe('TapeSweeper', () => {
+  let projectDir: string
+  let file: string
+  const warnings: string[] = []
+  const log: Log = { ...silentLog, warn: (message) => void warnings.push(message) }
+
+  beforeEach(async () => {
+    projectDir = (await makeProject({})).dir
+    file = `${projectDir}/debug/tapes/stored.txt`
+    mkdirSync(`${projectDir}/debug/tapes`, { recursive: true })
+    warnings.length = 0
+  })
+
+  /** Starts a server that stores a run or none, and stops it. @returns the runs whose tapes were deleted */
+  async function serve(rows: readonly string[], stored?: string): Promise<string[]> {
+    const deleted: string[] = []
+    const writer = {
+      has: (runId: string) => runId.length === 36,
+      delete: (runIds: string[]) => void deleted.push(...runIds),
+    } as unknown as TapeWriter
+    const known = new Set(rows.map((id) => `@${encodeURIComponent(TENANT)}/${rowKey(id)}`))
+    const records = {
+      get: async (keys: string[]) => keys.map((key) => (known.has(key) ? '{}' : undefined)),
+      watch: () => () => {},
+      close: async () => {},
+    } as unknown as RecordStore
+    const openRecords = async () => records
+    const sweeper = new TapeSweeper({ projectDir, writer, openRecords, log })
+    if (stored) {
+      sweeper.noteTape(uuidOf(stored))
+      sweeper.noteStored(stored, TENANT)
+    }
+    await sweeper.close()
+    return deleted
+  }
+
+  const uuidOf = (id: string) => id.slice(RUN_PREFIX.length)
+  const lineOf = (id: string) => `${encodeURIComponent(TENANT)} ${uuidOf(id)}`
+
+  for (const half of ['M%C3%B', 'Mer', 'M%', `${lineOf('resp_0197')}`]) {
+    it(`keeps the tape of a run that is noted behind half a line (${half}), and deletes it with its run`, async () => {
+      const id = ids.next()
+      writeFileSync(file, half)
+      await serve([id], id)
+      expect(await serve([id])).deep.equal([])
+      const deleted = await serve([])
+      expect({ deleted, warnings }).deep.equal({ deleted: [uuidOf(id)], warnings: [] })
+    })
+  }
+
+  it('reads the lines around one that is damaged, whose tape stays', async () => {
+    const [one, two, other] = [ids.next(), ids.next(), ids.next()]
+    writeFileSync(file, `${lineOf(one)}\nM%${lineOf(other)}\n${lineOf(two)}\n`)
+    expect(await serve([two])).deep.equal([uuidOf(one)])
+    expect(warnings).deep.equal([])
+  })
+})
