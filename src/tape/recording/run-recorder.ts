@@ -262,7 +262,7 @@ class RecordedCall implements StreamTap {
   fail(error: unknown, shape: ResultShape = 'stream'): void {
     const { abort, waiting, toolCallId } = this.#run
     if (abort.isRequested) {
-      this.#tape.close(this.#call, this.#moduleId)
+      this.#close(shape, undefined)
       return
     }
     if (waitingResultOf(error, this.#run) === undefined) {
@@ -274,11 +274,11 @@ class RecordedCall implements StreamTap {
     this.#close(shape, { waits })
   }
 
-  #close(shape: ResultShape, outcome: Pick<OutcomeLine, 'value' | 'error' | 'waits'>): void {
+  #close(shape: ResultShape, outcome: Pick<OutcomeLine, 'value' | 'error' | 'waits'> | undefined): void {
     if (!this.#isOpen) return
     this.#isOpen = false
     this.#tape.close(this.#call, this.#moduleId)
-    this.#tape.add({ type: 'result', call: this.#call, ms: this.#tape.ms(), shape, ...outcome })
+    if (outcome) this.#tape.add({ type: 'result', call: this.#call, ms: this.#tape.ms(), shape, ...outcome })
   }
 
   #note(effect: EffectLine['effect'], value: unknown): void {
