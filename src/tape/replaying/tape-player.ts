@@ -60,7 +60,10 @@ export class TapePlayer implements Boundaries {
       run,
       run.calls.filter((call) => this.#isReal(call)),
     )
-    this.#order = new PlayOrder(() => first(this.#matcher.left)?.at ?? Number.POSITIVE_INFINITY)
+    this.#order = new PlayOrder(() => {
+      const next = this.left
+      return next && { at: next.at, ms: next.line.ms }
+    })
   }
 
   /** The first recorded call that the run did not ask for. */
@@ -194,6 +197,7 @@ export class TapePlayer implements Boundaries {
       for (const step of call.steps) {
         await this.#order.turnOf(step.at)
         const line = step.read(this.#matcher.rename)
+        this.#order.given(line.ms)
         if (line.type === 'effect') this.#effect(line, run)
         if (line.type === 'result') return this.#finish(line, run)
       }
@@ -210,6 +214,7 @@ export class TapePlayer implements Boundaries {
         const turn = this.#order.turnOf(step.at)
         if (turn) await turn
         const line = step.read(this.#matcher.rename)
+        this.#order.given(line.ms)
         if (line.type === 'effect') this.#effect(line, run)
         else if (line.type === 'part') yield this.#decode(line)
         else return void this.#finish(line, run)

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { type LLM, messageOf, type RunEvent } from 'agent-host'
 import { expect } from 'chai'
 import { readTape, type Tape } from '../../../src/tape/file/read-tape.ts'
@@ -16,6 +17,20 @@ export default defineModule({ name: 'Shop', provides: [ToolProvider], create: ()
     return { text: 'refunded ' + args.order }
   },
   needsApproval: (name, { order }) => order === 88 }) })`
+/** Two branches: one asks the model at once, the other after work of its own; then it is told which was answered first. */
+const BRANCHES = `import { defineModule, LLM, Response, TextMessageHandler } from 'agent-host'
+import { setTimeout } from 'node:timers/promises'
+export default defineModule({ name: 'Branches', provides: [TextMessageHandler], uses: { llm: LLM, response: Response },
+  create: ({ llm, response }) => ({ async handleText(text, run) {
+    const answered = []
+    const ask = async (content) => {
+      for await (const part of llm.generate({ messages: [{ role: 'user', content }] }, run)) if (part.type === 'text') answered.push(part.text)
+    }
+    const work = async () => { await setTimeout(40); await ask('quick') }
+    await Promise.all([ask('slow'), work()])
+    await ask('first: ' + answered[0])
+    await response.respondText(answered.join(' '))
+  } }) })`
 const refunds = () => globalList('refunds')
 
 const shop = (...replies: readonly unknown[]) => ({
@@ -37,7 +52,7 @@ describe('a replay', () => {
   let tape: Tape
 
   before(async () => {
-    project = await makeSharedProject({ 'modules/shop.ts': SHOP })
+    project = await makeSharedProject({ 'modules/shop.ts': SHOP, 'modules/branches.ts': BRANCHES })
     projectDir = project.dir
     recording = await openRecordingHost(projectDir)
     await recording.host.register(AGENT)
@@ -53,6 +68,30 @@ describe('a replay', () => {
   it('executes no tool', async () => {
     expect((await replay(tape, { projectDir })).divergence).equal(undefined)
     expect(refunds()).deep.equal([])
+  })
+
+  it('of two branches waits for what one does between its calls, however little the other waits for', async () => {
+    const llm: LLM = {
+      async *generate({ messages }) {
+        const { content = '' } = messages.at(-1) ?? {}
+        if (content === 'slow') await setTimeout(150)
+        yield { type: 'text', text: content }
+        yield { type: 'finish', reason: 'stop' }
+      },
+    }
+    await recording.host.register({
+      id: 'branches',
+      modules: [
+        { id: 'llm', module: 'llm/mock', config: { replies: ['none'] } },
+        { id: 'main', module: 'branches' },
+      ],
+    })
+    const { runId, result } = await recording.run('branches', 'go', { overrides: { llm } })
+    expect(result?.text).equal('quick slow first: quick')
+    for (let times = 0; times < 3; times++) {
+      const { divergence, runs } = await replay(await recording.tape(runId), { projectDir })
+      expect({ divergence, text: runs[0]?.text }).deep.equal({ divergence: undefined, text: result?.text })
+    }
   })
 
   it('of an agent that called another needs no other agent: what it said, and what it waited for, are on the tape', async () => {
