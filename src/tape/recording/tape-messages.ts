@@ -27,6 +27,8 @@ export interface LinesToWrite {
 export type TapeRequest =
   /** The head of tapes to come: its line, without the hashes of these files (absolute paths). */
   | { readonly kind: 'head'; readonly key: number; readonly line: string; readonly files: readonly string[] }
+  /** No tape to come has this head. */
+  | { readonly kind: 'forget'; readonly key: number }
   | { readonly kind: 'write'; readonly runs: readonly LinesToWrite[] }
   | { readonly kind: 'delete'; readonly runIds: readonly string[] }
   /** Asks for an answer once all before is done. */

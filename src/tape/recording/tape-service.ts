@@ -67,6 +67,9 @@ class TapeService {
       case 'head':
         this.#heads.set(request.key, this.#makeHead(request.line, request.files))
         break
+      case 'forget':
+        this.#heads.delete(request.key)
+        break
       case 'write':
         for (const lines of request.runs) this.#take(lines)
         this.#say({ kind: 'written', bytes: request.runs.reduce((sum, { bytes }) => sum + bytes.length, 0) })

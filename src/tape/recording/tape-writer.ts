@@ -44,7 +44,10 @@ const WARN_EVERY_MS = 10_000
 export class TapeWriter {
   readonly #options: TapeWriterOptions
   readonly #thread: ServiceThread<TapeRequest, TapeNews>
-  readonly #heads = new Map<HeadToWrite, number>()
+  /** Keys of the heads that the thread has: as long as runs may have them. */
+  readonly #heads = new WeakMap<HeadToWrite, number>()
+  readonly #forgotten = new FinalizationRegistry<number>((key) => this.#thread.tell({ kind: 'forget', key }))
+  #lastKey = 0
   /** Runs with lines that were not handed over. */
   readonly #growing = new Set<TapeSink>()
   /** Those of them whose turn it is. */
@@ -143,8 +146,9 @@ export class TapeWriter {
   #keyOf(head: HeadToWrite): number {
     const known = this.#heads.get(head)
     if (known !== undefined) return known
-    const key = this.#heads.size + 1
+    const key = ++this.#lastKey
     this.#heads.set(head, key)
+    this.#forgotten.register(head, key)
     this.#thread.tell({ kind: 'head', key, line: JSON.stringify(head.line), files: head.files })
     return key
   }

@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Worker } from 'node:worker_threads'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { HostError, type LLM, type LLMPart, messageOf } from 'agent-host'
 import { expect } from 'chai'
@@ -244,6 +247,35 @@ describe('recording tapes', () => {
     await running
     await recording.writer.finish()
     expect(listTapes(projectDir)).deep.equal([])
+  })
+
+  it('forgets the heads of agents that are gone, in process and thread', async () => {
+    const { postMessage } = Worker.prototype
+    const messages: { kind: string; key?: number }[] = []
+    Worker.prototype.postMessage = function (message, transfer) {
+      messages.push(message)
+      postMessage.call(this, message, transfer as never)
+    }
+    try {
+      const recording = await record()
+      for (let times = 0; times < 3; times++) {
+        await recording.host.register({ ...ECHO, id: `gone-${times}` })
+        await recording.tape((await recording.run(`gone-${times}`, 'hello')).runId)
+        recording.host.unregister(`gone-${times}`)
+      }
+      setFlagsFromString('--expose-gc')
+      await eventually(() => {
+        runInNewContext('gc')()
+        expect(messages.filter(({ kind }) => kind === 'forget').map(({ key }) => key))
+          .include(1)
+          .and.include(2)
+      })
+      // One that is still there is still known.
+      await recording.tape((await recording.run('echo', 'hello')).runId)
+      await recording.tape((await recording.run('echo', 'again')).runId)
+    } finally {
+      Worker.prototype.postMessage = postMessage
+    }
   })
 
   it('keeps one whole tape of a run that two processes record at once', async () => {
