@@ -1,4 +1,5 @@
 import { fieldsOf, isJsonText } from '../../json.ts'
+import { hideInPieces, joinPieces, type Piece, textOf } from '../../trace/hide-in-pieces.ts'
 import type { Redact } from '../../trace/redact.ts'
 
 /** Lines of JSON without secrets. Searching them together costs a fraction of one search for each; few have any. */
@@ -14,7 +15,7 @@ export function hideSecretsInCalls(lines: readonly string[], hide: Redact): stri
 }
 
 /** A piece of a text that a call streams. */
-interface Piece {
+interface StreamedPiece extends Piece {
   /** Call and field: pieces of one text have the same. */
   readonly key: string
   readonly text: string
@@ -29,19 +30,13 @@ const PIECE_OF_MODEL =
 
 /** Lines whose calls streamed no secret in several pieces: where one did, the first piece has the whole text, without it. */
 export function hideSecretsInPieces(text: string, hide: Redact): string {
-  const said = joinPieces(piecesIn(text))
-  const all = [...said.values()].map((pieces) => pieces.map((piece) => piece.text).join('')).join('\n')
-  if (hide(all) === all) return text
   const changed = new Map<number, { key: string; text: string }[]>()
-  for (const [key, pieces] of said) {
-    const whole = hide(pieces.map((piece) => piece.text).join(''))
-    if (whole === pieces.map((piece) => hide(piece.text)).join('')) continue
-    for (const [index, { start }] of pieces.entries()) {
-      const changes = changed.get(start) ?? []
-      changed.set(start, changes)
-      changes.push({ key, text: index === 0 ? whole : '' })
-    }
+  for (const [{ key, start }, hidden] of hideInPieces(piecesIn(text), hide)) {
+    const changes = changed.get(start) ?? []
+    changed.set(start, changes)
+    changes.push({ key, text: hidden })
   }
+  if (changed.size === 0) return text
   return replaceLines(text, changed)
 }
 
@@ -54,8 +49,7 @@ const MAX_SECRET = 4096
  * @returns 0 where they cannot
  */
 export function findCut(text: string, hide: Redact): number {
-  const pieces = [...piecesIn(text)]
-  const streams = [...joinPieces(pieces).values()]
+  const streams = joinPieces(piecesIn(text))
   let cut = Math.min(text.length, ...streams.filter((stream) => isOpen(stream, text)).map(lastSecretMayBegin))
   for (let unclean = findUnclean(streams, cut, hide); unclean !== undefined; unclean = findUnclean(streams, cut, hide))
     cut = unclean
@@ -63,13 +57,13 @@ export function findCut(text: string, hide: Redact): number {
 }
 
 /** A call that has no result yet may say more. */
-function isOpen([first]: readonly Piece[], text: string): boolean {
+function isOpen([first]: readonly StreamedPiece[], text: string): boolean {
   const [call] = first?.key.split(' ') ?? []
   return !text.includes(`{"type":"result","call":${call},`)
 }
 
 /** Beginning of the piece from which on a secret may go on in a piece to come. */
-function lastSecretMayBegin(stream: readonly Piece[]): number {
+function lastSecretMayBegin(stream: readonly StreamedPiece[]): number {
   let chars = 0
   for (const { text, start } of [...stream].reverse()) {
     chars += text.length
@@ -79,34 +73,18 @@ function lastSecretMayBegin(stream: readonly Piece[]): number {
 }
 
 /** An earlier cut, where a secret of a stream lies on both sides of this one. */
-function findUnclean(streams: readonly (readonly Piece[])[], cut: number, hide: Redact): number | undefined {
+function findUnclean(streams: readonly (readonly StreamedPiece[])[], cut: number, hide: Redact): number | undefined {
   for (const stream of streams) {
     const before = stream.filter(({ start }) => start < cut)
     const after = stream.slice(before.length)
-    const end = before
-      .map(({ text }) => text)
-      .join('')
-      .slice(-MAX_SECRET)
-    const beginning = after
-      .map(({ text }) => text)
-      .join('')
-      .slice(0, MAX_SECRET)
+    const end = textOf(before).slice(-MAX_SECRET)
+    const beginning = textOf(after).slice(0, MAX_SECRET)
     if (hide(end + beginning) !== hide(end) + hide(beginning)) return before.at(-1)?.start
   }
   return undefined
 }
 
-function joinPieces(pieces: Iterable<Piece>): Map<string, Piece[]> {
-  const joined = new Map<string, Piece[]>()
-  for (const piece of pieces) {
-    const known = joined.get(piece.key)
-    if (known) known.push(piece)
-    else joined.set(piece.key, [piece])
-  }
-  return joined
-}
-
-function* piecesIn(text: string): Iterable<Piece> {
+function* piecesIn(text: string): Iterable<StreamedPiece> {
   for (let start = text.startsWith(PART) ? 0 : nextPart(text, 0); start !== -1; start = nextPart(text, start)) {
     PIECE_OF_MODEL.lastIndex = start
     const [, call, kind, json] = PIECE_OF_MODEL.exec(text) ?? []
@@ -126,7 +104,7 @@ function lineAt(text: string, start: number): string {
 }
 
 /** Every text of a part counts as a piece of another one: modules stream what they like. */
-function* piecesOf(line: string, start: number): Iterable<Piece> {
+function* piecesOf(line: string, start: number): Iterable<StreamedPiece> {
   const { call, value } = fieldsOf(JSON.parse(line))
   if (typeof value === 'string') yield { key: `${call}`, text: value, start }
   const fields = fieldsOf(value)
