@@ -65,6 +65,7 @@ export function makeLLM(asked: AskedModel): LLM {
         ...(optionsFor ? { providerOptions: optionsFor(settled) } : {}),
         abortSignal: silence.signal,
       }
+      quirks.endpoint?.prepare(silence.signal, settled.messages)
       const ask = () => silence.limit(model.doStream(options))
       try {
         const stream = await openWithRetries(ask, maxRetries, silence.signal, hints)
@@ -161,7 +162,7 @@ async function* convert(
   stream: ReadableStream<LanguageModelV3StreamPart>,
   { silence, warn, quirks, textTools, model }: Listening,
 ): AsyncGenerator<LLMPart> {
-  const answer = new StreamedAnswer(quirks, textTools, model)
+  const answer = new StreamedAnswer(quirks, textTools, model, quirks.endpoint?.fieldsOf(silence.signal))
   silence.begin()
   for await (const part of stream) {
     warn(part)
