@@ -45,13 +45,17 @@ export type {
 } from './durable/adapter-runs/adapter-runs.ts'
 export type { DurableEvent } from './durable/runs/durable-event.ts'
 export {
+  type ClientCode,
   ERROR_CODES,
   type ErrorCode,
   HostError,
   type HostErrorOptions,
   type ModelLimit,
   ModelLimited,
+  type ModelRefusal,
+  ModelRefused,
   messageOf,
+  type RefusalReason,
 } from './errors.ts'
 export type { Score, ScoredRun, Scorer, ScorerArguments } from './evals/scorer.ts'
 export { type Scorers, scorers } from './evals/scorers/index.ts'

@@ -31,7 +31,7 @@ export default defineModule({
     }),
     ...httpSettings,
   }),
-  create: async (_, config, { log }) => {
+  create: async (_, config, { log, moduleId }) => {
     // Loaded here: it takes a while, and most agents never need it.
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
     const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries, think_tags } = config
@@ -62,6 +62,7 @@ export default defineModule({
         // The SDK has no option for it, but takes any field.
         optionsOfPicture: (detail, address) => ({ openaiCompatible: { image_url: { url: address(), detail } } }),
       },
+      hints: { 401: `The key is api_key in the config of module '${moduleId}'.` },
       optionsFor: ({ reasoningEffort, parallelToolCalls: parallel_tool_calls }) =>
         toProviderOptions('openaiCompatible', { reasoningEffort, parallel_tool_calls }),
       log,

@@ -22,9 +22,9 @@ import {
   pairCalls,
   type ToolDefinition,
 } from 'agent-host'
-import { CannotAsk } from './ai-sdk-retry.ts'
 import type { ChatEndpoint } from './chat-endpoint.ts'
 import { readFinish } from './finish-reason.ts'
+import { NotTaken } from './refusal.ts'
 import { isStrictSchema } from './strict-schema.ts'
 
 /** Option of a request that only some vendors take. */
@@ -278,8 +278,9 @@ function toTextParts({ content }: Message): { type: 'text'; text: string }[] {
   return content === '' ? [] : [{ type: 'text', text: content }]
 }
 
-function toFile({ mediaType, data: given, name, detail }: Attachment, abilities: Abilities): LanguageModelV3FilePart {
-  const data = toFileData(given, mediaType, abilities)
+function toFile(attachment: Attachment, abilities: Abilities): LanguageModelV3FilePart {
+  const { mediaType, name, detail } = attachment
+  const data = toFileData(attachment, abilities)
   const address = () => (data instanceof URL ? data.href : `data:${mediaType};base64,${encodeBase64(data)}`)
   const ofPicture = detail === undefined ? undefined : abilities.optionsOfPicture?.(detail, address)
   return {
@@ -296,14 +297,15 @@ function encodeBase64(bytes: Uint8Array): string {
 }
 
 /** Nothing is fetched here: a user's URL may point at hosts that only this machine can reach. */
-function toFileData(data: Attachment['data'], mediaType: string, { supportedUrls, takesAddresses }: Abilities) {
+function toFileData(attachment: Attachment, { supportedUrls, takesAddresses }: Abilities) {
+  const { data, mediaType } = attachment
   if (!(data instanceof URL)) return data
   if (data.protocol === 'data:') return bytesOf(data)
   const patterns = Object.entries(supportedUrls)
     .filter(([type]) => type === '*' || type === '*/*' || type === mediaType || type === `${mediaType.split('/')[0]}/*`)
     .flatMap(([, list]) => list)
   if (takesAddresses || patterns.some((pattern) => pattern.test(data.href))) return data
-  throw new CannotAsk(`The model does not accept ${mediaType} from ${data.origin}. Send the file itself`)
+  throw new NotTaken(`The model does not accept ${mediaType} from ${data.origin}. Send the file itself`, attachment)
 }
 
 function bytesOf({ href }: URL): Uint8Array {

@@ -13,7 +13,7 @@ interface Call {
   /** Arguments so far. */
   said: string
   isSent: boolean
-  /** What its pieces have beside. */
+  /** Other fields of its pieces. */
   fields: Readonly<Record<string, unknown>>
 }
 

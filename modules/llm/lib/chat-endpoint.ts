@@ -32,7 +32,7 @@ export class ChatEndpoint {
     if (given) this.#given.set(signal, given)
   }
 
-  /** What the answer to a call has beside texts and calls. */
+  /** Other fields of the answer to a call. */
   fieldsOf(signal: AbortSignal): ChatFields | undefined {
     return this.#answers.get(signal)
   }

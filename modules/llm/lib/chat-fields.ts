@@ -118,7 +118,7 @@ export interface GivenFields {
   readonly calls: readonly Fields[]
 }
 
-/** What goes back to an endpoint with its answers, in their order; undefined where nothing does. */
+/** Fields that go back to an endpoint with its answers, in their order; undefined where there are none. */
 export function fieldsFor(endpoint: string, messages: readonly Message[]): GivenFields[] | undefined {
   const given = messages.filter(isSent).map((message) => ({
     message: ofMessage(message, endpoint),

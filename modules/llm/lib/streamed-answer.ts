@@ -43,7 +43,7 @@ export class StreamedAnswer {
     return fromStreamPart(part, this.#textTools, isEmpty)
   }
 
-  /** What the endpoint wants back belongs to the thoughts before a text or a call. */
+  /** Fields that the endpoint wants back: they belong to the thoughts before a text or a call. */
   #before(part: LLMPart): LLMPart[] {
     if (part.type !== 'reasoning') return this.#fields?.take(this.#block) ?? []
     this.#block = part.blockId

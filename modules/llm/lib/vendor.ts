@@ -100,7 +100,7 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
     limits: limitsOf(config),
     quirks: { alwaysFinishes: true, vendor: optionsName, ...quirks },
     optionsFor: (request) => toProviderOptions(optionsName, { ...optionsFor(request), ...config.options }),
-    hints: { 401: `The key comes from ${where}.`, 403: `The key comes from ${where}.`, ...hints },
+    hints: { 401: `The key comes from ${where}.`, ...hints },
     missing,
     log,
   })
