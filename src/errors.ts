@@ -94,14 +94,14 @@ export class ModelRefused extends Error implements ModelRefusal {
   }
 }
 
+/** Code of an error that clients of models know. */
+export type ClientCode = Exclude<RefusalReason, 'attachment_not_taken'>
+
 /** Codes of errors that clients of models know, by those of ours. */
 export const CLIENT_CODES = {
   CONTEXT_TOO_LONG: 'context_length_exceeded',
   QUOTA_EXHAUSTED: 'insufficient_quota',
 } as const
-
-/** Code of an error that clients of models know. */
-export type ClientCode = (typeof CLIENT_CODES)[keyof typeof CLIENT_CODES]
 
 /** Returns the code by which clients of models know an error, if there is one. */
 export function clientCodeOf(error: unknown): ClientCode | undefined {

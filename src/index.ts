@@ -185,7 +185,7 @@ export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { makeNameSecrets, makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
 export type { EvalToolCall } from './wire/eval-result.ts'
-export { type PairedCall, pairCalls } from './wire/paired-calls.ts'
+export { type PairedCall, type PairedMessage, pairCalls } from './wire/paired-calls.ts'
 export type { VariantChange } from './wire/variant.ts'
 export type { AgentDescription, DescribedVariable, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'
 

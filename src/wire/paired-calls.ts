@@ -1,5 +1,5 @@
 /** The part of a message that tells which calls it makes or answers. */
-interface PairedMessage<Call> {
+export interface PairedMessage<Call> {
   readonly role: string
   readonly toolCalls?: readonly Call[]
   readonly toolCallId?: string
