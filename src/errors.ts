@@ -8,6 +8,8 @@ export const ERROR_CODES = {
   AGENT_NOT_FOUND: 400,
   AGENT_FAILED: 500,
   OUTPUT_INVALID: 500,
+  CONTEXT_TOO_LONG: 400,
+  QUOTA_EXHAUSTED: 503,
   RUN_ABORTED: 499,
   RUN_TIMEOUT: 504,
   PROTOCOL_INVALID: 500,
@@ -60,6 +62,58 @@ export class ModelLimited extends Error implements ModelLimit {
     this.status = status
     this.retryAfterSeconds = retryAfterSeconds
   }
+}
+
+/** Cause of a refusal that the client of a run can act on, by the name that vendors have for it. */
+export type RefusalReason = 'context_length_exceeded' | 'insufficient_quota' | 'attachment_not_taken'
+
+/** Facts of a model's refusal. */
+export interface ModelRefusal {
+  readonly reason: RefusalReason
+  /** Attachment that the model does not take. */
+  readonly attachment?: { readonly mediaType: string; readonly data: Uint8Array | URL } | undefined
+  /** Place of the attachment among those of the question; undefined for one of an earlier message. */
+  readonly index?: number | undefined
+}
+
+/**
+ * Error of a model that refuses a request for a cause that the client of the run can act on: clients learn it, in a sentence of the host. The message of
+ * this error is for logs and traces.
+ */
+export class ModelRefused extends Error implements ModelRefusal {
+  override readonly name = 'ModelRefused'
+  readonly reason: RefusalReason
+  readonly attachment: ModelRefusal['attachment']
+  readonly index: number | undefined
+
+  constructor(message: string, { reason, attachment, index, cause }: ModelRefusal & { readonly cause?: unknown }) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.reason = reason
+    this.attachment = attachment
+    this.index = index
+  }
+}
+
+/** Code of an error that clients of models know. */
+export type ClientCode = Exclude<RefusalReason, 'attachment_not_taken'>
+
+/** Codes of errors that clients of models know, by those of ours. */
+export const CLIENT_CODES = {
+  CONTEXT_TOO_LONG: 'context_length_exceeded',
+  QUOTA_EXHAUSTED: 'insufficient_quota',
+} as const
+
+/** Returns the code by which clients of models know an error, if there is one. */
+export function clientCodeOf(error: unknown): ClientCode | undefined {
+  return error instanceof HostError
+    ? new Map<string, ClientCode>(Object.entries(CLIENT_CODES)).get(error.code)
+    : undefined
+}
+
+/** The failure of an ended run, by what is stored of it. */
+export function failureOf(message = 'Agent execution failed', code?: ClientCode): HostError {
+  if (code === undefined) return new HostError('AGENT_FAILED', message)
+  return new HostError(code === 'insufficient_quota' ? 'QUOTA_EXHAUSTED' : 'CONTEXT_TOO_LONG', message)
 }
 
 /** Facts of an error beside its code and message. */

@@ -45,13 +45,17 @@ export type {
 } from './durable/adapter-runs/adapter-runs.ts'
 export type { DurableEvent } from './durable/runs/durable-event.ts'
 export {
+  type ClientCode,
   ERROR_CODES,
   type ErrorCode,
   HostError,
   type HostErrorOptions,
   type ModelLimit,
   ModelLimited,
+  type ModelRefusal,
+  ModelRefused,
   messageOf,
+  type RefusalReason,
 } from './errors.ts'
 export type { Score, ScoredRun, Scorer, ScorerArguments } from './evals/scorer.ts'
 export { type Scorers, scorers } from './evals/scorers/index.ts'
@@ -172,6 +176,7 @@ export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
 export type { EvalToolCall } from './wire/eval-result.ts'
+export { type PairedCall, type PairedMessage, pairCalls } from './wire/paired-calls.ts'
 export type { VariantChange } from './wire/variant.ts'
 export type { AgentDescription, DescribedVariable, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'
 

@@ -5,6 +5,7 @@ import {
   type LLMPart,
   type LLMRequest,
   type Message,
+  pairCalls,
   type ToolDefinition,
   Type,
 } from 'agent-host'
@@ -62,7 +63,7 @@ function* answer(request: LLMRequest, introduceOnce: (text: string) => string): 
     yield { type: 'finish', reason: 'tool_calls' }
     return
   }
-  const report = tellResults(results, messages.slice(asked + 1))
+  const report = tellResults(messages.slice(asked + 1))
   const text = responseSchema
     ? JSON.stringify(answerSchema([question, report].join('\n'), responseSchema))
     : introduceOnce(inProse(request, asked, report))
@@ -97,17 +98,12 @@ function nameOf({ mediaType, data, name }: Attachment): string {
   return `${name === undefined ? '' : `${name}, `}${mediaType} (${size})`
 }
 
-function tellResults(results: readonly Message[], turn: readonly Message[]): string {
-  const names = new Map(
-    turn
-      .flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
-      .map(({ id, name }) => [id, name]),
-  )
-  return results
-    .map((result) => {
-      const name = (result.role === 'tool' && names.get(result.toolCallId)) || 'The tool'
-      const isError = result.role === 'tool' && result.isError
-      return `${name} ${isError ? 'failed' : 'says'}: ${result.content}`
+function tellResults(turn: readonly Message[]): string {
+  const names = new Map(pairCalls(turn).map(({ call, answeredAt }) => [answeredAt, call.name]))
+  return turn
+    .flatMap((message, index) => {
+      if (message.role !== 'tool') return []
+      return [`${names.get(index) ?? 'The tool'} ${message.isError ? 'failed' : 'says'}: ${message.content}`]
     })
     .join('\n')
 }

@@ -1,7 +1,6 @@
 import { defineModule, LLM, Type } from 'agent-host'
-import { mendChatEvents } from './lib/chat-events.ts'
+import { ChatEndpoint } from './lib/chat-endpoint.ts'
 import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
-import { makeFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OllamaLLM',
@@ -37,11 +36,12 @@ export default defineModule({
     const { OLLAMA_BASE_URL, OLLAMA_HOST, OLLAMA_API_KEY } = context.environment
     const baseURL = ollamaAddress(firstOf(config.base_url, OLLAMA_BASE_URL, OLLAMA_HOST) ?? 'http://127.0.0.1:11434')
     const apiKey = firstOf(config.api_key, OLLAMA_API_KEY)
+    const endpoint = new ChatEndpoint(baseURL)
     const ollama = createOpenAICompatible({
       name: 'ollama',
       baseURL,
       headers,
-      fetch: makeFetch(mendChatEvents),
+      fetch: endpoint.fetch,
       includeUsage: true,
       supportsStructuredOutputs: true,
       ...(apiKey ? { apiKey } : {}),
@@ -55,7 +55,7 @@ export default defineModule({
         access: { names: 'OLLAMA_API_KEY', isThere: true },
         optionsName: 'ollama',
         optionsFor: ({ reasoningEffort }) => ({ reasoningEffort }),
-        quirks: { hasThoughtTags: true, efforts: ['none', 'low', 'medium', 'high'] },
+        quirks: { endpoint, hasThoughtTags: true, efforts: ['none', 'low', 'medium', 'high'] },
         hints: { 404: `Fetch it: ollama pull ${model}` },
       },
       config,

@@ -1,9 +1,8 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { makeLLM } from './lib/ai-sdk-llm.ts'
-import { mendChatEvents } from './lib/chat-events.ts'
+import { ChatEndpoint } from './lib/chat-endpoint.ts'
 import { providerAt } from './lib/provider-name.ts'
 import { httpSettings, limitsOf, toProviderOptions } from './lib/vendor.ts'
-import { makeFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OpenAICompatibleLLM',
@@ -32,16 +31,17 @@ export default defineModule({
     }),
     ...httpSettings,
   }),
-  create: async (_, config, { log }) => {
+  create: async (_, config, { log, moduleId }) => {
     // Loaded here: it takes a while, and most agents never need it.
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
     const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries, think_tags } = config
+    const endpoint = new ChatEndpoint(base_url)
     const provider = createOpenAICompatible({
       name: 'openai-compatible',
       baseURL: base_url,
       headers,
       queryParams: query,
-      fetch: makeFetch(mendChatEvents),
+      fetch: endpoint.fetch,
       includeUsage: true,
       supportsStructuredOutputs: true,
       // An empty key, as from `${MY_KEY:-}`, counts as none.
@@ -56,11 +56,13 @@ export default defineModule({
       maxRetries: max_retries,
       limits: limitsOf(config),
       quirks: {
+        endpoint,
         takesAddresses: true,
         hasThoughtTags: think_tags,
         // The SDK has no option for it, but takes any field.
         optionsOfPicture: (detail, address) => ({ openaiCompatible: { image_url: { url: address(), detail } } }),
       },
+      hints: { 401: `The key is api_key in the config of module '${moduleId}'.` },
       optionsFor: ({ reasoningEffort, parallelToolCalls: parallel_tool_calls }) =>
         toProviderOptions('openaiCompatible', { reasoningEffort, parallel_tool_calls }),
       log,

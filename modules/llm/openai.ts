@@ -1,8 +1,8 @@
 import { defineModule, LLM, Type } from 'agent-host'
-import { mendChatEvents } from './lib/chat-events.ts'
+import { ChatEndpoint } from './lib/chat-endpoint.ts'
 import { isStrictSchema } from './lib/strict-schema.ts'
 import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
-import { makeFetch } from './lib/vendor-fetch.ts'
+import { vendorFetch } from './lib/vendor-fetch.ts'
 
 export default defineModule({
   name: 'OpenAILLM',
@@ -40,11 +40,12 @@ export default defineModule({
     const { environment } = context
     const apiKey = firstOf(config.api_key, environment.OPENAI_API_KEY) ?? ''
     const baseURL = firstOf(config.base_url, environment.OPENAI_BASE_URL) ?? 'https://api.openai.com/v1'
+    const endpoint = api === 'chat' ? new ChatEndpoint(baseURL, false) : undefined
     const openai = createOpenAI({
       apiKey,
       baseURL,
       headers,
-      fetch: makeFetch(api === 'chat' ? mendChatEvents : undefined),
+      fetch: endpoint?.fetch ?? vendorFetch,
       ...(organization ? { organization } : {}),
       ...(project ? { project } : {}),
     })
@@ -73,7 +74,7 @@ export default defineModule({
           optionsOfPicture: (imageDetail) => ({ openai: { imageDetail } }),
           ...(api === 'responses'
             ? { toolFiles: /^(image\/|application\/pdf$)/, larkTool: 'openai.custom' as const, phasesOf: 'openai' }
-            : {}),
+            : { endpoint }),
           efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
           options: {
             verbosity: ['low', 'medium', 'high'],

@@ -1,4 +1,4 @@
-import { HostError, messageOf } from '../errors.ts'
+import { clientCodeOf, HostError, ModelRefused, messageOf } from '../errors.ts'
 import { describeException, withoutPlainName } from '../run/calls/agent-events.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
 import type { Redact } from '../trace/redact.ts'
@@ -14,7 +14,8 @@ export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFai
         return isTimeout(error.cause) ? error.cause.message : 'The run was aborted.'
       }
       // Faults of the request, not secrets of the agent.
-      if (error.code === 'OUTPUT_INVALID' || error.code === 'REQUEST_INVALID') return error.message
+      if (error.code === 'OUTPUT_INVALID' || error.code === 'REQUEST_INVALID' || clientCodeOf(error))
+        return error.message
     }
     return debug ? `Agent execution failed: ${redact(messageOf(error))}` : 'Agent execution failed'
   }
@@ -41,5 +42,7 @@ export function describeFault(error: unknown, { level }: { readonly level?: stri
 }
 
 export function describeRefusal(error: Error): string {
-  return [error.message, ...(error instanceof HostError ? error.suggestions : [])].join(' ')
+  const { cause } = error
+  const ofVendor = cause instanceof ModelRefused || cause instanceof AggregateError ? [cause.message] : []
+  return [error.message, ...(error instanceof HostError ? error.suggestions : []), ...ofVendor].join(' ')
 }

@@ -30,8 +30,6 @@ export interface VendorCase {
   readonly writesJson?: boolean
   /** True for one that refuses text without a visible character. */
   readonly refusesBlank?: boolean
-  /** False where the vendor keeps its reasoning for itself. */
-  readonly tellsReasoning?: boolean
 }
 
 const words: Script = { text: ['one', ' two'] }
@@ -146,9 +144,7 @@ export function describeVendor(vendor: VendorCase): void {
   it('returns reasoning apart from text, whole parallel calls, and usage with cached tokens', async () => {
     const { llm } = await connect([plays(wire, twoCalls)])
     const parts = await collect(llm, { ...asks, tools: [weather] })
-    expect(parts.flatMap((part) => (part.type === 'reasoning' ? part.text : [])).join('')).to.equal(
-      vendor.tellsReasoning === false ? '' : 'let me see',
-    )
+    expect(parts.flatMap((part) => (part.type === 'reasoning' ? part.text : [])).join('')).to.equal('let me see')
     expect(withoutMetadata(parts.filter(({ type }) => type !== 'reasoning'))).to.deep.equal([
       { type: 'text', text: 'I look.' },
       { type: 'tool_call', call: { id: 'call_a', name: 'weather', arguments: { city: 'Oslo' } } },

@@ -19,10 +19,12 @@ import {
   type LLMRequest,
   type Message,
   type ProviderMetadata,
+  pairCalls,
   type ToolDefinition,
 } from 'agent-host'
-import { CannotAsk } from './ai-sdk-retry.ts'
+import type { ChatEndpoint } from './chat-endpoint.ts'
 import { readFinish } from './finish-reason.ts'
+import { NotTaken } from './refusal.ts'
 import { isStrictSchema } from './strict-schema.ts'
 
 /** Option of a request that only some vendors take. */
@@ -30,6 +32,10 @@ export type VendorOption = keyof Pick<LLMRequest, 'verbosity' | 'serviceTier' | 
 
 /** Requirements of a vendor's API that differ from those of the others. */
 export interface VendorQuirks {
+  /** Name of the vendor in metadata: that of others is none of its business. */
+  readonly vendor?: string
+  /** Endpoint that takes reasoning, and what it wants back, by itself: the SDK leaves them out. */
+  readonly endpoint?: ChatEndpoint
   /** System messages stand before all others. */
   readonly systemFirst?: boolean
   /** Tools can be strict, and are by default: those that do not ask for it, or whose schema does not allow it, say that they are not. */
@@ -116,17 +122,18 @@ function toPrompt(
   abilities: Abilities,
   textTools: ReadonlySet<string>,
 ): LanguageModelV3Message[] {
-  const toolNames = new Map(
-    messages
-      .flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
-      .map(({ id, name }) => [id, name]),
-  )
   const said = abilities.refusesBlank ? withoutBlank(messages) : messages
   const ordered = abilities.systemFirst ? systemFirst(said) : said
+  const names = new Map(pairCalls(ordered).map(({ call, answeredAt }) => [answeredAt, call.name]))
   const question = ordered.findLastIndex(({ role }) => role === 'user')
   const prompt: LanguageModelV3Message[] = []
   for (const [index, message] of ordered.entries()) {
-    const converted = toMessage(message, { abilities, toolNames, textTools, isOfTurn: index > question })
+    const converted = toMessage(message, {
+      abilities,
+      toolName: names.get(index) ?? '',
+      textTools,
+      isOfTurn: index > question,
+    })
     const last = prompt.at(-1)
     // The results of parallel calls belong together: Gemini requires one per call.
     if (converted.role === 'tool' && last?.role === 'tool') last.content.push(...converted.content)
@@ -166,14 +173,15 @@ function systemFirst(messages: readonly Message[]): Message[] {
 
 interface Conversion {
   readonly abilities: Abilities
-  readonly toolNames: ReadonlyMap<string, string>
+  /** Tool whose result the message is. */
+  readonly toolName: string
   readonly textTools: ReadonlySet<string>
   /** True for messages after the last question. */
   readonly isOfTurn: boolean
 }
 
 function toMessage(message: Message, conversion: Conversion): LanguageModelV3Message {
-  const { abilities, toolNames } = conversion
+  const { abilities, toolName } = conversion
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.content }
@@ -186,7 +194,6 @@ function toMessage(message: Message, conversion: Conversion): LanguageModelV3Mes
       return { role: 'assistant', content: toAssistantContent(message, conversion) }
     case 'tool': {
       const { toolCallId } = message
-      const toolName = toolNames.get(toolCallId) ?? ''
       return {
         role: 'tool',
         content: [{ type: 'tool-result', toolCallId, toolName, output: toOutput(message, abilities) }],
@@ -208,11 +215,11 @@ function toAssistantContent(
     toolCallId: id,
     toolName: name,
     input: textTools.has(name) ? (args.input ?? '') : args,
-    ...optionsOf(ofCall),
+    ...(abilities.endpoint ? {} : optionsOf(ofCall)),
   }))
   const ofText = withPhase(message, abilities)
   const text = toTextParts(message).map((part) => ({ ...part, ...optionsOf(ofText) }))
-  return [...toReasoning(message, isOfTurn), ...text, ...calls]
+  return [...(abilities.endpoint ? [] : toReasoning(message, isOfTurn, abilities)), ...text, ...calls]
 }
 
 function withPhase(
@@ -223,14 +230,15 @@ function withPhase(
   return { ...providerMetadata, [phasesOf]: { ...providerMetadata?.[phasesOf], phase } }
 }
 
-/** Reasoning that no vendor has signed matters between the steps of one turn; in later ones, servers refuse it. */
+/** Reasoning that no vendor has signed matters between the steps of one turn; in later ones, servers refuse it. What another has signed is left out. */
 function toReasoning(
   { reasoning = [], toolCalls }: AssistantMessage,
   isOfTurn: boolean,
+  { vendor }: VendorQuirks,
 ): LanguageModelV3ReasoningPart[] {
   const isStep = isOfTurn && toolCalls !== undefined && toolCalls.length > 0
   return reasoning
-    .filter(({ providerMetadata }) => providerMetadata !== undefined || isStep)
+    .filter(({ providerMetadata }) => (providerMetadata ? vendor === undefined || vendor in providerMetadata : isStep))
     .map(({ text, providerMetadata }) => ({ type: 'reasoning', text, ...optionsOf(providerMetadata) }))
 }
 
@@ -270,8 +278,9 @@ function toTextParts({ content }: Message): { type: 'text'; text: string }[] {
   return content === '' ? [] : [{ type: 'text', text: content }]
 }
 
-function toFile({ mediaType, data: given, name, detail }: Attachment, abilities: Abilities): LanguageModelV3FilePart {
-  const data = toFileData(given, mediaType, abilities)
+function toFile(attachment: Attachment, abilities: Abilities): LanguageModelV3FilePart {
+  const { mediaType, name, detail } = attachment
+  const data = toFileData(attachment, abilities)
   const address = () => (data instanceof URL ? data.href : `data:${mediaType};base64,${encodeBase64(data)}`)
   const ofPicture = detail === undefined ? undefined : abilities.optionsOfPicture?.(detail, address)
   return {
@@ -288,14 +297,15 @@ function encodeBase64(bytes: Uint8Array): string {
 }
 
 /** Nothing is fetched here: a user's URL may point at hosts that only this machine can reach. */
-function toFileData(data: Attachment['data'], mediaType: string, { supportedUrls, takesAddresses }: Abilities) {
+function toFileData(attachment: Attachment, { supportedUrls, takesAddresses }: Abilities) {
+  const { data, mediaType } = attachment
   if (!(data instanceof URL)) return data
   if (data.protocol === 'data:') return bytesOf(data)
   const patterns = Object.entries(supportedUrls)
     .filter(([type]) => type === '*' || type === '*/*' || type === mediaType || type === `${mediaType.split('/')[0]}/*`)
     .flatMap(([, list]) => list)
   if (takesAddresses || patterns.some((pattern) => pattern.test(data.href))) return data
-  throw new CannotAsk(`The model does not accept ${mediaType} from ${data.origin}. Send the file itself`)
+  throw new NotTaken(`The model does not accept ${mediaType} from ${data.origin}. Send the file itself`, attachment)
 }
 
 function bytesOf({ href }: URL): Uint8Array {

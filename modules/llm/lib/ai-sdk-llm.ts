@@ -11,6 +11,7 @@ import {
   type LLMPart,
   type LLMRequest,
   type Log,
+  type Message,
   ModelLimited,
   type ModelOptions,
   type Run,
@@ -19,6 +20,7 @@ import { textToolsOf, toCallOptions, type VendorOption, type VendorQuirks, witho
 import { describeFailure, limitOf, openWithRetries, originOf, reasonOf } from './ai-sdk-retry.ts'
 import { type IdleLimits, IdleTimeout } from './idle-timeout.ts'
 import { providerName } from './provider-name.ts'
+import { toRefusal } from './refusal.ts'
 import { refusedOptions } from './refused-options.ts'
 import { type FittedTools, fitRefusedTools, fitTools, keepFitted } from './refused-tools.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
@@ -65,6 +67,7 @@ export function makeLLM(asked: AskedModel): LLM {
         ...(optionsFor ? { providerOptions: optionsFor(settled) } : {}),
         abortSignal: silence.signal,
       }
+      quirks.endpoint?.prepare(silence.signal, settled.messages)
       const ask = () => silence.limit(model.doStream(options))
       try {
         const stream = await openWithRetries(ask, maxRetries, silence.signal, hints)
@@ -122,7 +125,8 @@ export function makeLLM(asked: AskedModel): LLM {
         if (error instanceof HostError) throw error
         const origin = originOf(error)
         const { spent } = silence
-        throw fail(spent ? describeLimit(spent, limits, subject) : describeFailure(origin, subject), origin)
+        const message = spent ? describeLimit(spent, limits, subject) : describeFailure(origin, subject)
+        throw fail(message, origin, spent ? undefined : request.messages)
       } finally {
         silence.end()
       }
@@ -161,7 +165,7 @@ async function* convert(
   stream: ReadableStream<LanguageModelV3StreamPart>,
   { silence, warn, quirks, textTools, model }: Listening,
 ): AsyncGenerator<LLMPart> {
-  const answer = new StreamedAnswer(quirks, textTools, model)
+  const answer = new StreamedAnswer(quirks, textTools, model, quirks.endpoint?.fieldsOf(silence.signal))
   silence.begin()
   for await (const part of stream) {
     warn(part)
@@ -215,16 +219,18 @@ function tellOnce(subject: string, log: Log | undefined): (warning: string) => v
 }
 
 /** Errors without secrets, even in the address: some servers echo a rejected key, or half of it. */
-function makeFail(rawSecrets: readonly string[]): (message: string, cause: unknown) => Error {
+function makeFail(rawSecrets: readonly string[]) {
   const secrets = rawSecrets.filter((secret) => secret.length >= 8)
   const hide = (text: string) =>
     secrets.reduce(
       (shown, secret) => shown.replaceAll(secret, '[redacted]'),
       text.replace(/:\/\/[^/@\s]+@/g, '://').replace(/(?<![\w-])[\w-]{1,4096}\*{3,}\w*/g, '[redacted]'),
     )
-  return (message, cause) => {
+  return (message: string, cause: unknown, messages?: readonly Message[]): Error => {
     const limit = limitOf(cause)
+    const refusal = messages && toRefusal(hide(message), cause, messages)
     for (let error = cause; error instanceof Error; error = error.cause) hideIn(error, hide)
+    if (refusal) return refusal
     return limit ? new ModelLimited(hide(message), { ...limit, cause }) : new Error(hide(message), { cause })
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { LanguageModelV3StreamPart, LanguageModelV3StreamResult } from '@ai-sdk/provider'
 import { fieldsOf, type ModelLimited, messageOf } from 'agent-host'
+import { lacksQuota, NotTaken, refusesKey } from './refusal.ts'
 import { vendorWords } from './vendor-words.ts'
 
 const FIRST_WAIT_MS = 500
@@ -32,9 +33,6 @@ class NotAnswered extends Error {
   }
 }
 
-/** A request that was never sent. */
-export class CannotAsk extends Error {}
-
 /** An answer that arrived, and cannot be used. */
 export class UnusableAnswer extends Error {}
 
@@ -54,7 +52,7 @@ export async function openWithRetries(
     } catch (error) {
       signal.throwIfAborted()
       const failure = readFailure(error)
-      if (!failure.isRetryable || attempt >= maxRetries) throw toError(failure, hints, error)
+      if (!failure.isRetryable || attempt >= maxRetries || lacksQuota(error)) throw toError(failure, hints, error)
       await setTimeout(waitMs(failure, attempt), undefined, { signal })
     }
   }
@@ -91,7 +89,7 @@ function toError(failure: CallError, hints: Readonly<Record<number, string>>, ca
   if (failure.statusCode === 200 && cause instanceof Error) return cause
   const body = failure.data === undefined ? failure.responseBody.trim().slice(0, 500) : ''
   const said = [failure.message, body].filter((text) => text !== '').join(': ') || 'no reason given'
-  return new NotAnswered(said, failure, hints[failure.statusCode ?? 0], cause)
+  return new NotAnswered(said, failure, hints[refusesKey(cause) ? 401 : (failure.statusCode ?? 0)], cause)
 }
 
 /** The vendor's own reason. */
@@ -131,7 +129,7 @@ export function limitOf(error: unknown): Pick<ModelLimited, 'status' | 'retryAft
  */
 export function describeFailure(error: unknown, subject: string): string {
   const reason = reasonOf(error).replace(/[.\s]+$/, '')
-  if (error instanceof CannotAsk || error instanceof UnusableAnswer) return `${reason} (${subject})`
+  if (error instanceof NotTaken || error instanceof UnusableAnswer) return `${reason} (${subject})`
   if (!(error instanceof NotAnswered)) return `The stream of ${subject} broke off: ${reason}`
   const { statusCode, hint } = error
   const place = statusCode === undefined ? `${subject} did not answer` : `status ${statusCode} from ${subject}`

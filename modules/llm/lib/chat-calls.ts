@@ -13,6 +13,8 @@ interface Call {
   /** Arguments so far. */
   said: string
   isSent: boolean
+  /** Other fields of its pieces. */
+  fields: Readonly<Record<string, unknown>>
 }
 
 /** Piece of a call; what the vendor leaves out is empty. */
@@ -21,6 +23,7 @@ interface Fragment {
   readonly id: string
   readonly name: string
   readonly said: string
+  readonly fields: Readonly<Record<string, unknown>>
 }
 
 /**
@@ -30,6 +33,8 @@ interface Fragment {
  */
 export class ChatCalls {
   readonly #calls: Call[] = []
+  /** Those whose fields are not taken. */
+  readonly #unread: Call[] = []
   #chunk = 0
 
   /** Fragments of one chunk as the SDK is to read them. */
@@ -38,9 +43,19 @@ export class ChatCalls {
     return [fragments].flat().flatMap((raw) => this.#take(fieldsOf(raw)))
   }
 
+  /** The fields that the pieces of a call have beside its name and arguments; undefined where there are none. */
+  takeFields({ id, name }: Pick<Call, 'id' | 'name'>): Call['fields'] | undefined {
+    const same = this.#unread.filter((call) => call.name === name)
+    // The SDK makes up an id for a call without one, and for one whose id is another's.
+    const call = same.find((each) => each.id === id) ?? same[0]
+    if (call) this.#unread.splice(this.#unread.indexOf(call), 1)
+    return call && Object.keys(call.fields).length > 0 ? call.fields : undefined
+  }
+
   #take(raw: Readonly<Record<string, unknown>>): object[] {
     const fragment = readFragment(raw)
     const call = this.#continued(fragment) ?? this.#begin(fragment)
+    call.fields = { ...call.fields, ...fragment.fields }
     if (fragment.id === call.id && fragment.said === call.said && call.isSent && isWhole(call)) return []
     call.id ||= fragment.id
     call.name ||= fragment.name
@@ -52,7 +67,7 @@ export class ChatCalls {
     const said = isSent ? fragment.said : call.said
     const sent = isPlaceholder(call.said) ? '' : said
     if (isSent) return sent === '' ? [] : [{ index, function: { arguments: sent } }]
-    return [{ ...raw, index, id: id || undefined, type: 'function', function: { name, arguments: sent } }]
+    return [{ index, id: id || undefined, type: 'function', function: { name, arguments: sent } }]
   }
 
   #begin({ index }: Fragment): Call {
@@ -64,8 +79,10 @@ export class ChatCalls {
       name: '',
       said: '',
       isSent: false,
+      fields: {},
     }
     this.#calls.push(call)
+    this.#unread.push(call)
     return call
   }
 
@@ -116,7 +133,7 @@ function isPlaceholder(said: string): boolean {
   return said.trim() === '{}'
 }
 
-function readFragment({ index, id, function: called }: Readonly<Record<string, unknown>>): Fragment {
+function readFragment({ index, id, type: _, function: called, ...rest }: Readonly<Record<string, unknown>>): Fragment {
   const { name, arguments: said } = fieldsOf(called)
   return {
     index: typeof index === 'number' ? index : undefined,
@@ -124,6 +141,7 @@ function readFragment({ index, id, function: called }: Readonly<Record<string, u
     name: textOf(name),
     // Some send the object itself.
     said: typeof said === 'string' ? said : (JSON.stringify(said ?? undefined) ?? ''),
+    fields: Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)),
   }
 }
 

@@ -8,15 +8,17 @@ export type MendEvent = (data: string) => string
 /** The fetch of a vendor's SDK: each byte of an answer is a sign of life to the call that waits for it. */
 export const vendorFetch: typeof fetch = makeFetch()
 
-/** @param makeMend called for each answer. Default: events stay as they are. */
-export function makeFetch(makeMend?: () => MendEvent): typeof fetch {
+/** @param makeMend called for each answer, with the signal of its call. Default: events stay as they are. */
+export function makeFetch(makeMend?: (signal: AbortSignal) => MendEvent): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
     const { body, ok, headers } = response
     const { signal } = init ?? {}
     if (!ok || !body || !signal) return response
     const type = headers.get('content-type') ?? ''
-    const events = type.includes('amazon.eventstream') ? undefined : new Events(response.status, type, makeMend?.())
+    const events = type.includes('amazon.eventstream')
+      ? undefined
+      : new Events(response.status, type, makeMend?.(signal))
     const heard = new TransformStream<Uint8Array, Uint8Array>({
       transform(bytes, controller) {
         signal.dispatchEvent(new Event(BYTES))

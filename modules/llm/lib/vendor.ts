@@ -98,9 +98,9 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
     },
     maxRetries: config.max_retries,
     limits: limitsOf(config),
-    quirks: { alwaysFinishes: true, ...quirks },
+    quirks: { alwaysFinishes: true, vendor: optionsName, ...quirks },
     optionsFor: (request) => toProviderOptions(optionsName, { ...optionsFor(request), ...config.options }),
-    hints: { 401: `The key comes from ${where}.`, 403: `The key comes from ${where}.`, ...hints },
+    hints: { 401: `The key comes from ${where}.`, ...hints },
     missing,
     log,
   })

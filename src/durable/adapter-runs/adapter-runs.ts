@@ -1,3 +1,4 @@
+import type { ClientCode } from '../../errors.ts'
 import type { WaitingOptions } from '../../host/waiting-run.ts'
 import type { Message } from '../../protocols/message.ts'
 import type { Usage } from '../../protocols/run.ts'
@@ -140,6 +141,8 @@ export interface StoredRunInfo {
   readonly incompleteReason: string | undefined
   /** Why it failed, for clients. */
   readonly error: string | undefined
+  /** Code by which clients of models know why it failed. */
+  readonly code: ClientCode | undefined
 }
 
 /** Answer of a run that has ended well. */

@@ -1,5 +1,5 @@
 import { raceAbort } from '../../async.ts'
-import { HostError } from '../../errors.ts'
+import { failureOf, HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import { checkAnswers } from '../../host/waiting-run.ts'
 import { NO_USAGE } from '../../protocols/usage.ts'
@@ -135,7 +135,7 @@ class StoredTenantRuns implements TenantRuns {
     for await (const event of this.follow(id, signal && { signal })) void event
     const info = await this.find(id)
     if (info?.status === 'completed' || info?.status === 'waiting') return info
-    throw new HostError('AGENT_FAILED', info?.error ?? 'Agent execution failed')
+    throw failureOf(info?.error, info?.code)
   }
 
   async answer(answers: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun> {
@@ -267,6 +267,7 @@ class StoredTenantRuns implements TenantRuns {
       usage: end?.usage ?? NO_USAGE,
       incompleteReason: end?.incomplete,
       error: end?.error,
+      code: end?.code,
     }
   }
 }

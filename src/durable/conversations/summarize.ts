@@ -4,7 +4,7 @@ import { LLM } from '../../protocols/llm.ts'
 import type { Message } from '../../protocols/message.ts'
 import type { Run, Usage } from '../../protocols/run.ts'
 import { addUsage, NO_USAGE } from '../../protocols/usage.ts'
-import { callsOf } from '../../run/state/paired-calls.ts'
+import { callsOf } from '../../wire/paired-calls.ts'
 import type { AgentDescription } from '../../wiring/describe-agent.ts'
 
 /** Conversation that is to be summarized. */

@@ -1,5 +1,5 @@
-import type { Message } from '../../protocols/message.ts'
-import { type PairedCall, pairCalls } from '../../run/state/paired-calls.ts'
+import type { Message, ToolCall } from '../../protocols/message.ts'
+import { type PairedCall, pairCalls } from '../../wire/paired-calls.ts'
 
 /**
  * Leaves out results without their call, and calls without their result: models refuse both.
@@ -9,7 +9,7 @@ import { type PairedCall, pairCalls } from '../../run/state/paired-calls.ts'
 export function withWholeCalls(messages: readonly Message[], open: readonly string[]): Message[] {
   const pairs = pairCalls(messages)
   const answers = new Set(pairs.map(({ answeredAt }) => answeredAt))
-  const whole = new Set<PairedCall | undefined>(
+  const whole = new Set<PairedCall<ToolCall> | undefined>(
     pairs.filter(({ call, answeredAt }) => answeredAt !== undefined || open.includes(call.id)),
   )
   const next = pairs.values()

@@ -1,5 +1,5 @@
-import { callsOf } from '../../run/state/paired-calls.ts'
 import { openOf, toolCallOf } from '../../run/waiting/pending-call.ts'
+import { callsOf } from '../../wire/paired-calls.ts'
 import type { ConversationStore } from './conversation-store.ts'
 import type { LoadedConversation } from './conversation-tree.ts'
 import { withWholeCalls } from './whole-calls.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../async.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { clientCodeOf, HostError, messageOf } from '../../errors.ts'
 import type { RunEvent, RunEventSink } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
 import { openApprovals } from '../approvals/approvals.ts'
@@ -189,14 +189,15 @@ export class DurableRun implements StepLog {
     if (isRefused && !this.#ended) rejectQuietly(this.#stored, error)
     // Nothing is stored of a request that cannot be served.
     this.#isRefused = isRefused && !this.#persisted && !this.#isCreating
-    this.#end({ end: 'failed', at: nowSeconds(), error: this.#describe(error) })
+    const code = clientCodeOf(error)
+    this.#end({ end: 'failed', at: nowSeconds(), error: this.#describe(error), ...(code ? { code } : {}) })
   }
 
   /**
    * Waits until something has happened in the run, for so long at most.
    *
    * @throws HostError `REQUEST_INVALID` when the request turned out to be one that cannot be served, `AGENT_FAILED` for a limit of the
-   *   model's vendor
+   *   model's vendor, and what clients of models know a code for
    */
   async begins(timeoutMs: number): Promise<void> {
     if (!this.#hasBegun) {
@@ -204,7 +205,7 @@ export class DurableRun implements StepLog {
       await settlesWithin(Promise.race([this.#begun.promise, this.read(0)]), timeoutMs)
     }
     if (!(this.failure instanceof HostError)) return
-    if (this.failure.code === 'REQUEST_INVALID' || this.failure.limit) throw this.failure
+    if (this.failure.code === 'REQUEST_INVALID' || this.failure.limit || clientCodeOf(this.failure)) throw this.failure
   }
 
   /**

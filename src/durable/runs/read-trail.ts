@@ -1,11 +1,11 @@
 import type { Attachment, Message, ToolCall } from '../../protocols/message.ts'
 import { fromAttachmentJson } from '../../run/attachment-json.ts'
 import type { AnswerOfCall } from '../../run/run-event.ts'
-import { openCallsOf } from '../../run/state/paired-calls.ts'
 import { outcomeUnknown, toLastMessage, toToolMessage } from '../../run/state/trail.ts'
 import type { Turn } from '../../run/turn.ts'
 import { toHeldResult } from '../../run/waiting/held-texts.ts'
 import { openOf, type PendingCall, toolCallOf } from '../../run/waiting/pending-call.ts'
+import { openCallsOf } from '../../wire/paired-calls.ts'
 import { type CallStep, type ResultStep, type Step, toResultStep } from './steps.ts'
 
 /**

@@ -1,3 +1,4 @@
+import type { ClientCode } from '../../errors.ts'
 import type { ToolCall } from '../../protocols/message.ts'
 import type { Usage } from '../../protocols/run.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
@@ -73,6 +74,8 @@ export interface EndStep {
   readonly usage?: Readonly<Usage>
   /** Reason of a failure. */
   readonly error?: string
+  /** Code by which clients of models know the reason. */
+  readonly code?: ClientCode | undefined
   /** Limit of its own for which the agent stopped. */
   readonly incomplete?: string
 }

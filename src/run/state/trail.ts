@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { CollectedAnswer } from '../../protocols/answer-parts.ts'
 import type { Attachment, Message, RecordedDecision, ToolCall } from '../../protocols/message.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
+import { callsOf } from '../../wire/paired-calls.ts'
 import type { AnswerOfCall } from '../run-event.ts'
 import type { CallDecision } from '../waiting/pending-call.ts'
-import { callsOf } from './paired-calls.ts'
 import { uniqueCall } from './unique-calls.ts'
 
 /** Answer of a model, as its facade saw it. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Message, ToolCall } from '../../protocols/message.ts'
-import { callsOf, pairCalls } from './paired-calls.ts'
+import { callsOf, pairCalls } from '../../wire/paired-calls.ts'
 
 interface Conversation {
   readonly messages: readonly Message[]

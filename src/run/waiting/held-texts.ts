@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Message, ToolCall } from '../../protocols/message.ts'
-import { callsOf } from '../state/paired-calls.ts'
+import { callsOf } from '../../wire/paired-calls.ts'
 import { digestOf, type PendingAnswer, type PendingCall } from './pending-call.ts'
 
 /** Text that a guard holds until a person decides: the message of a user, or the answer of the agent. */

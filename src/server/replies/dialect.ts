@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { HostError, type ModelLimit } from '../../errors.ts'
+import { clientCodeOf, HostError, type ModelLimit } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
 
 /** Answer to a request that is refused. */
@@ -57,11 +57,19 @@ function toVendorError({ statusCode: status, detail }: Refusal, error?: Error): 
   const isUnknownPrevious = code === 'RESPONSE_NOT_FOUND' && field === 'previous_response_id'
   const statusCode = isUnknownModel ? 404 : status
   const message = isUnknownModel ? [error?.message, ...suggestions].join(' ') : detail
+  const known = clientCodeOf(error)
   const vendorError = {
     message,
-    type: TYPES[statusCode] ?? (statusCode < 500 ? 'invalid_request_error' : 'server_error'),
+    type:
+      known === 'insufficient_quota'
+        ? known
+        : (TYPES[statusCode] ?? (statusCode < 500 ? 'invalid_request_error' : 'server_error')),
     param: isUnknownModel ? 'model' : field,
-    code: isUnknownModel ? 'model_not_found' : isUnknownPrevious ? 'previous_response_not_found' : codeOf(statusCode),
+    code: isUnknownModel
+      ? 'model_not_found'
+      : isUnknownPrevious
+        ? 'previous_response_not_found'
+        : (known ?? codeOf(statusCode)),
   }
   return { statusCode, body: { error: vendorError, detail } }
 }

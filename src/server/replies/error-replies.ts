@@ -18,6 +18,7 @@ import {
   noteFailureInside,
 } from '../monitoring/request-log.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
+import { withFieldOfPart } from './field-of-part.ts'
 
 /** Answer to a request that ends with an error. */
 export interface ErrorReply {
@@ -36,6 +37,8 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
     AGENT_NOT_FOUND: () => ({ detail: 'model not found' }),
     AGENT_FAILED: (error, describeFailure) => ({ detail: describeFailure(error), headers: NO_RETRY }),
     OUTPUT_INVALID: () => ({ headers: NO_RETRY }),
+    CONTEXT_TOO_LONG: () => ({ headers: NO_RETRY }),
+    QUOTA_EXHAUSTED: () => ({ headers: NO_RETRY }),
     APPROVAL_DECIDED: () => ({ headers: NO_RETRY }),
     RUN_ABORTED: (error, describeFailure) => ({
       statusCode: isTimeout(error.cause) ? error.cause.statusCode : 503,
@@ -59,7 +62,8 @@ function isRemoved(cause: unknown): boolean {
 
 /** Answers every error in the format of a dialect, and logs errors of the server and of agents. */
 export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Pick<Dialect, 'toErrorReply'> = COMPAT) {
-  return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
+  return (thrown: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
+    const error = thrown instanceof HostError ? withFieldOfPart(thrown, request.body) : thrown
     const { headers = {}, ...refusal } = replyFor(error, describeFailure)
     noteFailure(request, refusal.statusCode >= 500 ? describeFault(error, request.log) : toReason(error, refusal))
     // Node then reads the rest of the body and drops it, for as long as a request may take: a client that is cut off while it sends never

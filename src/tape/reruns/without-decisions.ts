@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ToolCall } from '../../protocols/message.ts'
-import { openCallsOf } from '../../run/state/paired-calls.ts'
 import type { Turn } from '../../run/turn.ts'
 import { type PendingAnswer, toolCallOf } from '../../run/waiting/pending-call.ts'
+import { openCallsOf } from '../../wire/paired-calls.ts'
 import type { TapedCall } from '../file/read-tape.ts'
 import type { PlayerOptions } from '../replaying/tape-player.ts'
 

@@ -119,6 +119,17 @@ describe('llm/offline', () => {
     expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop' })
   })
 
+  it('names the tool of each result where ids repeat', async () => {
+    const call = (name: string): Message => ({
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: 'c', name, arguments: {} }],
+    })
+    const result = (content: string): Message => ({ role: 'tool', content, toolCallId: 'c' })
+    const messages = [says('time?'), call('currentTime'), result('noon'), call('weather'), result('snow')]
+    expect(textOf(await collect(await make(), { messages }))).to.equal('currentTime says: noon\nweather says: snow')
+  })
+
   it('introduces itself in its first answer only, in whatever conversation the next one is', async () => {
     const llm = await make(true)
     const turn: Message[] = [

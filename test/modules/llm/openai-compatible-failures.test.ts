@@ -51,7 +51,7 @@ describe('llm/openai-compatible, when something fails', () => {
   it('does not retry a permanent failure or a stream that has started', async () => {
     const { server, llm } = await connect([fails(401)])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
-      `refused with 401 (status 401 from the model 'm' at ${server.url})`,
+      `refused with 401 (status 401 from the model 'm' at ${server.url}). The key is api_key in the config of module 'module'.`,
     )
     expect(server.requests).to.have.lengthOf(1)
     const cut = await connect([streams(words, 'stop', { cut: true })])

@@ -26,7 +26,6 @@ const responses: VendorCase = {
 }
 const chat: VendorCase = {
   ...responses,
-  tellsReasoning: false,
   wire: chatWire(),
   config: (url) => ({ base_url: `${url}/v1`, api: 'chat' }),
 }

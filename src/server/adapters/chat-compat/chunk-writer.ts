@@ -1,3 +1,4 @@
+import type { ClientCode } from '../../../errors.ts'
 import type { RunEvent } from '../../../run/run-event.ts'
 import type { PendingCall } from '../../../run/waiting/pending-call.ts'
 import { type Completion, type Ending, isClientCall, toFinishReason, toToolCall, toUsage } from './completion.ts'
@@ -45,8 +46,9 @@ export class ChunkWriter {
     return `${last}${counted}${DONE}`
   }
 
-  failure(message: string): string {
-    const error = { message, type: 'server_error', code: 'server_error' }
+  failure(message: string, code: ClientCode | 'server_error' = 'server_error'): string {
+    const type = code === 'context_length_exceeded' ? 'invalid_request_error' : code
+    const error = { message, type, code }
     return `data: ${JSON.stringify({ error })}\n\n${DONE}`
   }
 

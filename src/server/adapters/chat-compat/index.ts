@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { deferred } from '../../../async.ts'
 import type { OpenCall, TenantRuns } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
-import { HostError } from '../../../errors.ts'
+import { clientCodeOf, HostError } from '../../../errors.ts'
 import { fieldsOf } from '../../../json.ts'
 import { NO_USAGE } from '../../../protocols/usage.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
@@ -196,7 +196,7 @@ export class ChatCompatApiAdapter implements Adapter {
       handle.result.then(() => begun.resolve(), begun.reject)
       const forget = this.#streams.after(keepAliveMs, begun.resolve)
       await begun.promise.catch((error: unknown) => {
-        if (body.tools || (error instanceof HostError && error.limit)) throw error
+        if (body.tools || isForClient(error)) throw error
       })
       forget()
     }
@@ -213,7 +213,7 @@ export class ChatCompatApiAdapter implements Adapter {
         sendEnd(stream, chunks, { text, pending: pending === result.pending ? [] : pending })
         stream.end(chunks.end(endingOf(result, pending), body.stream_options?.include_usage ?? false))
       },
-      failure: (error) => chunks.failure(this.#describeFailure(error)),
+      failure: (error) => chunks.failure(this.#describeFailure(error), isExtended ? clientCodeOf(error) : undefined),
     })
   }
 
@@ -247,6 +247,12 @@ export class ChatCompatApiAdapter implements Adapter {
     const answersTo = this.#handed.find(body.model, turn)
     return startTurn(reply, this.#host, body.model, answersTo === undefined ? turn : { ...turn, answersTo })
   }
+}
+
+/** Tells whether the status of an answer that has not begun tells the cause. */
+function isForClient(error: unknown): boolean {
+  if (!(error instanceof HostError)) return false
+  return error.limit !== undefined || error.code === 'REQUEST_INVALID' || clientCodeOf(error) !== undefined
 }
 
 /** Answer to a decision while something else is open. */

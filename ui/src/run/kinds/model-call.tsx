@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Call } from '../../../../src/trace/calls/call-tree.ts'
+import { pairCalls } from '../../../../src/wire/paired-calls.ts'
 import { Bubble, FoldedBubble } from '../../components/bubble.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'
@@ -57,11 +58,11 @@ export function ModelCallActions({ run, call, payload }: ModelCallProps) {
 /** Everything that the model was sent, and below it what it answered. */
 function Prompt({ exchange }: { exchange: ModelExchange }) {
   const { messages, tools } = exchange
-  const names = new Map(messages.flatMap(({ toolCalls }) => toolCalls.map(({ id, name }) => [id, name] as const)))
+  const names = new Map(pairCalls(messages).map(({ call, answeredAt }) => [answeredAt, call.name]))
   return (
     <div class="exchange">
       {messages.map((message, index) => (
-        <Bubble key={index} message={message} toolName={names.get(message.toolCallId)} />
+        <Bubble key={index} message={message} toolName={names.get(index)} />
       ))}
       {tools.length > 0 && <ToolSchemas tools={tools} />}
       <Said exchange={exchange} />

@@ -1,4 +1,4 @@
-import { HostError } from '../../../../errors.ts'
+import { CLIENT_CODES, HostError } from '../../../../errors.ts'
 import { type LoggedRequest, noteFailureInside } from '../../../monitoring/request-log.ts'
 import { logFailureInside } from '../../../replies/error-replies.ts'
 import { INTERNAL_ERROR, invalidParams, JsonRpcError, METHOD_NOT_FOUND } from '../json-rpc.ts'
@@ -29,4 +29,4 @@ export function noteRefusal({ code, message }: JsonRpcError, source: LoggedReque
 }
 
 const INVALID: ReadonlySet<string> = new Set(['AGENT_NOT_FOUND', 'REQUEST_INVALID'])
-const REFUSED: ReadonlySet<string> = new Set(['OVERLOADED', 'SHUTTING_DOWN'])
+const REFUSED: ReadonlySet<string> = new Set(['OVERLOADED', 'SHUTTING_DOWN', ...Object.keys(CLIENT_CODES)])

@@ -3,7 +3,7 @@ import { lengthOf } from '../../../../durable/conversations/truncate.ts'
 import type { Fields } from '../../../../json.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
-import { callsOf } from '../../../../run/state/paired-calls.ts'
+import { callsOf } from '../../../../wire/paired-calls.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { ContextManagement, type CreateRequest } from '../routes/schema.ts'
 

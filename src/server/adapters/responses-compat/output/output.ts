@@ -240,7 +240,11 @@ export class Output {
     const changes = step.end === 'completed' ? this.#completeAnswer() : NONE
     // Items of `/compat` have two states: one that was cut off was in progress.
     const items = this.#listItems(this.#form.isExtended ? 'incomplete' : 'in_progress')
-    const ended = endRecord(this.#ended ?? this.#begun, items, step)
+    const ended = endRecord(
+      this.#ended ?? this.#begun,
+      items,
+      this.#form.isExtended ? step : { ...step, code: undefined },
+    )
     const isCutOff = ended.status === 'completed' && ended.incomplete_details !== null
     if (isCutOff && this.#form.isExtended) ended.status = 'incomplete'
     this.#ended = ended
@@ -278,13 +282,13 @@ function textOf(item: OutputItem | undefined): string | undefined {
 
 /** The record with this end. Completed items stay completed. */
 function endRecord(record: ExtendedRecord, output: OutputItem[], step: EndStep): ExtendedRecord {
-  const { end, at, usage, error, incomplete } = step
+  const { end, at, usage, error, code = 'server_error', incomplete } = step
   return {
     ...record,
     status: end,
     completed_at: end === 'completed' ? at : record.completed_at,
     output,
-    error: error === undefined ? null : { code: 'server_error', message: error },
+    error: error === undefined ? null : { code, message: error },
     incomplete_details: incomplete === undefined ? record.incomplete_details : { reason: incomplete },
     usage: usage ? addTokenUsage(record.usage, toTokenUsage(usage)) : record.usage,
   }

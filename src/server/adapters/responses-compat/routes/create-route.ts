@@ -3,7 +3,7 @@ import { type IdempotentRequest, RequestRepeated } from '../../../../durable/ide
 import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
-import { HostError } from '../../../../errors.ts'
+import { type ClientCode, failureOf, HostError } from '../../../../errors.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { deciderOf } from '../../../guards/decisions.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
@@ -69,7 +69,9 @@ export class CreateRoute {
     try {
       return await this.#run(body, idempotency, request, reply)
     } catch (error) {
-      const isLimited = this.#dialect.isExtended && error instanceof HostError && error.limit !== undefined
+      const isLimited =
+        error instanceof HostError &&
+        ((this.#dialect.isExtended && error.limit !== undefined) || error.code === 'QUOTA_EXHAUSTED')
       if (isLimited) await this.#partsOf(request).runs.requests.forget(idempotency)
       throw error
     }
@@ -151,7 +153,7 @@ export class CreateRoute {
     const record = await this.#replies.show(stored, reply)
     if (record.status !== 'failed' || record.background) return record
     reply.header('x-response-id', id)
-    throw new HostError('AGENT_FAILED', record.error?.message ?? 'Agent execution failed')
+    throw failureOf(record.error?.message, codeOf(stored))
   }
 
   /** Waits for the end of a run whose client gets all of it at once. */
@@ -169,6 +171,11 @@ export class CreateRoute {
       if (steps.length === 0 || isEnd(steps.at(-1))) return runs.store.get(first.id)
     }
   }
+}
+
+function codeOf({ steps }: StoredRun): ClientCode | undefined {
+  const end = steps.findLast(isEnd)
+  return end?.code
 }
 
 function signalOf(reply: FastifyReply): AbortSignal {
