@@ -85,7 +85,7 @@ export function requireGiven(given: Given, value: unknown, name: string): void {
   throw new HostError('REQUEST_INVALID', message, { field: message.slice(0, message.indexOf(' must ')) })
 }
 
-/** What is left out in JSON, as functions are in an object, is no fault. */
+/** Tells whether a value can be stored. Parts that JSON leaves out, as functions in an object, are no fault. */
 function isJson(value: unknown): boolean {
   try {
     return JSON.stringify(value) !== undefined
