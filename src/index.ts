@@ -158,6 +158,7 @@ export type {
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapters/adapter.ts'
 export type { AdapterHttp, RouteTag } from './server/adapters/adapter-http.ts'
 export type { Decider } from './server/guards/decisions.ts'
+export type { Sender } from './server/guards/principal.ts'
 export type { AnswerDescription, RouteDescription } from './server/openapi/describe-route.ts'
 export type { ServerOptions } from './server/options/options.ts'
 export type { DialectReply, ErrorDialect, Refusal } from './server/replies/dialect.ts'

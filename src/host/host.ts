@@ -14,6 +14,8 @@ import type { Capabilities } from '../run/agent/agent-capabilities.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { type AgentEventListener, EventListeners, type ReplayOrigin } from '../run/calls/agent-events.ts'
 import type { Boundaries } from '../run/calls/boundaries.ts'
+import { FUNCTION, OBJECT, object, optional, requireGiven, SET, SIGNAL, TEXT } from '../run/checks/given.ts'
+import { CHANGES, LOCAL_OPTIONS, MESSAGES, PENDING, TURN } from '../run/checks/given-turn.ts'
 import { answersTo } from '../run/child-runs/child-run.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
@@ -81,6 +83,18 @@ export interface Target {
   /** Inputs that the entry point takes beside text. */
   readonly capabilities: Capabilities
 }
+
+const REGISTER_OPTIONS = object({ file: optional(TEXT), signal: optional(SIGNAL) })
+const RESUMABLE = object({ runId: TEXT, agent: TEXT, pending: PENDING, trail: MESSAGES, options: OBJECT })
+const MODULE_CALL = object({
+  moduleId: TEXT,
+  protocol: object({ name: TEXT }),
+  act: FUNCTION,
+  user: optional(TEXT),
+  tenant: optional(TEXT),
+  metadata: optional(OBJECT),
+  onQuestion: optional(FUNCTION),
+})
 
 let setBoundaries: (host: AgentHost, boundaries: Boundaries) => void
 
@@ -190,7 +204,9 @@ export class AgentHost {
    *   `defineModule`
    * @throws AgentError `AGENT_INVALID` with every problem, `AGENT_DUPLICATE` when the id is taken
    */
-  async register(source: unknown, { file, signal }: RegisterOptions = {}): Promise<AgentInfo> {
+  async register(source: unknown, options: RegisterOptions = {}): Promise<AgentInfo> {
+    requireGiven(REGISTER_OPTIONS, options, 'options')
+    const { file, signal } = options
     const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
     this.#agents.refuseDuplicate(blueprint)
     const agent = await this.#versions.open(blueprint, signal)
@@ -206,7 +222,10 @@ export class AgentHost {
    * @throws AgentError as {@link AgentHost.register}; the old version then stays
    * @throws HostError `AGENT_NOT_FOUND`
    */
-  async replace(id: string, source: unknown, { file, signal }: RegisterOptions = {}): Promise<AgentInfo> {
+  async replace(id: string, source: unknown, options: RegisterOptions = {}): Promise<AgentInfo> {
+    requireGiven(TEXT, id, 'id')
+    requireGiven(REGISTER_OPTIONS, options, 'options')
+    const { file, signal } = options
     const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
     if (blueprint.source.definition.id !== id) this.#agents.refuseDuplicate(blueprint)
     const agent = await this.#versions.open(blueprint, signal)
@@ -254,6 +273,7 @@ export class AgentHost {
 
   /** The agents that consist of any of these files (absolute paths). */
   agentsUsing(files: ReadonlySet<string>): AgentInfo[] {
+    requireGiven(SET, files, 'files')
     return this.#agents.using(files).map(({ info }) => info)
   }
 
@@ -269,6 +289,7 @@ export class AgentHost {
 
   /** Forgets project code with these files (absolute paths): agents registered from now on load it again. */
   forgetFiles(changed: ReadonlySet<string>): void {
+    requireGiven(SET, changed, 'changed')
     this.#project.loader.forget(changed)
   }
 
@@ -298,6 +319,7 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID`
    */
   check(name: string, turn: Turn): void {
+    requireGiven(TURN, turn, 'turn')
     const { agent, entryPoint } = this.#agents.find(name, '/')
     this.#versions.variantOf(agent, turn).check(entryPoint, turn)
     this.#checkChildren(turn)
@@ -328,6 +350,7 @@ export class AgentHost {
     changes: readonly VariantChange[],
     separator: NameSeparator = '/',
   ): Promise<AgentInfo> {
+    requireGiven(CHANGES, changes, 'changes')
     const find = () => this.#agents.find(name, separator).agent
     return (await this.#versions.openVariant(find, changes)).info
   }
@@ -340,6 +363,7 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `AGENT_FAILED`, `RUN_ABORTED`, `OVERLOADED`, `SHUTTING_DOWN`
    */
   async run(name: string, input: string | Turn['messages'], options: RunOptions = {}): Promise<RunResult> {
+    requireGiven(LOCAL_OPTIONS, options, 'options')
     return this.#run(name, input, options, (turn) => this.start(name, turn))
   }
 
@@ -364,6 +388,7 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`; `REQUEST_INVALID` for input that the agent does not accept
    */
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
+    requireGiven(TURN, turn, 'turn')
     const { agent, entryPoint } = this.#agents.find(name, separator)
     const kind = turn.background ? 'background runs' : 'runs'
     const version = this.#versions.variantOf(agent, turn)
@@ -394,6 +419,7 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID` when the module does not provide the protocol, `AGENT_FAILED`
    */
   async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
+    requireGiven(MODULE_CALL, call, 'call')
     const agent = this.#agents.require(id)
     const { moduleId, protocol, user, tenant, metadata, onQuestion, isLook } = call
     if (!agent.hasProvider(moduleId, protocol)) {
@@ -466,6 +492,8 @@ export class AgentHost {
     answers: readonly PendingAnswer[],
     options: ResumeOptions = {},
   ): Promise<RunResult> {
+    requireGiven(RESUMABLE, waiting, 'waiting')
+    requireGiven(LOCAL_OPTIONS, options, 'options')
     checkAnswers(waiting, answers)
     const { messages, ...turn } = toNextTurn(waiting, answers)
     return this.run(waiting.agent, messages, { ...turn, ...options })

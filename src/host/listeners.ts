@@ -1,5 +1,6 @@
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
+import { FUNCTION, requireGiven } from '../run/checks/given.ts'
 
 /** Listeners of one kind of event. One that throws is reported, and does not affect the others. */
 export class Listeners<T = void> {
@@ -17,8 +18,12 @@ export class Listeners<T = void> {
     return this.#all.size === 0
   }
 
-  /** @returns a function that takes the listener away again */
+  /**
+   * @returns a function that takes the listener away again
+   * @throws HostError `REQUEST_INVALID`
+   */
   add(listener: (news: T) => void): () => void {
+    requireGiven(FUNCTION, listener, 'listener')
     this.#all.add(listener)
     return () => this.#all.delete(listener)
   }

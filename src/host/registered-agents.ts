@@ -4,6 +4,7 @@ import { HostError } from '../errors.ts'
 import type { CallableAgent } from '../protocols/callable-agent.ts'
 import type { Agent } from '../run/agent/agent.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
+import { requireGiven, TEXT } from '../run/checks/given.ts'
 import type { AgentBlueprint } from '../wiring/plan-agent.ts'
 import { ENTRY } from '../wiring/wiring.ts'
 import { findCircle, findUnknownNames, listCallable, placeOfCall } from './called-agents.ts'
@@ -44,8 +45,9 @@ export class RegisteredAgents {
   /** @throws HostError `AGENT_NOT_FOUND` */
   require(id: string): Agent {
     const agent = this.#byId.get(id)
-    if (!agent) throw this.#notFound(id)
-    return agent
+    if (agent) return agent
+    requireGiven(TEXT, id, 'The id of the agent')
+    throw this.#notFound(id)
   }
 
   /**
@@ -57,6 +59,7 @@ export class RegisteredAgents {
   find(name: string, separator: NameSeparator): FoundAgent {
     const exact = this.#byId.get(name)
     if (exact) return { agent: exact, entryPoint: ENTRY }
+    requireGiven(TEXT, name, 'The name of the agent')
     const cut = name.lastIndexOf(separator)
     const agent = cut > 0 ? this.#byId.get(name.slice(0, cut)) : undefined
     const entryPoint = name.slice(cut + 1)

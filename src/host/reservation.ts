@@ -1,4 +1,6 @@
 import type { Agent } from '../run/agent/agent.ts'
+import { requireGiven } from '../run/checks/given.ts'
+import { TURN } from '../run/checks/given-turn.ts'
 import type { RunHandle, Turn } from '../run/turn.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { FoundAgent } from './registered-agents.ts'
@@ -46,11 +48,13 @@ export function reserveAgent(found: FoundAgent, slot: Slot, { openVariant, check
       unpin = agent.pin()
     },
     check: (turn) => {
+      requireGiven(TURN, turn, 'turn')
       agent.check(entryPoint, turn)
       checkChildren(turn)
     },
     start: (turn) => {
       try {
+        requireGiven(TURN, turn, 'turn')
         return slot.begin((observer) => agent.start(entryPoint, turn, observer))
       } finally {
         release()

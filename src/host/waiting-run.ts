@@ -1,6 +1,7 @@
 import { HostError } from '../errors.ts'
 import type { Message } from '../protocols/message.ts'
 import { CheckTime } from '../run/checks/check-time.ts'
+import { list, object, requireGiven, TEXT } from '../run/checks/given.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../run/waiting/settle-answers.ts'
@@ -49,8 +50,11 @@ export function toNextTurn({ trail, pending, options }: ResumableRun, answers: r
   return { ...options, messages: trail, pending, answers: answers.map((answer) => bind(answer, pending)) }
 }
 
+const ANSWERS = list(object({ callId: TEXT }))
+
 /** @throws HostError `REQUEST_INVALID` for an answer that does not fit, and for none */
 export function checkAnswers({ runId, pending }: WaitingRun, answers: readonly PendingAnswer[]): void {
+  requireGiven(ANSWERS, answers, 'answers')
   const time = new CheckTime()
   for (const answer of answers) {
     const asked = pending.find(({ callId }) => callId === answer.callId)

@@ -15,7 +15,7 @@ import { Doors } from './guards/doors.ts'
 import { checkHost, isLoopback, servedNames } from './guards/host-check.ts'
 import { type ServedAdapter, warnOfOpenAdapters } from './guards/open-adapters.ts'
 import { Origins } from './guards/origins.ts'
-import { principalOf } from './guards/principal.ts'
+import { principalOf, setVisitor } from './guards/principal.ts'
 import { limitWrongKeys } from './guards/wrong-keys.ts'
 import { addMetrics } from './monitoring/add-metrics.ts'
 import { answerProbes } from './monitoring/probes.ts'
@@ -69,6 +69,7 @@ export async function assemble(
   const gauges = () => parts().flatMap(({ part }) => part.gauges ?? [])
   if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
   const doors = new Doors(loaded, { fileKeys, origins, onWrongKey })
+  setVisitor(app, doors.unseen)
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
   const variants = new Variants(host, options.development || options.allowVariants)
   const shared = {
@@ -166,7 +167,7 @@ async function addAdapter(
   const runs = makeAdapterRuns(shared.durableRuns, shared.host, name)
   const http = makeAdapterHttp({ ...shared, requiresKey })
   const adapter = new Adapter({ ...shared, runs, http, options, log: app.log, requiresKey, config })
-  const checksItself = adapter.isOpen === false
+  const checksItself = adapter.checksItself === true
   // Its page sends several requests a second, which would bury the work of agents.
   const logLevel = name === DEBUG_UI ? 'warn' : undefined
   const add = async (scope: FastifyInstance) => {

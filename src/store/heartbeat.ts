@@ -9,6 +9,13 @@ export interface Sighting {
   readonly sign: string | number
 }
 
+/**
+ * Writes a new sign for this server, and returns those of all.
+ *
+ * @param silent ids of servers that may be forgotten where their signs are old, too: a clock that is ahead makes all of them old
+ */
+type Beat = (silent: readonly string[]) => Promise<readonly Sighting[]>
+
 const INTERVAL_MS = 3000
 /** A server that gives no new sign of life for so long is dead. */
 const LEASE_MS = 10_000
@@ -17,7 +24,7 @@ const LEASE_MS = 10_000
  * Signs of life of this server, and its judgement of others: by whether their signs change, so that no clock that jumps makes one look dead.
  */
 export class Heartbeat {
-  readonly #beat: () => Promise<readonly Sighting[]>
+  readonly #beat: Beat
   readonly #now: () => number
   /** Last sign of each server, and when it was first seen here. */
   readonly #signs = new Map<string, { readonly sign: Sighting['sign']; readonly seenMs: number }>()
@@ -25,17 +32,16 @@ export class Heartbeat {
   #steadySince = Number.POSITIVE_INFINITY
 
   /**
-   * @param beat writes a new sign for this server, and returns those of all
    * @param now a clock in ms that never jumps
    */
-  constructor(beat: () => Promise<readonly Sighting[]>, now = () => performance.now()) {
+  constructor(beat: Beat, now = () => performance.now()) {
     this.#beat = beat
     this.#now = now
   }
 
   /** Gives the first sign of life. Fails when the store does. */
   async start(): Promise<void> {
-    this.#noteAll(await this.#beat())
+    this.#noteAll(await this.#beat([]))
     this.#steadySince = this.#now()
     this.#timer = setInterval(() => this.beat(), INTERVAL_MS).unref()
   }
@@ -47,7 +53,7 @@ export class Heartbeat {
   /** Gives another sign of life; a failure counts as a gap. */
   async beat(): Promise<void> {
     try {
-      this.#noteAll(await this.#beat())
+      this.#noteAll(await this.#beat(this.#silent()))
       this.#steadySince = Math.min(this.#steadySince, this.#now())
     } catch {
       this.#steadySince = Number.POSITIVE_INFINITY
@@ -59,6 +65,12 @@ export class Heartbeat {
     if (!sighting || hasEnded(sighting.process)) return false
     const seenMs = Math.max(this.#note(sighting), this.#steadySince)
     return this.#now() - seenMs < LEASE_MS
+  }
+
+  /** Ids of the servers whose signs did not change for the time of a lease. */
+  #silent(): string[] {
+    const before = this.#now() - LEASE_MS
+    return [...this.#signs].flatMap(([id, { seenMs }]) => (Math.max(seenMs, this.#steadySince) <= before ? [id] : []))
   }
 
   /** Forgets the servers that are not among these. */

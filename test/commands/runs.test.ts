@@ -153,7 +153,7 @@ main.handleText("first question")  500 ms
     const { dir } = await makeTracedProject()
     const { run, events } = JSON.parse((await callCli(['runs', 'show', 'aaaa-1', '--json'], { cwd: dir })).stdout)
     expect([run.run_id, events.slice(0, -1)]).deep.equal(['aaaa-1', echoRun('aaaa-1', 'first question')])
-    expect(events.at(-1)).deep.include({ event_type: 'end', event_name: '__run__.Run.end', duration_ms: 500 })
+    expect(events.at(-1)).deep.include({ event_type: 'end', event_name: '__run__.Run.end.end', duration_ms: 500 })
     expect(events.at(-1).result).deep.equal({
       status: 'completed',
       text: 'first question',

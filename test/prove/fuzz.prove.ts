@@ -1,7 +1,9 @@
-// A server answers 20,000 requests of any shape, 2,000 broken connections, 4,000 messages over WebSockets, and agents with hostile models and MCP servers, without a fault of its own; a damaged row of its store hurts itself alone.
+// A server answers 20,000 requests of any shape, 2,000 broken connections, 4,000 messages over WebSockets, and agents with hostile models and MCP servers, without a fault of its own; every method for programs and adapters takes any value; a damaged row of its store hurts itself alone.
 import { expect } from 'chai'
+import { anything, sample } from 'fast-check'
 import { findDamageFaults } from '../support/fuzz/damaged-rows.ts'
 import { fuzz, KEPT_SEEDS } from '../support/fuzz/fuzz.ts'
+import { findSurfaceFaults } from '../support/fuzz/public-surface.ts'
 import { closeServers } from '../support/server.ts'
 
 /** Part of it, for a quick look: FUZZ_SIZE=0.1. */
@@ -22,6 +24,16 @@ describe('fuzz', () => {
         turns: (1200 * SIZE) / share,
       }
       expect(await fuzz(seed, counts)).to.deep.equal([])
+    }).timeout(300_000)
+  }
+
+  for (const seed of [...KEPT_SEEDS, NEW_SEED]) {
+    it(`refuses odd values of programs and adapters by their names (seed ${seed})`, async () => {
+      const values = sample(anything({ withBigInt: true, withMap: true, withSet: true, withNullPrototype: true }), {
+        seed,
+        numRuns: 60 * SIZE,
+      })
+      expect(await findSurfaceFaults(values)).to.deep.equal({})
     }).timeout(300_000)
   }
 

@@ -10,12 +10,14 @@ describe('Heartbeat', () => {
   let nowMs = 0
   let isDown = false
   let others: Sighting[] = []
+  let forgotten: readonly string[] = []
   const heartbeat = async () => {
     nowMs = 0
     isDown = false
     others = []
     const made = new Heartbeat(
-      async () => {
+      async (silent) => {
+        forgotten = silent
         if (isDown) throw new Error('down')
         return others
       },
@@ -79,6 +81,19 @@ describe('Heartbeat', () => {
     expect(isAlive(old)).to.equal(true)
     nowMs = 40_000
     expect(isAlive(old)).to.equal(false)
+  })
+
+  it('lets a server be forgotten only after it was silent for a lease, whatever time its sign names', async () => {
+    const { beat } = bound(await heartbeat())
+    others = [seen(1), { ...seen(-31_536_000_000), id: 'year-behind' }]
+    await beat()
+    for (nowMs = 3000; nowMs <= 9000; nowMs += 3000) {
+      others = [seen(1), { ...seen(-31_536_000_000 + nowMs), id: 'year-behind' }]
+      await beat()
+      expect(forgotten).to.deep.equal([])
+    }
+    await beat()
+    expect(forgotten).to.deep.equal(['other'])
   })
 
   it('notices the end of a process on this machine at once', async () => {

@@ -5,6 +5,8 @@ import { untilEnd } from '../../host/until-end.ts'
 import { toResumableRun, type WaitingRun } from '../../host/waiting-run.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { Message } from '../../protocols/message.ts'
+import { requireGiven, TEXT } from '../../run/checks/given.ts'
+import { LOCAL_OPTIONS, RUN_OPTIONS, STORED_MESSAGES } from '../../run/checks/given-turn.ts'
 import type { RunResult } from '../../run/turn.ts'
 import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
 import type { DurableRuns } from '../durable-runs.ts'
@@ -38,9 +40,11 @@ export class ProgramRuns {
 
   /** Runs one turn to its end. A run that waits is stored before this returns. */
   async run(agent: string, input: string | readonly Message[], options: RunOptions = {}): Promise<RunResult> {
+    requireGiven(RUN_OPTIONS, options, 'options')
     const { host, service } = this.#options
     const runId = options.runId ?? uuidOf(service.ids.next())
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
+    requireGiven(STORED_MESSAGES, messages, 'messages')
     const result = await host.run(agent, messages, { ...options, runId })
     if (result.status !== 'waiting') return result
     const { options: asked } = toResumableRun(agent, result, options)
@@ -57,6 +61,8 @@ export class ProgramRuns {
    *   does not fit; and as `host.run`
    */
   async resume(runId: string, answers: readonly PendingAnswer[], options: ResumeOptions = {}): Promise<RunResult> {
+    requireGiven(TEXT, runId, 'runId')
+    requireGiven(LOCAL_OPTIONS, options, 'options')
     const { signal, ...others } = options
     const tenant = (await (await this.#options.service.open()).findTenant(RUN_PREFIX + runId)) ?? ''
     const handle = await this.#of(tenant)

@@ -4,6 +4,21 @@ import type { AgentHost } from '../../host/host.ts'
 import { checkAnswers } from '../../host/waiting-run.ts'
 import { NO_USAGE } from '../../protocols/usage.ts'
 import { CheckTime } from '../../run/checks/check-time.ts'
+import {
+  COUNT,
+  JSON_VALUE,
+  mapOf,
+  matching,
+  OBJECT,
+  object,
+  optional,
+  POSITIVE,
+  requireGiven,
+  SECONDS,
+  SIGNAL,
+  TEXT,
+} from '../../run/checks/given.ts'
+import { LOCAL_OPTIONS, PENDING, STORED_FIELDS, STORED_MESSAGES, stored } from '../../run/checks/given-turn.ts'
 import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
 import { approvalId, openWaiting, runIdOf, type StoredApproval } from '../approvals/approvals.ts'
@@ -39,6 +54,25 @@ import type {
 } from './adapter-runs.ts'
 
 const DEFAULT_PAGE = 100
+const REQUEST = object({
+  agent: TEXT,
+  messages: STORED_MESSAGES,
+  previousId: optional(TEXT),
+  data: optional(JSON_VALUE),
+  ...STORED_FIELDS,
+})
+const KEPT = object({
+  agent: TEXT,
+  messages: STORED_MESSAGES,
+  result: object({ text: TEXT, usage: stored(OBJECT), pending: stored(PENDING), trail: STORED_MESSAGES }),
+  id: optional(matching(/^resp_[0-9a-f-]{36}$/, 'the id of a run')),
+  ttlSeconds: optional(SECONDS),
+  data: optional(JSON_VALUE),
+  ...STORED_FIELDS,
+})
+const ANSWERS = mapOf(OBJECT)
+const FOLLOW = object({ after: optional(COUNT), signal: optional(SIGNAL) })
+const RANGE = object({ limit: optional(POSITIVE), after: optional(TEXT) })
 
 /**
  * Returns the durable runs of a project as one adapter uses them.
@@ -46,7 +80,12 @@ const DEFAULT_PAGE = 100
  * @param adapter name under which data of the adapter is stored
  */
 export function makeAdapterRuns(service: RunService, host: AgentHost, adapter: string): AdapterRuns {
-  return { of: (tenant) => new StoredTenantRuns({ service, host, adapter, tenant }) }
+  return {
+    of: (tenant) => {
+      requireGiven(TEXT, tenant, 'tenant')
+      return new StoredTenantRuns({ service, host, adapter, tenant })
+    },
+  }
 }
 
 interface TenantOptions {
@@ -65,7 +104,8 @@ class StoredTenantRuns implements TenantRuns {
     this.#options = options
   }
 
-  start(request: DurableRequest): Promise<StoredRunInfo> {
+  async start(request: DurableRequest): Promise<StoredRunInfo> {
+    requireGiven(REQUEST, request, 'request')
     return untilClaimed(() => this.#start(request))
   }
 
@@ -83,7 +123,9 @@ class StoredTenantRuns implements TenantRuns {
     return this.#describe(runs, await runs.enqueue(made))
   }
 
-  async keep({ agent, messages, result, data = null, ...given }: KeptRun): Promise<readonly OpenCall[]> {
+  async keep(waiting: KeptRun): Promise<readonly OpenCall[]> {
+    requireGiven(KEPT, waiting, 'waiting')
+    const { agent, messages, result, data = null, ...given } = waiting
     const { service, host, adapter } = this.#options
     const { isRestartSafe } = host.resolve(agent).agent
     const runs = await this.#open()
@@ -99,18 +141,22 @@ class StoredTenantRuns implements TenantRuns {
       ...pending.map((call) => ({ pending: call })),
       { end: 'completed', at: createdAt, usage },
     ]
-    const waiting = openWaiting({ runId: id, agent, pending, createdAt })
-    await runs.store.create(draft, steps, { messages: trail.slice(messages.length), pending, waiting })
+    const opened = openWaiting({ runId: id, agent, pending, createdAt })
+    await runs.store.create(draft, steps, { messages: trail.slice(messages.length), pending, waiting: opened })
     return pending.map((call, index) => ({ id: approvalId(id, index), call }))
   }
 
   async find(id: string): Promise<StoredRunInfo | undefined> {
+    requireGiven(TEXT, id, 'id')
     const runs = await this.#open()
     const stored = this.#options.service.ids.isId(id) ? await runs.store.get(id) : undefined
     return stored && this.#describe(runs, stored)
   }
 
-  async *follow(id: string, { after = 0, signal }: FollowOptions = {}): AsyncGenerator<DurableEvent> {
+  async *follow(id: string, options: FollowOptions = {}): AsyncGenerator<DurableEvent> {
+    requireGiven(TEXT, id, 'id')
+    requireGiven(FOLLOW, options, 'options')
+    const { after = 0, signal } = options
     const leaving = new AbortController()
     const leave = () => leaving.abort()
     signal?.addEventListener('abort', leave, { once: true })
@@ -132,6 +178,7 @@ class StoredTenantRuns implements TenantRuns {
   }
 
   async outcome(id: string, signal?: AbortSignal): Promise<RunOutcome> {
+    requireGiven(optional(SIGNAL), signal, 'signal')
     for await (const event of this.follow(id, signal && { signal })) void event
     const info = await this.find(id)
     if (info?.status === 'completed' || info?.status === 'waiting') return info
@@ -139,6 +186,8 @@ class StoredTenantRuns implements TenantRuns {
   }
 
   async answer(answers: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun> {
+    requireGiven(ANSWERS, answers, 'answers')
+    requireGiven(TEXT, by, 'by')
     const runs = await this.#open()
     if ([...answers.values()].some(({ kind }) => kind === 'client_tool')) return this.#goOn(runs, answers, by)
     const { approvals, continuedBy } = await runs.deciding.decide(answers, by)
@@ -164,10 +213,12 @@ class StoredTenantRuns implements TenantRuns {
     return info
   }
 
-  async listWaiting({ limit = DEFAULT_PAGE, after }: WaitingRange = {}): Promise<WaitingPage> {
+  async listWaiting(range: WaitingRange = {}): Promise<WaitingPage> {
+    requireGiven(RANGE, range, 'range')
+    const { limit = DEFAULT_PAGE, after } = range
     const { approvals, unreadable } = await this.#open()
-    const range = { onlyOpen: true, limit, order: 'asc', after } as const
-    const { approvals: found, hasMore } = await approvals.list(range, unreadable)
+    const asked = { onlyOpen: true, limit, order: 'asc', after } as const
+    const { approvals: found, hasMore } = await approvals.list(asked, unreadable)
     const waiting = found.map(({ id, runId, agent, pending: call, createdAt, expiresAt }) => {
       return { id, runId, agent, call, createdAt, expiresAt }
     })
@@ -211,25 +262,29 @@ class StoredTenantRuns implements TenantRuns {
     id: string,
     answers: readonly PendingAnswer[],
     by: string,
-    { onEvent, overrides }: HereOptions = {},
+    options: HereOptions = {},
   ): Promise<ResumedRun> {
+    requireGiven(TEXT, id, 'id')
+    requireGiven(TEXT, by, 'by')
+    requireGiven(LOCAL_OPTIONS, options, 'options')
     const { service, tenant } = this.#options
     const runs = await this.#open()
     const before = await this.#readWaiting(runs, id)
     const { facts, conversation, named } = before
     const { pending = [] } = conversation.last
     checkAnswers({ runId: uuidOf(id), agent: facts.agent, pending }, answers)
-    const { options, ...carried } = carriedOn(facts)
+    const { options: carriedOptions, ...carried } = carriedOn(facts)
     const begun = { ...carried, id: service.ids.next(), createdAt: nowSeconds(), tenant, messages: [], named }
     const given = {
       ...begun,
-      options: { ...options, background: undefined },
+      options: { ...carriedOptions, background: undefined },
       answers,
       by,
       isOnce: true,
       isUnasked: true,
     }
     const { draft, turn } = next(before, given, runs.rulesFor(facts.agent))
+    const { onEvent, overrides } = options
     const { describeFailure } = service
     const kept = { store: runs.store, persistsSteps: false, describeFailure, onEvent }
     try {

@@ -1,6 +1,7 @@
 import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { VariantChange } from '../../wire/variant.ts'
+import { FUNCTION, requireGiven, TEXT } from '../checks/given.ts'
 
 /**
  * One step of an agent: a call that crossed from one module to another, or its end. Every `call` has exactly one
@@ -95,6 +96,8 @@ export class EventListeners {
 
   /** @returns a function that takes the listener away again */
   add(listener: AgentEventListener, prefix: string): () => void {
+    requireGiven(FUNCTION, listener, 'listener')
+    requireGiven(TEXT, prefix, 'prefix')
     const entry = { prefix, listener }
     this.#listeners = [...this.#listeners, entry]
     return () => {

@@ -7,6 +7,7 @@ import type { WiredModule } from '../../wiring/wiring.ts'
 import type { AgentRun } from '../agent-run.ts'
 import { findMisfit } from '../checks/check-schema.ts'
 import type { CheckTime } from '../checks/check-time.ts'
+import { TOOL_RESULT } from '../checks/given-turn.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { RunConversation } from '../exchange/run-providers.ts'
 import type { RecordedCall } from '../state/trail.ts'
@@ -88,7 +89,7 @@ function findShapeProblem(answer: PendingAnswer): string | undefined {
   const { decision, arguments: edited, reason, answers, result } = fieldsOf(answer)
   if (answer.kind === 'question')
     return Array.isArray(answers) && answers.length > 0 ? undefined : 'answers must hold one.'
-  if (answer.kind === 'client_tool') return isObject(result) && typeof result.text === 'string' ? undefined : NO_RESULT
+  if (answer.kind === 'client_tool') return findToolResultProblem(result)
   if (decision !== 'approve' && decision !== 'edit' && decision !== 'reject')
     return "decision must be 'approve', 'edit' or 'reject'."
   if ((edited !== undefined) !== (decision === 'edit')) return "arguments go with 'edit', and with nothing else."
@@ -96,7 +97,10 @@ function findShapeProblem(answer: PendingAnswer): string | undefined {
   return reason === undefined || typeof reason === 'string' ? undefined : 'reason must be a string.'
 }
 
-const NO_RESULT = 'result must be an object with a text.'
+function findToolResultProblem(result: unknown): string | undefined {
+  const problem = TOOL_RESULT(result)
+  return problem === undefined ? undefined : `result${problem}`
+}
 
 /** Checks the answer to a question: what another site sent back has its `state`, so that no answer to another one counts. */
 function findQuestionProblem(pending: PendingCall, answer: unknown, time: CheckTime): string | undefined {

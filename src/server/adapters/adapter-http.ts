@@ -4,6 +4,7 @@ import type { DescribeFailure } from '../../assembly/failures.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
 import { type Decider, deciderOf } from '../guards/decisions.ts'
+import { identify, type Sender } from '../guards/principal.ts'
 import { makeDescribe, type RouteDescription } from '../openapi/describe-route.ts'
 import type { ErrorDialect } from '../replies/dialect.ts'
 import { makeErrorHandler } from '../replies/error-replies.ts'
@@ -36,6 +37,13 @@ export interface AdapterHttp {
   whenClientLeaves(reply: FastifyReply, onLeave: (reason: Error) => void): void
   /** Answers the errors of the routes of an app in the format of a protocol, those of a missing key or a wrong body included. */
   answerErrors(app: FastifyInstance, toErrorReply: ErrorDialect): void
+  /**
+   * Names the sender of a request that the adapter has verified, by a signature for example: its decisions are recorded under this name,
+   * and its runs belong to this tenant. Name and tenant are as in a file of keys.
+   *
+   * @throws HostError `REQUEST_INVALID`
+   */
+  identify(request: FastifyRequest, sender: Sender): void
   /** Returns the sender of the decisions of a request, and the checks of what it may decide. */
   deciderOf(request: FastifyRequest): Decider
   /**
@@ -58,6 +66,7 @@ export function makeAdapterHttp({ host, streams, describeFailure, requiresKey }:
     streamAnswer: (request, reply, answer) => streamAnswer(request, reply, streams, answer),
     whenClientLeaves,
     answerErrors: (app, toErrorReply) => void app.setErrorHandler(makeErrorHandler(describeFailure, { toErrorReply })),
+    identify,
     deciderOf,
     describeRoutes: ({ errors = [], ...tag }) =>
       makeDescribe({ ...tag, errors, keyOf: requiresKey ? 'file' : undefined }),

@@ -71,8 +71,11 @@ export interface DebugAdapterOptions extends StoreAdapterOptions {
 
 /** Serves agents over one protocol. Users' own adapters are the same as the built-in ones. */
 export interface Adapter {
-  /** False for an adapter that checks the credentials of its requests itself: the server then asks for no key. */
-  readonly isOpen?: boolean
+  /**
+   * True for an adapter that checks its requests itself: the server then asks for no key. Where keys name scopes, its visitors have none,
+   * until it names the sender that it has verified with `http.identify`. Default: false.
+   */
+  readonly checksItself?: boolean
   /** Adds its routes to an encapsulated Fastify instance. */
   adapt(app: FastifyInstance): void | Promise<void>
   /** Fails while the adapter cannot serve because a dependency does not answer: `/readyz` is then 503. */

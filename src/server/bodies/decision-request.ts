@@ -23,12 +23,13 @@ export const DecisionRequest = Type.Union([
 export type DecisionRequest = Static<typeof DecisionRequest>
 
 export function toGivenAnswer(request: DecisionRequest): GivenAnswer {
-  const { decision, reason } = request
+  const { decision, reason, arguments: edited } = request
   if (decision === 'answer') return { kind: 'question', answers: [request.answer] }
   return {
     kind: 'approval',
     decision,
     ...(reason ? { reason } : {}),
-    ...(decision === 'edit' ? { arguments: request.arguments } : {}),
+    // Beside another decision they are refused, as from anywhere.
+    ...(edited ? { arguments: edited } : {}),
   }
 }

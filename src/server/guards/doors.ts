@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyRequest, onRequestHookHandler } from 'fa
 import { HostError } from '../../errors.ts'
 import { type Key, makeDoor, type ReadCredentials } from './door.ts'
 import type { Origins } from './origins.ts'
-import { KEY_SCOPES, makePrincipal } from './principal.ts'
+import { KEY_SCOPES, makePrincipal, type Visitor } from './principal.ts'
 
 /** An adapter with the keys that are its own. */
 export interface KeyedAdapter {
@@ -44,6 +44,12 @@ export class Doors {
     const scopes = KEY_SCOPES.filter((scope) => scope !== 'approve' || !this.#areScoped)
     const anonymous = makePrincipal({ scopes, hasKey: false })
     return makeDoor({ keys: [...fileKeys, ...keys], anonymous, origins, readCredentials, onWrongKey })
+  }
+
+  /** Visitor of the requests that no door has seen: without any scope where keys name scopes. */
+  get unseen(): Visitor {
+    const principal = makePrincipal({ scopes: this.#areScoped ? [] : KEY_SCOPES, hasKey: false })
+    return { principal, origins: this.#options.origins }
   }
 
   /** Says what follows from the keys and may surprise. */

@@ -8,9 +8,7 @@ import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
 import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
 import type { Key } from './door.ts'
-import { KEY_SCOPES, makePrincipal } from './principal.ts'
-
-const Name = Type.String({ pattern: '^[\\w.@-]{1,64}$' })
+import { KEY_SCOPES, makePrincipal, Name } from './principal.ts'
 
 const KeyEntry = Type.Object({
   name: Name,

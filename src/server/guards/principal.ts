@@ -1,4 +1,7 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { findFirstProblem } from '../../definition/first-problem.ts'
+import { HostError } from '../../errors.ts'
 import { Origins } from './origins.ts'
 
 /** Scopes of keys: to use the agents, to see and decide approvals, and to see the debug UI. */
@@ -24,29 +27,54 @@ export interface Visitor {
   readonly origins: Origins
 }
 
-/** Visitor without a key, where none is needed. */
-const ANYBODY: Visitor = Object.freeze({
-  principal: makePrincipal({ scopes: KEY_SCOPES, hasKey: false }),
+/** Visitor of a request that no server has taken in. */
+const NOBODY: Visitor = Object.freeze({
+  principal: makePrincipal({ scopes: [], hasKey: false }),
   origins: new Origins({ allowedHosts: [], trustedOrigins: [] }),
 })
 
 /** A property of the request itself: a map of all requests would cost each of them 2 microseconds. */
 const VISITOR = Symbol('visitor')
 
-type VisitedRequest = FastifyRequest & { [VISITOR]?: Visitor }
+/** A request, or the server itself: its visitor is that of all requests which no door has seen. */
+interface Visited {
+  [VISITOR]?: Visitor
+}
 
 /** Returns the sender of a request, as the door of the adapter has decided. */
 export function principalOf(request: FastifyRequest): Principal {
   return visitorOf(request).principal
 }
 
-export function visitorOf(request: VisitedRequest): Visitor {
-  return request[VISITOR] ?? ANYBODY
+export function visitorOf(request: FastifyRequest): Visitor {
+  return (request as Visited)[VISITOR] ?? (request.server as Visited)[VISITOR] ?? NOBODY
 }
 
-/** Remembers the visitor that a request comes from. */
-export function setVisitor(request: VisitedRequest, visitor: Visitor): void {
-  request[VISITOR] = visitor
+/** Remembers the visitor that a request comes from; for a server, that of the requests which no door has seen. */
+export function setVisitor(visited: FastifyRequest | FastifyInstance, visitor: Visitor): void {
+  ;(visited as Visited)[VISITOR] = visitor
+}
+
+/** Name of a key, or of a tenant. */
+export const Name = Type.String({ pattern: '^[\\w.@-]{1,64}$' })
+const Sender = Type.Object({
+  name: Name,
+  tenant: Type.Optional(Name),
+  scopes: Type.Array(Type.Union(KEY_SCOPES.map((scope) => Type.Literal(scope)))),
+})
+
+/** Sender of a request that an adapter has verified. */
+export type Sender = Static<typeof Sender>
+
+/**
+ * Names the sender of a request, who then may do what the scopes say.
+ *
+ * @throws HostError `REQUEST_INVALID`
+ */
+export function identify(request: FastifyRequest, sender: Sender): void {
+  const problem = findFirstProblem(Sender, sender)
+  if (problem) throw new HostError('REQUEST_INVALID', `sender: ${problem.message}`)
+  setVisitor(request, { principal: makePrincipal(sender), origins: visitorOf(request).origins })
 }
 
 export function makePrincipal({

@@ -39,7 +39,7 @@ export class PostgresStore implements RecordStore {
   readonly #names: StoreNames
   readonly #watchers = new Watchers()
   readonly #listener: TopicListener
-  readonly #heartbeat = new Heartbeat(() => this.#beat())
+  readonly #heartbeat = new Heartbeat((silent) => this.#beat(silent))
   readonly #commits = new GroupCommit({
     run: (commits) => this.#commitGroup(commits),
     select: selectIndependent,
@@ -190,7 +190,7 @@ export class PostgresStore implements RecordStore {
     return `SELECT id, process, seen_at::text AS sign FROM ${this.#names.schema}.servers`
   }
 
-  async #beat(): Promise<Sighting[]> {
+  async #beat(silent: readonly string[]): Promise<Sighting[]> {
     const [{ rows }] = await Promise.all([
       this.#pool.query<Sighting>(this.#selectSightings),
       this.#listener.check(),
@@ -200,7 +200,9 @@ export class PostgresStore implements RecordStore {
         [this.serverId, describeProcess()],
       ),
       this.#pool.query(
-        `DELETE FROM ${this.#names.schema}.servers WHERE seen_at < clock_timestamp() - interval '1 day'`,
+        `DELETE FROM ${this.#names.schema}.servers
+          WHERE id = ANY($1) AND seen_at < clock_timestamp() - interval '1 day'`,
+        [silent],
       ),
     ])
     return rows

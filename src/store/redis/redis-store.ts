@@ -32,7 +32,7 @@ export class RedisStore implements RecordStore {
   readonly #subscriber: Redis
   readonly #keys: { readonly records: readonly [string, string]; readonly servers: string; readonly channel: string }
   readonly #watchers = new Watchers()
-  readonly #heartbeat = new Heartbeat(() => this.#beat())
+  readonly #heartbeat = new Heartbeat((silent) => this.#beat(silent))
   #isOpen = false
   #connectionError: Error | undefined
   readonly #commits = new GroupCommit({ run: (commits) => this.#commitGroup(commits) })
@@ -165,8 +165,8 @@ export class RedisStore implements RecordStore {
     return done.map((one) => one === 1)
   }
 
-  async #beat(): Promise<Sighting[]> {
-    const args = [this.serverId, describeProcess(), FORGET_AFTER_MS]
+  async #beat(silent: readonly string[]): Promise<Sighting[]> {
+    const args = [this.serverId, describeProcess(), FORGET_AFTER_MS, ...silent]
     // An unanswered one ends the connection, as an unanswered command does.
     this.#subscriber.ping().catch(() => {})
     return inPairs(await this.#redis.beatServer(this.#keys.servers, ...args)).map(toSighting)

@@ -75,7 +75,7 @@ return all
 `
 
 /**
- * Writes a sign of life by the clock of Redis, and forgets old ones. KEYS[1]: servers. ARGV: server, process, ms to keep.
+ * Writes a sign of life by the clock of Redis, and forgets silent ones that are old. KEYS[1]: servers. ARGV: server, process, ms to keep, silent servers.
  *
  * @returns of all servers: id, time and process
  */
@@ -83,9 +83,10 @@ export const BEAT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now) .. ' ' .. ARGV[2])
-for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
-  local seen = tonumber(string.match(redis.call('HGET', KEYS[1], id), '^%d+'))
-  if seen < now - ARGV[3] then redis.call('HDEL', KEYS[1], id) end
+for place = 4, #ARGV do
+  local id = ARGV[place]
+  local seen = tonumber(string.match(redis.call('HGET', KEYS[1], id) or '', '^%d+'))
+  if seen and seen < now - ARGV[3] then redis.call('HDEL', KEYS[1], id) end
 end
 return redis.call('HGETALL', KEYS[1])
 `

@@ -20,7 +20,7 @@ export type SqliteJob =
       /** Key, value, key, value. */
       readonly equal: readonly string[]
     } & Due)
-  | { readonly kind: 'beat'; readonly serverId: string; readonly process: string }
+  | { readonly kind: 'beat'; readonly serverId: string; readonly process: string; readonly silent: readonly string[] }
   | { readonly kind: 'sighting'; readonly serverId: string }
   /** Starts or stops notifications about commits of other processes. */
   | { readonly kind: 'watch'; readonly isOn: boolean }

@@ -39,8 +39,8 @@ export class SqliteStore implements RecordStore {
   readonly #worker: Worker
   readonly #deadlineMs: number
   readonly #watchers = new Watchers()
-  readonly #heartbeat = new Heartbeat(() =>
-    this.#ask<Sighting[]>({ kind: 'beat', serverId: this.serverId, process: describeProcess() }),
+  readonly #heartbeat = new Heartbeat((silent) =>
+    this.#ask<Sighting[]>({ kind: 'beat', serverId: this.serverId, process: describeProcess(), silent }),
   )
   #isListening = false
   #unlistening: NodeJS.Timeout | undefined

@@ -56,7 +56,7 @@ const statements = {
   beat: db.prepare(
     `INSERT INTO servers VALUES (?, ?, ${NOW_MS}) ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms`,
   ),
-  forget: db.prepare(`DELETE FROM servers WHERE seen_ms < ${NOW_MS} - ${FORGET_AFTER_MS}`),
+  forget: db.prepare(`DELETE FROM servers WHERE id = ? AND seen_ms < ${NOW_MS} - ${FORGET_AFTER_MS}`),
   version: db.prepare('PRAGMA data_version').raw(),
   sighting: db.prepare('SELECT id, process, seen_ms AS sign FROM servers WHERE id = ?'),
   sightings: db.prepare('SELECT id, process, seen_ms AS sign FROM servers'),
@@ -308,15 +308,18 @@ function stopPurging() {
 /**
  * A sign of life need not survive the power.
  *
- * @param {{ serverId: string, process: string }} server
+ * @param {{ serverId: string, process: string, silent: readonly string[] }} server
  * @returns {unknown} those of all servers
  */
-function beat({ serverId, process }) {
+function beat({ serverId, process, silent }) {
   db.exec('PRAGMA synchronous = NORMAL')
   try {
     // In a transaction: a statement that the lock of another process has stopped would hold up the next commit (libsql 0.5.29).
     withBusyTimeout(BEAT_TIMEOUT_MS, () =>
-      inTransaction(() => [statements.beat.run([serverId, process]), statements.forget.run()]),
+      inTransaction(() => [
+        statements.beat.run([serverId, process]),
+        ...silent.map((id) => statements.forget.run([id])),
+      ]),
     )
   } finally {
     db.exec('PRAGMA synchronous = FULL')

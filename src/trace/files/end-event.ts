@@ -29,7 +29,7 @@ export function toEndEvent(end: RunEnd, reason: string | null = null): TracedEve
   const { runId, agentId, tenant, entryPoint, startedAt, durationMs } = end
   return {
     agent_id: agentId,
-    event_name: '__run__.Run.end',
+    event_name: '__run__.Run.end.end',
     event_type: 'end',
     module_id: '__run__',
     module_class: 'Run',

@@ -107,7 +107,7 @@ describe('the file of keys', () => {
   it('closes adapters of the project, but for those that check their requests themselves', async () => {
     const adapter = (name: string, more = '') =>
       `export class ${name} { ${more}; constructor({ requiresKey }) { this.requiresKey = requiresKey } adapt(app) { app.get('/${name}', () => ({ requiresKey: this.requiresKey })) } }`
-    const files = { 'keys.yml': KEYS, 'plain.ts': adapter('Plain'), 'own.ts': adapter('Own', 'isOpen = false') }
+    const files = { 'keys.yml': KEYS, 'plain.ts': adapter('Plain'), 'own.ts': adapter('Own', 'checksItself = true') }
     const adapters = ['plain.Plain', 'own.Own']
     const { app } = await makeServer({ adapters, keys: 'keys.yml' }, files)
     const headers = { authorization: 'Bearer key-of-ci' }

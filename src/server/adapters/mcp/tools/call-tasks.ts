@@ -8,7 +8,7 @@ import type { Turn } from '../../../../run/turn.ts'
 import type { GivenAnswer } from '../../../../run/waiting/pending-call.ts'
 import { describeOpen } from '../elicitation/describe-open.ts'
 import { type ElicitationResponse, toElicitation, toPendingAnswer } from '../elicitation/elicitation.ts'
-import { INTERNAL_ERROR, invalidParams } from '../json-rpc.ts'
+import { INTERNAL_ERROR, invalidParams, type JsonRpcError } from '../json-rpc.ts'
 import { toContent } from './content.ts'
 import type { ToolCatalog, ToolInput } from './tool-catalog.ts'
 import { type CallTask, type ToolResult, withStructure } from './tool-result.ts'
@@ -97,7 +97,10 @@ export class CallTasks {
     try {
       await this.#runsOf(client).answer(answers, decider)
     } catch (error) {
-      if (!(error instanceof HostError) || error.code !== 'APPROVAL_DECIDED') throw error
+      const code = error instanceof HostError ? error.code : undefined
+      // Deleted since it was read.
+      if (code === 'APPROVAL_NOT_FOUND') throw unknownTask(params)
+      if (code !== 'APPROVAL_DECIDED') throw error
     }
   }
 
@@ -120,7 +123,7 @@ export class CallTasks {
   async #read({ taskId }: Params, client: TaskClient): Promise<{ first: StoredRunInfo; last: StoredRunInfo }> {
     const runs = this.#runsOf(client)
     const first = typeof taskId === 'string' ? await runs.find(taskId) : undefined
-    if (!first || !isTask(first)) throw invalidParams(`there is no task '${taskId}'`)
+    if (!first || !isTask(first)) throw unknownTask({ taskId })
     let last = first
     while (last.continuedBy !== null) {
       const next = await runs.find(last.continuedBy)
@@ -172,6 +175,10 @@ export class CallTasks {
     const { host } = this.#options
     return agent !== null && host.has(agent) ? host.resolve(agent).agent.output : undefined
   }
+}
+
+function unknownTask({ taskId }: Params): JsonRpcError {
+  return invalidParams(`there is no task '${taskId}'`)
 }
 
 const UNDECIDED = 'No person has decided in time about what the agent was to do; it was not executed.'

@@ -1,0 +1,95 @@
+import { HostError } from '../../errors.ts'
+import { isObject } from '../../json.ts'
+
+/**
+ * Says what is wrong with a value that a program or an adapter hands over, after its name: `.user must be a string.`; undefined when it
+ * is right. Not compiled from a schema: runs of clients pass here, too.
+ */
+export type Given = (value: unknown) => string | undefined
+
+function must(be: string, isRight: (value: unknown) => boolean): Given {
+  const problem = ` must be ${be}.`
+  return (value) => (isRight(value) ? undefined : problem)
+}
+
+export const TEXT = must('a string', (value) => typeof value === 'string')
+export const KEY = must('a string or a whole number', (value) => typeof value === 'string' || Number.isInteger(value))
+export const FLAG = must('true or false', (value) => typeof value === 'boolean')
+export const FUNCTION = must('a function', (value) => typeof value === 'function')
+export const OBJECT = must('an object', isObject)
+export const COUNT = must('a whole number, not negative', (value) => Number.isSafeInteger(value) && Number(value) >= 0)
+export const SECONDS = must('a number above 0', (value) => Number.isFinite(value) && Number(value) > 0)
+export const SIGNAL = must('an AbortSignal', (value) => isObject(value) && typeof value.addEventListener === 'function')
+export const BYTES = must('bytes or a URL', (value) => value instanceof Uint8Array || value instanceof URL)
+export const SET = must('a Set', (value) => value instanceof Set)
+export const POSITIVE = must('a whole number above 0', (value) => Number.isSafeInteger(value) && Number(value) > 0)
+export const JSON_VALUE = must('JSON', isJson)
+
+export function matching(pattern: RegExp, be: string): Given {
+  return must(be, (value) => typeof value === 'string' && pattern.test(value))
+}
+
+export function oneOf(...words: readonly string[]): Given {
+  const known: ReadonlySet<unknown> = new Set(words)
+  return must(`one of ${words.map((word) => `'${word}'`).join(', ')}`, (value) => known.has(value))
+}
+
+export function optional(given: Given): Given {
+  return (value) => (value === undefined ? undefined : given(value))
+}
+
+export function list(of: Given): Given {
+  return (value) => {
+    if (!Array.isArray(value)) return ' must be a list.'
+    for (let index = 0; index < value.length; index++) {
+      const problem = of(value[index])
+      if (problem !== undefined) return `[${index}]${problem}`
+    }
+    return undefined
+  }
+}
+
+/** A map by ids, with at least one entry. */
+export function mapOf(of: Given): Given {
+  return (value) => {
+    if (!(value instanceof Map)) return ' must be a Map.'
+    if (value.size === 0) return ' must hold one.'
+    for (const [key, each] of value) {
+      const problem = typeof key === 'string' ? of(each) : ' must have a string as its key.'
+      if (problem !== undefined) return `[${typeof key === 'string' ? key : '...'}]${problem}`
+    }
+    return undefined
+  }
+}
+
+export function object(fields: Readonly<Record<string, Given>>): Given {
+  const all = Object.entries(fields)
+  return (value) => {
+    if (!isObject(value)) return ' must be an object.'
+    for (const [key, given] of all) {
+      const problem = given(value[key])
+      if (problem !== undefined) return `.${key}${problem}`
+    }
+    return undefined
+  }
+}
+
+/**
+ * @param name of the value
+ * @throws HostError `REQUEST_INVALID` that names the field
+ */
+export function requireGiven(given: Given, value: unknown, name: string): void {
+  const problem = given(value)
+  if (problem === undefined) return
+  const message = `${name}${problem}`
+  throw new HostError('REQUEST_INVALID', message, { field: message.slice(0, message.indexOf(' must ')) })
+}
+
+/** Tells whether a value can be stored. Parts that JSON leaves out, as functions in an object, are no fault. */
+function isJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
+}
