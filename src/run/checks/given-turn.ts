@@ -1,3 +1,4 @@
+import { isObject } from '../../json.ts'
 import {
   BYTES,
   COUNT,
@@ -38,7 +39,9 @@ const MESSAGE = object({
 const TOOL_MESSAGE = object({ toolCallId: TEXT })
 
 /** Messages of a conversation. */
-export const MESSAGES = list((value) => MESSAGE(value) ?? (hasRoleTool(value) ? TOOL_MESSAGE(value) : undefined))
+export const MESSAGES = list(
+  (value) => MESSAGE(value) ?? (isObject(value) && value.role === 'tool' ? TOOL_MESSAGE(value) : undefined),
+)
 
 const STORED_MESSAGE = object({
   reasoning: optional(JSON_VALUE),
@@ -103,7 +106,3 @@ export const LOCAL_OPTIONS = object(LOCAL_FIELDS)
 
 /** Turn of a conversation. */
 export const TURN = object({ messages: MESSAGES, ...TURN_FIELDS })
-
-function hasRoleTool(value: unknown): boolean {
-  return (value as { readonly role: string }).role === 'tool'
-}

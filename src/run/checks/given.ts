@@ -12,10 +12,16 @@ function must(be: string, isRight: (value: unknown) => boolean): Given {
   return (value) => (isRight(value) ? undefined : problem)
 }
 
-export const TEXT = must('a string', (value) => typeof value === 'string')
+/** Most values are of these: one function for all of them, because it is run by every request. */
+function ofType(type: 'string' | 'boolean' | 'function', be: string): Given {
+  const problem = ` must be ${be}.`
+  return (value) => (typeof value === type ? undefined : problem)
+}
+
+export const TEXT = ofType('string', 'a string')
 export const KEY = must('a string or a whole number', (value) => typeof value === 'string' || Number.isInteger(value))
-export const FLAG = must('true or false', (value) => typeof value === 'boolean')
-export const FUNCTION = must('a function', (value) => typeof value === 'function')
+export const FLAG = ofType('boolean', 'true or false')
+export const FUNCTION = ofType('function', 'a function')
 export const OBJECT = must('an object', isObject)
 export const COUNT = must('a whole number, not negative', (value) => Number.isSafeInteger(value) && Number(value) >= 0)
 export const SECONDS = must('a number above 0', (value) => Number.isFinite(value) && Number(value) > 0)
