@@ -184,7 +184,7 @@ export class DurableRuns {
   async start({ draft, turn }: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
     const { host } = this.#shared.options
     const { agent } = draft.facts
-    const run = new DurableRun({ ...options, origin: draft })
+    const run = new DurableRun({ origin: draft, ...options })
     if (draft.idempotency || draft.claim) {
       await this.#startClaimed(run, draft, host.reserve(agent, turn.background === true), turn)
     } else {

