@@ -198,13 +198,15 @@ describe('tools/skills', () => {
     const outside = await makeProject({ 'SKILL.md': skill('a').replace('description: ', 'description: canary ') })
     const stop = takeTurns(project.path('skills/a/SKILL.md'), skill('a'), outside.path('SKILL.md'))
     const seen: string[] = []
-    for (let count = 0; count < 200; count++) {
+    const hasLoaded = () => seen.some((each) => each.startsWith('loaded: '))
+    // On a busy machine 200 tries may all meet the link.
+    for (let count = 0; count < 200 || (count < 5000 && !hasLoaded()); count++) {
       const loaded = loadSkills(project.path('skills'), project.dir, () => {})
       seen.push(await loaded.then(([first]) => `loaded: ${first?.description}`, messageOf))
     }
     stop()
     expect(seen.filter((each) => each.includes('canary'))).to.deep.equal([])
-    expect(seen.some((each) => each.startsWith('loaded: '))).to.equal(true)
+    expect(hasLoaded()).to.equal(true)
   })
 
   it('refuses a SKILL.md that is a link or a pipe', async () => {
