@@ -78,7 +78,7 @@ export class StreamedAnswer {
     return fields ? this.#calls.map((part) => ({ ...part, call: fields.mark(part.call) })) : this.#calls
   }
 
-  /** Usage is counted by the model that was asked; another one may have answered. */
+  /** Usage belongs to the requested model, even if another one answered. */
   #nameModel(part: LLMPart): LLMPart {
     if (part.type === 'usage') return { ...part, model: this.#model }
     const answering = this.#answering ?? this.#model

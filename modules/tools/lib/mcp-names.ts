@@ -9,7 +9,7 @@ interface WantedName {
 /** Name that models know a tool by. */
 export interface GivenName {
   readonly name: string
-  /** False for a name that was made up, because another tool has it, or because models would see no letter. */
+  /** False for a generated name: another tool has the own one, or models would see no letter of it. */
   readonly isOwn: boolean
 }
 

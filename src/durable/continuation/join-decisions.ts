@@ -26,7 +26,7 @@ export interface Joined {
   readonly isBranch: boolean
 }
 
-/** Tells whether a person is asked about any of the calls. */
+/** Tells whether any of the calls waits for a person. */
 export function waitsForPerson(pending: readonly PendingCall[]): boolean {
   return pending.some(({ kind }) => kind !== 'client_tool')
 }

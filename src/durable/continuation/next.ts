@@ -211,7 +211,7 @@ export function toTurn(
 }
 
 /**
- * Returns what a run goes on with where no request says otherwise: what was asked of the run that waits, but a `tool_choice` that the
+ * Returns what a run takes over from the one that waits, if no request says otherwise: everything but a `tool_choice`, which the
  * answered step has fulfilled.
  */
 export function carriedOn(facts: RunFacts): Pick<Given, 'adapter' | 'agent' | 'options' | 'data'> {
