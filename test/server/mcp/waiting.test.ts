@@ -53,6 +53,11 @@ type Reply = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string,
 
 const INFO = { name: 'test', version: '1.0.0' }
 const ELICITATION = { elicitation: { form: {} } }
+interface Approval {
+  readonly created_at: number
+  readonly expires_at: number
+}
+
 type OnQuestion = (params: unknown) => Reply | Promise<Reply>
 
 /** Client of one line and era. Without `onQuestion` its user cannot be asked. */
@@ -131,6 +136,21 @@ for (const [title, version, connect] of CLIENTS) {
       await client.close()
       return { asked, result }
     }
+
+    it('waits in the inbox for seven days, or for the shorter `approval_ttl` of the agent', async () => {
+      const [, shop = ''] = FILES['agents/shop.yml'].split('id: shop')
+      const files = { ...FILES, 'agents/hasty.yml': `id: hasty\napproval_ttl: 60${shop}` }
+      const { app, listen } = await makeMcp({ adapters: ['McpApiAdapter', 'ResponsesCompatApiAdapter'] }, files)
+      const kept: number[] = []
+      const client = await connect(new URL('/mcp', await listen()), async () => {
+        const inbox = (await app.inject('/compat/approvals')).json<{ data: Approval[] }>()
+        kept.push(...inbox.data.map(({ created_at, expires_at }) => expires_at - created_at))
+        return { action: 'accept', content: {} }
+      })
+      for (const name of ['shop', 'hasty']) await client.call(name)
+      await client.close()
+      expect(kept).to.deep.equal([7 * 24 * 60 * 60, 60])
+    })
 
     it("asks the client's user, and executes the approved call once", async () => {
       const { asked, result } = await callWith({ action: 'accept', content: {} }, 'shop')
