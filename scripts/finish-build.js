@@ -17,7 +17,7 @@ cpSync(`${root}modules`, `${root}dist/modules`, {
 })
 
 cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapters/ui/schema.graphql`)
-cpSync(`${root}src/trace/prices.json`, `${root}dist/trace/prices.json`)
+cpSync(`${root}src/prices/prices.json`, `${root}dist/prices/prices.json`)
 compressPage(`${root}dist/ui`)
 buildApiDocs(`${root}dist/api-docs`)
 cpSync(`${root}ui/callback`, `${root}dist/callback`, { recursive: true })

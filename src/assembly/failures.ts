@@ -1,7 +1,7 @@
 import { clientCodeOf, HostError, ModelRefused, messageOf } from '../errors.ts'
+import type { Redact } from '../redaction/redact.ts'
 import { describeException, withoutPlainName } from '../run/calls/agent-events.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
-import type { Redact } from '../trace/redact.ts'
 
 /** Returns the message for clients when an agent fails. */
 export type DescribeFailure = (error: unknown) => string

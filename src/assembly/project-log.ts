@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty'
 import { type LogFn, type Logger, pino } from 'pino'
 import type { Log } from '../protocols/log.ts'
-import type { Redact } from '../trace/redact.ts'
+import type { Redact } from '../redaction/redact.ts'
 import { cleanJson } from '../wire/clean-text.ts'
 
 /** Least severe level of the lines that the log writes. */

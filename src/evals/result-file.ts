@@ -7,7 +7,7 @@ import { HostError, messageOf, systemCodeOf } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { runsHere } from '../process-identity.ts'
 import { readRegularFile } from '../read-regular-file.ts'
-import type { Redact } from '../trace/redact.ts'
+import type { Redact } from '../redaction/redact.ts'
 import { EVAL_RESULT_FORMAT, EvalResult } from '../wire/eval-result.ts'
 import { EVAL_FOLDER } from './read-cases.ts'
 

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { basename, extname } from 'node:path'
 import { AgentHost } from '../host/host.ts'
+import type { Prices } from '../prices/prices.ts'
 import { describeProcess } from '../process-identity.ts'
 import type { StorageSource } from '../protocols/storage.ts'
-import type { Prices } from '../trace/prices.ts'
 import { VERSION } from '../version.ts'
 import {
   EVAL_RESULT_FORMAT,

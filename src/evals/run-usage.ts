@@ -1,5 +1,5 @@
+import type { Prices } from '../prices/prices.ts'
 import type { AgentEvent } from '../run/calls/agent-events.ts'
-import type { Prices } from '../trace/prices.ts'
 import { RunBuilder } from '../trace/run-index/run-summary.ts'
 
 /** Tokens of a run and what they cost. */

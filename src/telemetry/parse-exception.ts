@@ -1,4 +1,4 @@
-import type { Redact } from '../trace/redact.ts'
+import type { Redact } from '../redaction/redact.ts'
 
 /** An exception as OpenTelemetry names its parts. */
 export interface ParsedException {

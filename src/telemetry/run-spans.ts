@@ -1,8 +1,8 @@
 import type { Attributes, Context, Link, Span, SpanContext, SpanKind, Tracer } from '@opentelemetry/api'
 import { Response } from '../protocols/response.ts'
+import type { Redact } from '../redaction/redact.ts'
 import type { AgentEvent } from '../run/calls/agent-events.ts'
 import type { RunEnd } from '../run/turn.ts'
-import type { Redact } from '../trace/redact.ts'
 import { type ParsedException, parseException } from './parse-exception.ts'
 import {
   type Operation,

@@ -1,4 +1,4 @@
-import { isSecretName } from '../definition/secret-name.ts'
+import { isSecretName } from '../redaction/secret-name.ts'
 
 const FLAG = /^--?([A-Za-z][\w-]*)(=.+)?$/
 /** Letters and digits in one long word: a token, and no name, path or address. */

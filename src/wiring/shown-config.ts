@@ -1,10 +1,10 @@
 import type { TSchema } from 'typebox'
 import { isReference } from '../definition/interpolate.ts'
 import type { Path } from '../definition/problem.ts'
-import { REDACTED } from '../definition/redacted.ts'
 import { schemasAt } from '../definition/schema-problems.ts'
-import { isSecretName } from '../definition/secret-name.ts'
 import { fieldsOf, ownValue } from '../json.ts'
+import { REDACTED } from '../redaction/redacted.ts'
+import { isSecretName } from '../redaction/secret-name.ts'
 import { isSecretArgument } from './secret-argument.ts'
 
 /** Config of a module for those who look at it, and the places of its secrets. */

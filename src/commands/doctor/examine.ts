@@ -6,7 +6,7 @@ import { messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { PROVIDERS } from '../../project/create/providers.ts'
 import { readProxySettings } from '../../proxy/proxy-settings.ts'
-import { makeRedact } from '../../trace/redact.ts'
+import { makeRedact } from '../../redaction/redact.ts'
 import { defaultPort, findServer } from '../running-server.ts'
 
 /** Result of one check. */

@@ -1,6 +1,6 @@
 import { fieldsOf, isJsonText } from '../../json.ts'
-import { hideInPieces, joinPieces, type Piece, textOf } from '../../trace/hide-in-pieces.ts'
-import type { Redact } from '../../trace/redact.ts'
+import { hideInPieces, joinPieces, type Piece, textOf } from '../../redaction/hide-in-pieces.ts'
+import type { Redact } from '../../redaction/redact.ts'
 
 /** Lines of JSON without secrets. Searching them together costs a fraction of one search for each; few have any. */
 export function hideSecretsInLines(text: string, hide: Redact): string {

@@ -1,5 +1,5 @@
-import { isSecretName } from '../../definition/secret-name.ts'
 import { toAgentFile } from '../../definition/to-agent-file.ts'
+import { isSecretName } from '../../redaction/secret-name.ts'
 import type { BoundedAgent } from '../../run/calls/boundaries.ts'
 import { VERSION } from '../../version.ts'
 import { shownConfig } from '../../wiring/shown-config.ts'

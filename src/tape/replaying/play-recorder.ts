@@ -1,7 +1,7 @@
+import type { Redact } from '../../redaction/redact.ts'
 import type { AgentRun } from '../../run/agent-run.ts'
 import type { Boundaries, BoundedAgent, Place } from '../../run/calls/boundaries.ts'
 import type { RunResult, Turn } from '../../run/turn.ts'
-import type { Redact } from '../../trace/redact.ts'
 import { isBoundary, wrapMethods } from '../boundary.ts'
 import { hideSecrets, hideSecretsInCalls } from '../file/hide-secrets.ts'
 import { makeHead } from '../recording/make-head.ts'

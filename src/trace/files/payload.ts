@@ -1,9 +1,9 @@
 import { isReference } from '../../definition/interpolate.ts'
-import { REDACTED } from '../../definition/redacted.ts'
-import { isSecretName } from '../../definition/secret-name.ts'
 import { messageOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
-import type { Redact } from '../redact.ts'
+import type { Redact } from '../../redaction/redact.ts'
+import { REDACTED } from '../../redaction/redacted.ts'
+import { isSecretName } from '../../redaction/secret-name.ts'
 
 /** Longer texts are cut. Characters. */
 const MAX_TEXT = 10_000

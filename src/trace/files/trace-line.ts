@@ -1,9 +1,9 @@
 import { fieldsOf } from '../../json.ts'
-import type { Redact } from '../redact.ts'
+import { hidePieces } from '../../redaction/hide-pieces.ts'
+import type { Redact } from '../../redaction/redact.ts'
+import { StreamedSecrets } from '../../redaction/streamed-secrets.ts'
 import { isBeginning } from '../run-index/run-summary.ts'
-import { hidePieces } from './hide-pieces.ts'
 import { writePayload } from './payload.ts'
-import { StreamedSecrets } from './streamed-secrets.ts'
 import type { TracedEvent } from './traced-event.ts'
 
 /** Beginnings of lines that are remembered: one for each method of each module, and how it goes. */

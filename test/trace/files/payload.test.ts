@@ -1,6 +1,6 @@
 import { expect } from 'chai'
+import { makeRedact } from '../../../src/redaction/redact.ts'
 import { writePayload } from '../../../src/trace/files/payload.ts'
-import { makeRedact } from '../../../src/trace/redact.ts'
 
 const plain = (text: string) => text
 const copyOf = (value: unknown, redact = plain): unknown => JSON.parse(writePayload(value, redact))

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Prices } from '../../../trace/prices.ts'
+import { Prices } from '../../../prices/prices.ts'
 import { logFailure } from '../../replies/error-replies.ts'
 import type { Adapter, DebugAdapterOptions } from '../adapter.ts'
 import { LiveUpdates } from './live.ts'

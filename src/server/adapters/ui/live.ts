@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../../errors.ts'
-import type { Prices } from '../../../trace/prices.ts'
+import type { Prices } from '../../../prices/prices.ts'
 import type { ListedRun } from '../../../trace/run-index/run-row.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { EventStream } from '../../streams/event-streams.ts'

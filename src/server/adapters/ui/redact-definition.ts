@@ -1,11 +1,11 @@
 import { isAlias, isCollection, isNode, isScalar, parseDocument, type Scalar, visit } from 'yaml'
 import { isReference } from '../../../definition/interpolate.ts'
 import type { Path } from '../../../definition/problem.ts'
-import { REDACTED } from '../../../definition/redacted.ts'
-import { isSecretName } from '../../../definition/secret-name.ts'
 import type { AgentFolder } from '../../../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../../../host/host.ts'
-import type { Redact } from '../../../trace/redact.ts'
+import type { Redact } from '../../../redaction/redact.ts'
+import { REDACTED } from '../../../redaction/redacted.ts'
+import { isSecretName } from '../../../redaction/secret-name.ts'
 
 /** Sources of the text of an agent. */
 export interface DefinitionSources {

@@ -1,7 +1,7 @@
 import type { AdapterRuns } from '../../../../durable/adapter-runs/adapter-runs.ts'
 import type { HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import type { AgentHost } from '../../../../host/host.ts'
-import type { Redact } from '../../../../trace/redact.ts'
+import type { Redact } from '../../../../redaction/redact.ts'
 import type { LoggedRequest } from '../../../monitoring/request-log.ts'
 import type { CallMemory } from '../call-memory/call-memory.ts'
 import { invalidParams } from '../json-rpc.ts'

@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql'
-import type { Prices } from '../../../../trace/prices.ts'
+import type { Prices } from '../../../../prices/prices.ts'
 import type { MetricsRow } from '../../../../trace/run-index/metrics.ts'
 import type { Viewer } from '../viewer.ts'
 import type { AgentSources } from './agent-view.ts'

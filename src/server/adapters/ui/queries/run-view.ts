@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql'
+import type { Prices } from '../../../../prices/prices.ts'
 import { foldStack } from '../../../../run/calls/fold-stack.ts'
 import { isWaitingResult } from '../../../../run/waiting/waits-for.ts'
 import {
@@ -12,7 +13,6 @@ import {
 } from '../../../../trace/calls/describe-event.ts'
 import { readTraceLine } from '../../../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
-import type { Prices } from '../../../../trace/prices.ts'
 import type { ListedRun } from '../../../../trace/run-index/run-row.ts'
 import type { EventsPage, EventsQuery } from '../../../../trace/run-index/trace-query.ts'
 import { hasTape, readSmallTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'

@@ -2,7 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../../definition/problem.ts'
 import { HostError } from '../../../../errors.ts'
-import type { Redact } from '../../../../trace/redact.ts'
+import type { Redact } from '../../../../redaction/redact.ts'
 import type { VariantProblem as FoundProblem } from '../../../../variants/plan-variant.ts'
 import type {
   Variant,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { hidePieces } from '../../src/trace/files/hide-pieces.ts'
-import { StreamedSecrets } from '../../src/trace/files/streamed-secrets.ts'
-import { makeRedact } from '../../src/trace/redact.ts'
+import { hidePieces } from '../../src/redaction/hide-pieces.ts'
+import { makeRedact } from '../../src/redaction/redact.ts'
+import { StreamedSecrets } from '../../src/redaction/streamed-secrets.ts'
 
 const KEY = 'abcab-the-key'
 const OTHER = 'abcd-of-another'

@@ -7,7 +7,7 @@ import { messageOf } from '../errors.ts'
 import { fieldsOf, isObject } from '../json.ts'
 import type { Log } from '../protocols/log.ts'
 import { readRegularFile } from '../read-regular-file.ts'
-import type { ModelUsage } from './calls/describe-event.ts'
+import type { ModelUsage } from '../trace/calls/describe-event.ts'
 
 /** Price of a model, in US dollars per million tokens, and the size of its context. */
 export interface ModelPrice {

@@ -1,6 +1,6 @@
 import { utimes } from 'node:fs/promises'
 import { expect } from 'chai'
-import { Prices } from '../../src/trace/prices.ts'
+import { Prices } from '../../src/prices/prices.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const usage = (model: string | null, cached_input_tokens = 0) => ({

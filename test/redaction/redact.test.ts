@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { isSecretName } from '../../src/definition/secret-name.ts'
-import { makeRedact } from '../../src/trace/redact.ts'
+import { makeRedact } from '../../src/redaction/redact.ts'
+import { isSecretName } from '../../src/redaction/secret-name.ts'
 import { measureCpuTime } from '../support/cpu-time.ts'
 
 describe('makeRedact', () => {

@@ -1,6 +1,6 @@
 import { decodeUri } from '../decode-uri.ts'
-import { REDACTED } from '../definition/redacted.ts'
-import { isSecretName } from '../definition/secret-name.ts'
+import { REDACTED } from './redacted.ts'
+import { isSecretName } from './secret-name.ts'
 
 /** Puts `[redacted]` in the place of every secret in a text. */
 export type Redact = (text: string) => string

@@ -1,6 +1,6 @@
-import { isObject } from '../../json.ts'
-import { hideInPieces } from '../hide-in-pieces.ts'
-import type { Redact } from '../redact.ts'
+import { isObject } from '../json.ts'
+import { hideInPieces } from './hide-in-pieces.ts'
+import type { Redact } from './redact.ts'
 
 /** Parts of a stream without secrets that came in pieces: where one did, the first of its parts has the whole text. */
 export function hidePieces(parts: readonly unknown[], redact: Redact): readonly unknown[] {
