@@ -1,9 +1,9 @@
 import { defineModule, ToolProvider, Type } from 'agent-host'
 import { checkRules, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
-import { loadCodeTools } from './lib/code-tools.ts'
 import { findTool } from './lib/find-tool.ts'
-import type { LocalTool } from './lib/local-tool.ts'
-import { PythonTools } from './lib/python-tools.ts'
+import { loadCodeTools } from './lib/local/code-tools.ts'
+import type { LocalTool } from './lib/local/local-tool.ts'
+import { PythonTools } from './lib/local/python-tools.ts'
 
 export default defineModule({
   name: 'LocalTools',

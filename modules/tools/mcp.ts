@@ -86,7 +86,7 @@ export default defineModule({
   create: async ({ storage }, config, context) => {
     checkRules(config.approval, ['always', 'never', 'destructive'], context)
     // The client of MCP is the largest thing in the library: agents without it do not wait for it.
-    const { McpServers } = await import('./lib/mcp-servers.ts')
+    const { McpServers } = await import('./lib/mcp/servers.ts')
     const servers = new McpServers(config.servers, context, storage)
     await servers.connect(config.connect_timeout)
     const needOfCalls = (name: string, run: Run) => {

@@ -11,7 +11,7 @@ import {
   Type,
 } from 'agent-host'
 import { checkArguments } from './lib/check-arguments.ts'
-import { type LoadedSkill, loadSkills, MAX_BYTES, SKILL_FILE } from './lib/skill-folder.ts'
+import { type LoadedSkill, loadSkills, MAX_BYTES, SKILL_FILE } from './lib/skills/skill-folder.ts'
 
 /** Characters of a file that a model gets at once. */
 const PAGE_CHARACTERS = 64 * 1024

@@ -80,8 +80,8 @@ Check the project: agent-host check
 
   it('copies files that a module reads at run time, with a comment in their language', async () => {
     const { read } = await makeEjected('tools/local')
-    const lines = (await read('modules/tools/lib/python-worker.py')).split('\n')
-    expect(lines[0]).to.equal(`# ejected from agent-host ${version}: tools/lib/python-worker.py`)
+    const lines = (await read('modules/tools/lib/local/python-worker.py')).split('\n')
+    expect(lines[0]).to.equal(`# ejected from agent-host ${version}: tools/lib/local/python-worker.py`)
     expect(lines[1]).to.match(/^"""/)
   })
 
@@ -358,7 +358,7 @@ describe('an ejected module', () => {
   itWith('Python 3.8', 'reads its neighbouring file at run time', async () => {
     const project = await makeEjected('tools/local', 'llm/offline', 'tool-loop')
     const tool = 'def fruit(name: str) -> str:\n    """Tells the colour of a fruit."""\n    return f"{name} is red"\n'
-    await edit(project, 'modules/tools/lib/python-worker.py', 'def main(', 'def main_of_mine(')
+    await edit(project, 'modules/tools/lib/local/python-worker.py', 'def main(', 'def main_of_mine(')
     await project.write('tools/fruit.py', tool)
     await project.write(
       'agents/fruit.yml',
@@ -370,7 +370,7 @@ modules:
 `,
     )
     expect((await callCli(['check'], { cwd: project.dir })).exitCode).to.equal(1)
-    await edit(project, 'modules/tools/lib/python-worker.py', 'def main_of_mine(', 'def main(')
+    await edit(project, 'modules/tools/lib/local/python-worker.py', 'def main_of_mine(', 'def main(')
     const checked = await callCli(['check'], { cwd: project.dir })
     expect(checked.stderr).to.equal('')
     expect(checked.exitCode).to.equal(0)

@@ -40,8 +40,8 @@ describe('the package', () => {
     expect(files).to.include.members([
       'dist/index.js',
       'dist/index.d.ts',
-      'dist/modules/tools/lib/python-worker.py',
-      'modules/tools/lib/python-worker.py',
+      'dist/modules/tools/lib/local/python-worker.py',
+      'modules/tools/lib/local/python-worker.py',
       'modules/llm/auto.ts',
       'templates/project/gitignore',
       'templates/project/vscode/extensions.json',

@@ -1,8 +1,8 @@
 import { HostError, isObject } from 'agent-host'
-import { isForbiddenHeader } from './forbidden-headers.ts'
-import type { Json, OpenApiDocument } from './openapi-document.ts'
-import { SchemaCollector } from './openapi-schema.ts'
-import type { ParameterStyle } from './openapi-style.ts'
+import { isForbiddenHeader } from '../forbidden-headers.ts'
+import type { Json, OpenApiDocument } from './document.ts'
+import { SchemaCollector } from './schema.ts'
+import type { ParameterStyle } from './style.ts'
 
 /** Parameter of an operation. */
 export interface Parameter extends ParameterStyle {

@@ -1,8 +1,8 @@
 import { isObject } from 'agent-host'
-import { checkHeaders } from './forbidden-headers.ts'
-import type { Json, OpenApiDocument } from './openapi-document.ts'
-import type { Operation } from './openapi-operations.ts'
-import type { Credentials } from './openapi-request.ts'
+import { checkHeaders } from '../forbidden-headers.ts'
+import type { Json, OpenApiDocument } from './document.ts'
+import type { Operation } from './operations.ts'
+import type { Credentials } from './request.ts'
 
 /** Secrets by the names of the security schemes of a document. */
 export class Security {

@@ -9,8 +9,8 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import { fieldsOf, type ModuleContext, messageOf, type Question, type Run, type Storage } from 'agent-host'
-import type { GuardedFetch } from './guarded-fetch.ts'
-import { type OAuthConfig, type SignedIn, SignInProvider } from './mcp-sign-in-provider.ts'
+import type { GuardedFetch } from '../guarded-fetch.ts'
+import { type OAuthConfig, type SignedIn, SignInProvider } from './sign-in-provider.ts'
 
 export interface McpSignInOptions {
   /** Name of the server in the config. */

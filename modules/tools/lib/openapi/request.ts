@@ -1,6 +1,6 @@
 import { isObject } from 'agent-host'
-import type { Operation, Parameter, RequestBody } from './openapi-operations.ts'
-import { serialize, toHeader, toPairs, toPathPart } from './openapi-style.ts'
+import type { Operation, Parameter, RequestBody } from './operations.ts'
+import { serialize, toHeader, toPairs, toPathPart } from './style.ts'
 
 /** A request that is ready to be sent. */
 export interface OperationRequest {

@@ -1,6 +1,6 @@
 import { isSpecType, type JSONRPCMessage, type Tool, type Transport } from '@modelcontextprotocol/client'
 import { type Fields, fieldsOf, isObject, messageOf } from 'agent-host'
-import { mendSchema } from './mcp-schema.ts'
+import { mendSchema } from './schema.ts'
 
 /** Called with a sentence about each tool that is left out. */
 type Tell = (problem: string) => void

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Log, Question } from 'agent-host'
-import { LineChild } from './line-child.ts'
+import { LineChild } from '../line-child.ts'
 
 const WORKER = fileURLToPath(new URL('./python-worker.py', import.meta.url))
 /** Longest answer of a tool. */

@@ -1,5 +1,5 @@
 import { isObject } from 'agent-host'
-import type { Json, OpenApiDocument } from './openapi-document.ts'
+import type { Json, OpenApiDocument } from './document.ts'
 
 /** Keywords whose values are schemas, by the shape of the value. */
 const ONE = [

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ModuleContext, Run, ToolDefinition, ToolResult } from 'agent-host'
-import { pickEnvironment } from './child-environment.ts'
+import { pickEnvironment } from '../child-environment.ts'
+import { toToolResult, withinTimeout } from '../tool-result.ts'
 import { findPython } from './find-python.ts'
 import type { LocalTool } from './local-tool.ts'
 import type { PythonChild } from './python-child.ts'
-import { toToolResult, withinTimeout } from './tool-result.ts'
 
 interface PythonConfig {
   readonly timeout: number

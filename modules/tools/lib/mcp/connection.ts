@@ -23,17 +23,17 @@ import {
   type ToolResult,
   VERSION,
 } from 'agent-host'
-import { Backoff, LAST_MS } from './backoff.ts'
-import { boundedFetch } from './bounded-fetch.ts'
-import { checkArguments } from './check-arguments.ts'
-import { pickEnvironment } from './child-environment.ts'
-import { toToolResult } from './mcp-content.ts'
-import { mendMessages } from './mcp-mend.ts'
-import { isUnreachable, reasonOf, saysUnknownTool } from './mcp-reason.ts'
-import { type McpSignIn, needsSignIn, SignInNeeded } from './mcp-sign-in.ts'
-import type { OAuthConfig } from './mcp-sign-in-provider.ts'
+import { Backoff, LAST_MS } from '../backoff.ts'
+import { boundedFetch } from '../bounded-fetch.ts'
+import { checkArguments } from '../check-arguments.ts'
+import { pickEnvironment } from '../child-environment.ts'
+import { withinTimeout } from '../tool-result.ts'
+import { toToolResult } from './content.ts'
+import { mendMessages } from './mend.ts'
+import { isUnreachable, reasonOf, saysUnknownTool } from './reason.ts'
+import { type McpSignIn, needsSignIn, SignInNeeded } from './sign-in.ts'
+import type { OAuthConfig } from './sign-in-provider.ts'
 import { MAX_MESSAGE_BYTES, StdioTransport } from './stdio-transport.ts'
-import { withinTimeout } from './tool-result.ts'
 
 export interface McpServerConfig {
   readonly name: string

@@ -1,8 +1,8 @@
 import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
-import { type GuardedFetch, hostOf, makeGuardedFetch } from './guarded-fetch.ts'
-import { McpConnection, type McpServerConfig } from './mcp-connection.ts'
-import { McpSignIn, needsSignIn } from './mcp-sign-in.ts'
-import type { OAuthConfig } from './mcp-sign-in-provider.ts'
+import { type GuardedFetch, hostOf, makeGuardedFetch } from '../guarded-fetch.ts'
+import { McpConnection, type McpServerConfig } from './connection.ts'
+import { McpSignIn, needsSignIn } from './sign-in.ts'
+import type { OAuthConfig } from './sign-in-provider.ts'
 
 /** A server that wants a sign-in, in the config. */
 export interface OAuthServerConfig extends McpServerConfig {

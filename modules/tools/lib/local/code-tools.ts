@@ -1,8 +1,8 @@
 import { basename, extname } from 'node:path'
 import { isObject, type ModuleContext, type Run, type Tool, type ToolResult } from 'agent-host'
-import { type ArgumentCheck, makeArgumentCheck } from './check-arguments.ts'
+import { type ArgumentCheck, makeArgumentCheck } from '../check-arguments.ts'
+import { toToolResult, withinTimeout } from '../tool-result.ts'
 import type { LocalTool } from './local-tool.ts'
-import { toToolResult, withinTimeout } from './tool-result.ts'
 
 const HOW_TO =
   "export const myTool = defineTool({ description: '...', parameters: Type.Object({}), execute() { ... } })"

@@ -1,6 +1,6 @@
 import { isObject } from 'agent-host'
-import type { OpenApiDocument } from './openapi-document.ts'
-import type { Operation } from './openapi-operations.ts'
+import type { OpenApiDocument } from './document.ts'
+import type { Operation } from './operations.ts'
 
 /**
  * Returns the address of an operation by the first of its servers, with its variables filled in.

@@ -1,5 +1,5 @@
 import { deserializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client'
-import { LineChild, type LineChildOptions } from './line-child.ts'
+import { LineChild, type LineChildOptions } from '../line-child.ts'
 
 /** Largest message of a server. */
 export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024

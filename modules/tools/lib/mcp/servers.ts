@@ -1,9 +1,9 @@
 import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
-import { findTool } from './find-tool.ts'
-import { checkHeaders } from './forbidden-headers.ts'
-import { McpConnection, type McpServerConfig } from './mcp-connection.ts'
-import { type GivenName, namesFor } from './mcp-names.ts'
-import { type OAuthServerConfig, type SignedInServer, SignedInServers } from './mcp-signed-in.ts'
+import { findTool } from '../find-tool.ts'
+import { checkHeaders } from '../forbidden-headers.ts'
+import { McpConnection, type McpServerConfig } from './connection.ts'
+import { type GivenName, namesFor } from './names.ts'
+import { type OAuthServerConfig, type SignedInServer, SignedInServers } from './signed-in.ts'
 
 type Server = McpConnection | SignedInServer
 

@@ -12,7 +12,7 @@ import {
   readRegularFile,
   readYamlText,
 } from 'agent-host'
-import type { GuardedFetch } from './guarded-fetch.ts'
+import type { GuardedFetch } from '../guarded-fetch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
