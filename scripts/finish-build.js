@@ -29,7 +29,7 @@ const config = await Config.load({ root })
 const plugin = config.plugins.get(pjson.name)
 writeFileSync(`${root}oclif.manifest.json`, JSON.stringify(plugin.manifest))
 
-const { default: SuggestingHelp } = await import('../dist/commands/suggesting-help.js')
+const { default: SuggestingHelp } = await import('../dist/commands/help/suggesting-help.js')
 
 class WrittenHelp extends SuggestingHelp {
   lines = []

@@ -9,8 +9,8 @@ export async function loadSourceConfig() {
   const root = fileURLToPath(new URL('..', import.meta.url))
   const pjson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   pjson.oclif.commands.target = './src/commands/index.ts'
-  pjson.oclif.helpClass = './src/commands/suggesting-help.ts'
-  pjson.oclif.hooks = { command_not_found: './src/commands/command-not-found.ts' }
+  pjson.oclif.helpClass = './src/commands/help/suggesting-help.ts'
+  pjson.oclif.hooks = { command_not_found: './src/commands/help/command-not-found.ts' }
   // `Config.load` alone would read the manifest of an earlier build, which hides commands and flags that are new.
   const plugin = new Plugin({ isRoot: true, root, pjson, ignoreManifest: true })
   await plugin.load()

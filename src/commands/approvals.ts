@@ -2,9 +2,9 @@ import type { Approval } from '../wire/approval.ts'
 import { type ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
 import { useApprovals } from './approvals/use-approvals.ts'
 import { BaseCommand } from './base-command.ts'
-import { describeWaiting } from './describe-waiting.ts'
-import { formatTime } from './format-time.ts'
-import { oneLine, shorten } from './one-line.ts'
+import { describeWaiting } from './terminal/describe-waiting.ts'
+import { formatTime } from './terminal/format-time.ts'
+import { oneLine, shorten } from './terminal/one-line.ts'
 
 export default class Approvals extends BaseCommand {
   static override description = 'Lists the calls and questions that wait for a person, oldest first.'

@@ -10,8 +10,8 @@ import { readProxySettings } from '../proxy/proxy-settings.ts'
 import { readRegularFileSync } from '../read-regular-file.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
-import { describeUsageError } from './describe-usage-error.ts'
-import { isCancelled } from './prompts.ts'
+import { describeUsageError } from './help/describe-usage-error.ts'
+import { isCancelled } from './terminal/prompts.ts'
 
 const { flag, variable } = SERVER_OPTIONS.agentDir
 /** Of `.env`. */

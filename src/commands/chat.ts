@@ -4,12 +4,12 @@ import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
-import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from './agents/agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Backend, ChatAgent } from './chat/backend.ts'
-import { describeWaiting } from './describe-waiting.ts'
-import { formatCall } from './format-call.ts'
-import { askOne, canAsk } from './prompts.ts'
+import { describeWaiting } from './terminal/describe-waiting.ts'
+import { formatCall } from './terminal/format-call.ts'
+import { askOne, canAsk } from './terminal/prompts.ts'
 
 export default class Chat extends BaseCommand {
   static override description =

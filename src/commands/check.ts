@@ -6,12 +6,12 @@ import { HostError, messageOf } from '../errors.ts'
 import { SCHEMA_FILE } from '../project/schema-file.ts'
 import { silentLog } from '../protocols/log.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
-import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from './agents/agent-dir-flag.ts'
+import { openAgents } from './agents/open-agents.ts'
+import { repeatOnChange } from './agents/repeat-on-change.ts'
 import { BaseCommand } from './base-command.ts'
-import { openAgents } from './open-agents.ts'
-import { plural } from './plural.ts'
-import { repeatOnChange } from './repeat-on-change.ts'
-import { runAgain } from './run-again.ts'
+import { runAgain } from './server/run-again.ts'
+import { plural } from './terminal/plural.ts'
 
 export default class Check extends BaseCommand {
   static override description =

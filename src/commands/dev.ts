@@ -7,9 +7,9 @@ import type { BuiltServer } from '../server/server.ts'
 import { BaseCommand } from './base-command.ts'
 import { debugUiAddress, describeServer, mcpSnippets } from './dev/banner.ts'
 import { onEnvironmentChange } from './dev/on-environment-change.ts'
-import { runServer, type ServerProcess } from './run-server.ts'
-import { noteServer } from './running-server.ts'
-import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
+import { runServer, type ServerProcess } from './server/run-server.ts'
+import { noteServer } from './server/running-server.ts'
+import { fillSwitches, readServerFlags, serverFlags } from './server/server-flags.ts'
 
 const DEFAULTS = { port: 9001, adapters: BUILT_IN_ADAPTERS, debug: true, record: 1, drainTimeout: 1, development: true }
 /** Time after a save in which more may come. */

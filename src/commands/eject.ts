@@ -7,8 +7,8 @@ import type { Ejected } from '../project/eject/eject-items.ts'
 import { BaseCommand } from './base-command.ts'
 import { type Choice, chooseItems } from './eject/choose-items.ts'
 import type { ModuleUsers } from './eject/users-of.ts'
-import { plural } from './plural.ts'
-import { askSeveral, canAsk } from './prompts.ts'
+import { plural } from './terminal/plural.ts'
+import { askSeveral, canAsk } from './terminal/prompts.ts'
 
 export const destFlag = Flags.string({
   char: 'd',

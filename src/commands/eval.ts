@@ -6,15 +6,15 @@ import { makeVariants } from '../evals/columns.ts'
 import { toJunit } from '../evals/junit.ts'
 import type { ResultFile } from '../evals/result-file.ts'
 import type { EvalRequest, EvalResult, EvalRun } from '../wire/eval-result.ts'
-import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from './agents/agent-dir-flag.ts'
+import { stderrLog } from './agents/open-agents.ts'
 import { BaseCommand } from './base-command.ts'
 import { formatResult } from './eval/format-result.ts'
 import { checkGates, describeVerdict, type Gates, readGates, type Verdict } from './eval/gates.ts'
 import type { PreparedEval } from './eval/prepare-eval.ts'
 import { ProgressLine } from './eval/progress-line.ts'
-import { stderrLog } from './open-agents.ts'
-import { plural } from './plural.ts'
 import { readChange } from './replay/read-change.ts'
+import { plural } from './terminal/plural.ts'
 
 /** Runs at once, unless `--concurrency` says otherwise. */
 const CONCURRENCY = 4

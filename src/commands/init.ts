@@ -6,7 +6,7 @@ import { PROVIDERS } from '../project/create/providers.ts'
 import { TEMPLATES, type TemplateName } from '../project/create/templates.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Answers } from './init/ask-choices.ts'
-import { canAsk } from './prompts.ts'
+import { canAsk } from './terminal/prompts.ts'
 
 const LLMS = ['offline', ...PROVIDERS.map(({ name }) => name)]
 const NAMES = Object.keys(TEMPLATES)

@@ -1,9 +1,9 @@
 import { Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
-import { agentDirFlag } from './agent-dir-flag.ts'
+import { agentDirFlag } from './agents/agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
-import { runStdioServer } from './run-server.ts'
-import { fillSwitches, pickServerFlags, readServerFlags, serverFlags, tracingFlag } from './server-flags.ts'
+import { runStdioServer } from './server/run-server.ts'
+import { fillSwitches, pickServerFlags, readServerFlags, serverFlags, tracingFlag } from './server/server-flags.ts'
 
 const { 'log-level': logLevel, 'drain-timeout': drain } = serverFlags()
 

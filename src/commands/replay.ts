@@ -3,12 +3,12 @@ import type { Tape } from '../tape/file/read-tape.ts'
 import { describeDivergence } from '../tape/replaying/divergence.ts'
 import { findAgent } from '../tape/replaying/find-agent.ts'
 import type { Replay as Outcome } from '../tape/replaying/replay.ts'
-import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from './agents/agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
-import { plural } from './plural.ts'
 import { findTape } from './replay/find-tape.ts'
 import { readChange } from './replay/read-change.ts'
 import { RecordedAgain } from './replay/recorded-again.ts'
+import { plural } from './terminal/plural.ts'
 
 export default class Replay extends BaseCommand {
   static override description =

@@ -3,9 +3,9 @@ import { Flags } from '@oclif/core'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { requireShared } from '../store/open-store.ts'
 import { BaseCommand } from './base-command.ts'
-import { runProcesses } from './run-processes.ts'
-import { runServer } from './run-server.ts'
-import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
+import { runProcesses } from './server/run-processes.ts'
+import { runServer } from './server/run-server.ts'
+import { fillSwitches, readServerFlags, serverFlags } from './server/server-flags.ts'
 
 /** Processes of one command need names of their own. */
 function nameProcess(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -4,9 +4,9 @@ import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
+import { repeatOnChange } from './agents/repeat-on-change.ts'
 import { BaseCommand } from './base-command.ts'
-import { repeatOnChange } from './repeat-on-change.ts'
-import { runAgain } from './run-again.ts'
+import { runAgain } from './server/run-again.ts'
 
 /** Has node:test name the file and line of a failing test, instead of those in its bundle. */
 const SOURCE_MAPS = '--enable-source-maps'

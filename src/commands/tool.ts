@@ -5,9 +5,9 @@ import { isObject } from '../json.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import { toAttachmentJson } from '../run/attachment-json.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
-import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from './agents/agent-dir-flag.ts'
+import { type OpenAgents, openAgents, stderrLog } from './agents/open-agents.ts'
 import { BaseCommand } from './base-command.ts'
-import { type OpenAgents, openAgents, stderrLog } from './open-agents.ts'
 import type { FoundTool, ToolCallOutcome } from './tool/call-tool.ts'
 
 type Arguments = Readonly<Record<string, unknown>>

@@ -2,8 +2,8 @@ import { Flags } from '@oclif/core'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { requireShared } from '../store/open-store.ts'
 import { BaseCommand } from './base-command.ts'
-import { runServer } from './run-server.ts'
-import { fillSwitches, pickServerFlags, readServerFlags, tracingFlag } from './server-flags.ts'
+import { runServer } from './server/run-server.ts'
+import { fillSwitches, pickServerFlags, readServerFlags, tracingFlag } from './server/server-flags.ts'
 
 /** Server options that make sense without clients. */
 const OPTIONS = [

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { fillSwitches, readServerFlags } from '../../src/commands/server-flags.ts'
+import { fillSwitches, readServerFlags } from '../../src/commands/server/server-flags.ts'
 
 describe('server flags', () => {
   const SWITCHES: readonly (readonly [string[], string[]])[] = [

@@ -3,9 +3,9 @@ import { HostError, messageOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 import type { Approval, ApprovalDecision, HiddenApproval } from '../../wire/approval.ts'
-import { agentDirFlag } from '../agent-dir-flag.ts'
-import { ambiguousId } from '../ambiguous-id.ts'
-import { pickServerFlags } from '../server-flags.ts'
+import { agentDirFlag } from '../agents/agent-dir-flag.ts'
+import { pickServerFlags } from '../server/server-flags.ts'
+import { ambiguousId } from '../terminal/ambiguous-id.ts'
 
 /** Flags of the commands that ask a running server, or the store of the project. */
 export const serverFlags = {

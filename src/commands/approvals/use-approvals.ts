@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { embeddedFile } from '../../store/open-store.ts'
-import { defaultPort, findServer } from '../running-server.ts'
-import { readServerFlags } from '../server-flags.ts'
+import { defaultPort, findServer } from '../server/running-server.ts'
+import { readServerFlags } from '../server/server-flags.ts'
 import { ApprovalsClient, type Send, type ServerFlags } from './approvals-client.ts'
 
 /** Decided runs go on in a server or worker: a command ends too early. */

@@ -1,6 +1,6 @@
 import { isObject } from '../../json.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
-import { formatCall } from '../format-call.ts'
+import { formatCall } from '../terminal/format-call.ts'
 import type { WaitingCall } from './backend.ts'
 
 /** Shows a prompt and reads a line; undefined when the user leaves. */

@@ -4,7 +4,7 @@ import type { Message, ToolCall } from '../../protocols/message.ts'
 import type { RunEvent } from '../../run/run-event.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../../run/waiting/pending-call.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
-import { openAgents, stderrLog } from '../open-agents.ts'
+import { openAgents, stderrLog } from '../agents/open-agents.ts'
 import type { Backend, Conversation, Reply, ReplyListener, ToolOutcome } from './backend.ts'
 
 /** The agents of this project, in this process. */

@@ -7,7 +7,7 @@ import { fieldsOf } from '../../json.ts'
 import { PROVIDERS } from '../../project/create/providers.ts'
 import { readProxySettings } from '../../proxy/proxy-settings.ts'
 import { makeRedact } from '../../redaction/redact.ts'
-import { defaultPort, findServer } from '../running-server.ts'
+import { defaultPort, findServer } from '../server/running-server.ts'
 
 /** Result of one check. */
 export interface Finding {

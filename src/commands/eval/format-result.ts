@@ -3,8 +3,8 @@ import { describeRun } from '../../evals/junit.ts'
 import { type CaseOutcome, outcomesOf, summarize } from '../../evals/outcomes.ts'
 import type { EvalResult } from '../../wire/eval-result.ts'
 import { formatDuration } from '../../wire/format-duration.ts'
-import { oneLine, shorten } from '../one-line.ts'
-import { plural } from '../plural.ts'
+import { oneLine, shorten } from '../terminal/one-line.ts'
+import { plural } from '../terminal/plural.ts'
 
 /** Failed cases that are shown with their reasons. */
 const SHOWN_CASES = 20

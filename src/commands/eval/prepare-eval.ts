@@ -15,7 +15,7 @@ import { resolveServerOptions } from '../../server/options/options.ts'
 import { memoryStorage } from '../../store/memory-storage.ts'
 import { Traces } from '../../trace/traces.ts'
 import type { EvalRequest, EvalResult } from '../../wire/eval-result.ts'
-import { openAgents } from '../open-agents.ts'
+import { openAgents } from '../agents/open-agents.ts'
 
 export interface PrepareOptions {
   /** Undefined goes on with the newest result that was stopped. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { PROVIDERS } from '../../project/create/providers.ts'
 import { TEMPLATES, type TemplateName } from '../../project/create/templates.ts'
-import { askOne, askSecret, askText, askYesNo } from '../prompts.ts'
+import { askOne, askSecret, askText, askYesNo } from '../terminal/prompts.ts'
 
 /** Choices of `init`; undefined for those left out. */
 export interface Answers {

@@ -4,10 +4,10 @@ import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import { fieldsOf } from '../../json.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
-import { agentDirFlag } from '../agent-dir-flag.ts'
+import { agentDirFlag } from '../agents/agent-dir-flag.ts'
+import { stderrLog } from '../agents/open-agents.ts'
 import { BaseCommand } from '../base-command.ts'
-import { stderrLog } from '../open-agents.ts'
-import { pickServerFlags, readServerFlags } from '../server-flags.ts'
+import { pickServerFlags, readServerFlags } from '../server/server-flags.ts'
 
 /** Server that wants a sign-in, of a module of an agent. */
 interface FoundServer {

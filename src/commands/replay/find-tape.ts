@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { HostError } from '../../errors.ts'
 import { readTape, readTapeBytes, type Tape } from '../../tape/file/read-tape.ts'
 import { pathOfTape, runOfFile, TAPE_FOLDER } from '../../tape/file/tape-folder.ts'
-import { ambiguousId } from '../ambiguous-id.ts'
+import { ambiguousId } from '../terminal/ambiguous-id.ts'
 
 /** A tape with its file. */
 export interface FoundTape {

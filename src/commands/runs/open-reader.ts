@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
 import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
-import { ambiguousId, NAMED_IDS } from '../ambiguous-id.ts'
+import { ambiguousId, NAMED_IDS } from '../terminal/ambiguous-id.ts'
 
 /** Maximum wait for a server to index what it and other processes wrote, such as a chat a moment ago: it looks around every second. */
 const MAX_WAIT_MS = 2500

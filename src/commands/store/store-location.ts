@@ -3,7 +3,7 @@ import type { Interfaces } from '@oclif/core'
 import { HostError } from '../../errors.ts'
 import { resolveServerOptions, SERVER_OPTIONS } from '../../server/options/options.ts'
 import { embeddedFile, type StoreLocation } from '../../store/open-store.ts'
-import { pickServerFlags } from '../server-flags.ts'
+import { pickServerFlags } from '../server/server-flags.ts'
 
 const { store, responsesDir } = SERVER_OPTIONS
 

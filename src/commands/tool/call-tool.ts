@@ -2,7 +2,7 @@ import { HostError } from '../../errors.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import { ToolProvider, type ToolResult } from '../../protocols/tool-provider.ts'
 import { describeException } from '../../run/calls/agent-events.ts'
-import type { OpenAgents } from '../open-agents.ts'
+import type { OpenAgents } from '../agents/open-agents.ts'
 
 /** A tool that an agent of the project has. */
 export interface FoundTool extends ToolDefinition {

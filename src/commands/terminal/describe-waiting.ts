@@ -1,4 +1,4 @@
-import type { Approval } from '../wire/approval.ts'
+import type { Approval } from '../../wire/approval.ts'
 import { formatCall } from './format-call.ts'
 import { oneLine } from './one-line.ts'
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, HostError } from '../errors.ts'
+import { type ErrorCode, HostError } from '../../errors.ts'
 
 /** Ids that an error about a beginning of several ids names. */
 export const NAMED_IDS = 5

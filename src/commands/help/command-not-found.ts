@@ -1,5 +1,5 @@
 import type { Hook } from '@oclif/core'
-import { didYouMean } from '../definition/nearest-name.ts'
+import { didYouMean } from '../../definition/nearest-name.ts'
 
 /** Runs for an unknown command. */
 const commandNotFound: Hook<'command_not_found'> = async ({ config, id, context }) => {

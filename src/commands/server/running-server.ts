@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
-import { describeProcess, hasEnded } from '../process-identity.ts'
-import { NO_LINKS, readRegularFileSync } from '../read-regular-file.ts'
-import { SERVER_OPTIONS } from '../server/options/options.ts'
+import { describeProcess, hasEnded } from '../../process-identity.ts'
+import { NO_LINKS, readRegularFileSync } from '../../read-regular-file.ts'
+import { SERVER_OPTIONS } from '../../server/options/options.ts'
 
 /** In the folder of the traces, which is there while a development server runs, and which only its owner can read. */
 const FILE = 'debug/server.json'

@@ -1,5 +1,5 @@
 import { Flags } from '@oclif/core'
-import { SERVER_OPTIONS } from '../server/options/options.ts'
+import { SERVER_OPTIONS } from '../../server/options/options.ts'
 
 const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 

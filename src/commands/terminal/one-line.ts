@@ -1,4 +1,4 @@
-import { cleanText } from '../wire/clean-text.ts'
+import { cleanText } from '../../wire/clean-text.ts'
 
 /** Returns a text in one line, as a person is to read it: the text of agents may hold anything. */
 export function oneLine(text: string): string {

@@ -1,9 +1,9 @@
 import cluster from 'node:cluster'
 import { Console } from 'node:console'
-import { messageOf } from '../errors.ts'
-import type { Log } from '../protocols/log.ts'
-import type { ServerOptions } from '../server/options/options.ts'
-import type { BuiltServer } from '../server/server.ts'
+import { messageOf } from '../../errors.ts'
+import type { Log } from '../../protocols/log.ts'
+import type { ServerOptions } from '../../server/options/options.ts'
+import type { BuiltServer } from '../../server/server.ts'
 import { STOP } from './run-processes.ts'
 
 /** Called with the address whenever requests are answered. */
@@ -18,7 +18,7 @@ export interface ServerProcess {
 
 /** Builds a server, listens, and stays until a signal stops it. */
 export async function runServer(options: ServerOptions, onReady: OnReady = () => {}): Promise<ServerProcess> {
-  const { listAgentFiles } = await import('../host/agent-folder/list-agent-files.ts')
+  const { listAgentFiles } = await import('../../host/agent-folder/list-agent-files.ts')
   // Nothing is written before the folder is known to be there.
   await listAgentFiles(options.agentDir)
   // Before the agents' code is loaded: it may throw late while the server is still being built.
@@ -47,7 +47,7 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
 }
 
 async function startServer(options: ServerOptions, onReady: OnReady): Promise<{ server: BuiltServer; port: number }> {
-  const { buildServer } = await import('../server/server.ts')
+  const { buildServer } = await import('../../server/server.ts')
   const server = await buildServer(options)
   const url = await server.listen()
   onReady(server, url)
@@ -56,7 +56,7 @@ async function startServer(options: ServerOptions, onReady: OnReady): Promise<{ 
 
 /** Serves MCP over standard input and output, until the client closes them or a signal comes. */
 export async function runStdioServer(options: ServerOptions): Promise<void> {
-  const { serveStdio } = await import('../server/adapters/mcp/stdio-server.ts')
+  const { serveStdio } = await import('../../server/adapters/mcp/stdio-server.ts')
   // Standard output belongs to the protocol: output of agents goes to standard error.
   globalThis.console = new Console(process.stderr, process.stderr)
   let report = (message: string): void => console.error(message)

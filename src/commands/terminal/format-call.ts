@@ -1,4 +1,4 @@
-import { cleanText } from '../wire/clean-text.ts'
+import { cleanText } from '../../wire/clean-text.ts'
 import { oneLine } from './one-line.ts'
 
 /** Returns a call as a person reads it before deciding: its arguments as they are, with their spaces. */

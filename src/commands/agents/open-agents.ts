@@ -1,10 +1,10 @@
-import type { AgentFolder } from '../host/agent-folder/agent-folder.ts'
-import type { AgentHost } from '../host/host.ts'
-import { type Log, silentLog } from '../protocols/log.ts'
-import type { RunEnd } from '../run/turn.ts'
-import { resolveServerOptions } from '../server/options/options.ts'
-import type { Traces } from '../trace/traces.ts'
-import { storeOfEnvironment } from './server-flags.ts'
+import type { AgentFolder } from '../../host/agent-folder/agent-folder.ts'
+import type { AgentHost } from '../../host/host.ts'
+import { type Log, silentLog } from '../../protocols/log.ts'
+import type { RunEnd } from '../../run/turn.ts'
+import { resolveServerOptions } from '../../server/options/options.ts'
+import type { Traces } from '../../trace/traces.ts'
+import { storeOfEnvironment } from '../server/server-flags.ts'
 
 /** The agents of this project, loaded into this process. */
 export interface OpenAgents {
@@ -35,7 +35,7 @@ export const stderrLog: Log = Object.freeze({
  * @throws HostError `PROJECT_INVALID` when the folder is not there or cannot be read
  */
 export async function openAgents(agentDir: string, { log = silentLog }: { log?: Log } = {}): Promise<OpenAgents> {
-  const { openProject, openTraces } = await import('../assembly/open-project.ts')
+  const { openProject, openTraces } = await import('../../assembly/open-project.ts')
   const options = resolveServerOptions({ agentDir, drainTimeout: DRAIN_SECONDS, ...storeOfEnvironment() })
   const project = await openProject(options, { log })
   let traces: Traces | undefined

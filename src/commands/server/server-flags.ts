@@ -1,8 +1,13 @@
 import { Flags, type Interfaces } from '@oclif/core'
-import { HostError, messageOf } from '../errors.ts'
-import { adapterName } from '../server/adapters/adapter-name.ts'
-import { readKey } from '../server/options/option-spec.ts'
-import { KEY_VARIABLES, resolveServerOptions, SERVER_OPTIONS, type ServerOptions } from '../server/options/options.ts'
+import { HostError, messageOf } from '../../errors.ts'
+import { adapterName } from '../../server/adapters/adapter-name.ts'
+import { readKey } from '../../server/options/option-spec.ts'
+import {
+  KEY_VARIABLES,
+  resolveServerOptions,
+  SERVER_OPTIONS,
+  type ServerOptions,
+} from '../../server/options/options.ts'
 
 type Defaults = Partial<
   Pick<

@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { describeWatchFailure } from '../host/agent-folder/describe-watch-failure.ts'
+import { describeWatchFailure } from '../../host/agent-folder/describe-watch-failure.ts'
 
 /** Folders of generated and downloaded files. */
 const IGNORED = /(^|[\\/])(node_modules|coverage|debug|responses|memory|conversations|__pycache__|\.[^\\/]+)([\\/]|$)/
