@@ -6,10 +6,10 @@ const floors = [
   'evals',
   'assembly',
   'replicas',
+  'tape',
   'durable',
   'store',
   'telemetry',
-  'tape',
   'prices',
   'trace',
   'host',
@@ -37,8 +37,9 @@ const floors = [
 const beside = {
   project: ['server', 'assembly', 'replicas', 'durable', 'store', 'trace', 'telemetry', 'host', 'run', 'variants'],
   replicas: ['durable', 'telemetry'],
-  durable: ['tape', 'trace', 'telemetry'],
-  store: ['tape', 'trace', 'telemetry', 'host', 'run', 'variants', 'wiring', 'module', 'definition'],
+  tape: ['telemetry'],
+  durable: ['trace', 'telemetry'],
+  store: ['trace', 'telemetry', 'host', 'run', 'variants', 'wiring', 'module', 'definition'],
 }
 const above = (floor) => floors.slice(0, floors.indexOf(floor))
 const others = (floor) => [...above(floor), ...(beside[floor] ?? [])]

@@ -16,6 +16,7 @@ import { recordSealing } from '../store/sealing.ts'
 import { SharedStore } from '../store/shared-store.ts'
 import { TapeRecorder } from '../tape/recording/tape-recorder.ts'
 import { TapeWriter } from '../tape/recording/tape-writer.ts'
+import { TapeSweeper } from '../tape/tape-sweeper.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
 import { Traces } from '../trace/traces.ts'
 import { describeFault, levelOfFailure, makeDescribeFailure } from './failures.ts'
@@ -23,7 +24,6 @@ import { AssembledProject } from './opened-project.ts'
 import { openLog } from './project-log.ts'
 import type { ProjectOptions } from './project-options.ts'
 import { logSteps } from './step-log.ts'
-import { TapeSweeper } from './tape-sweeper.ts'
 
 /** Parts that the caller of {@link openProject} has already. */
 export interface ProjectParts {

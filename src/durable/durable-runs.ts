@@ -14,8 +14,8 @@ import { Deciding } from './decisions/deciding.ts'
 import { startTaken, type Taken } from './decisions/start-taken.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency/idempotent-requests.ts'
 import { RunQueue } from './queue/run-queue.ts'
-import { ResponseMaintenance } from './retention/maintenance.ts'
-import type { OutageLog } from './retention/outage-log.ts'
+import type { OutageLog } from './recovery/outage-log.ts'
+import { RunRecovery } from './recovery/run-recovery.ts'
 import { tenantPart } from './rows/tenant-part.ts'
 import { UnreadableRows } from './rows/unreadable-rows.ts'
 import { DurableRun, type DurableRunOptions } from './runs/durable-run.ts'
@@ -49,7 +49,7 @@ interface Shared {
   readonly queue: RunQueue
   readonly claiming: Set<string>
   readonly tenants: Map<string, DurableRuns>
-  readonly maintenance: ResponseMaintenance
+  readonly recovery: RunRecovery
   /** Worker of this process; undefined where background runs are left to others. */
   worker?: NextStarter
 }
@@ -100,8 +100,8 @@ export class DurableRuns {
     const claiming = new Set<string>()
     const tenants = new Map([['', this]])
     const of = (tenant: string) => this.of(tenant)
-    const maintenance = new ResponseMaintenance({ ...options, queue, claiming, tenants, of })
-    return { options, queue, claiming, tenants, maintenance }
+    const recovery = new RunRecovery({ ...options, queue, claiming, tenants, of })
+    return { options, queue, claiming, tenants, recovery }
   }
 
   /**
@@ -111,7 +111,7 @@ export class DurableRuns {
    */
   static async open(options: DurableRunsOptions): Promise<DurableRuns> {
     const runs = new DurableRuns('', options)
-    await runs.#shared.maintenance.start()
+    await runs.#shared.recovery.start()
     return runs
   }
 
@@ -164,7 +164,7 @@ export class DurableRuns {
     return this.#shared.queue
   }
 
-  /** Runs that this process takes out of the queue at this moment: maintenance leaves them alone. */
+  /** Runs that this process takes out of the queue at this moment: recovery leaves them alone. */
   get claiming(): Set<string> {
     return this.#shared.claiming
   }
@@ -279,7 +279,7 @@ export class DurableRuns {
 
   /** Log of the times in which the store cannot be used. */
   get outages(): OutageLog {
-    return this.#shared.maintenance.outages
+    return this.#shared.recovery.outages
   }
 
   /** Cancels a run on any server; an ended one keeps its steps. Undefined if it does not exist. */
@@ -314,8 +314,8 @@ export class DurableRuns {
 
   /** Closes the runs of all tenants. */
   async close(): Promise<void> {
-    const { maintenance, options } = this.#shared
-    await maintenance.stop()
+    const { recovery, options } = this.#shared
+    await recovery.stop()
     await this.settle()
     await options.records.close()
   }
@@ -324,7 +324,7 @@ export class DurableRuns {
     try {
       await run.settled
     } catch (error) {
-      if (!(error instanceof RequestRepeated)) this.#shared.maintenance.endLater(this.tenant, run, endUnstored())
+      if (!(error instanceof RequestRepeated)) this.#shared.recovery.endLater(this.tenant, run, endUnstored())
     } finally {
       this.#runs.delete(run.id)
     }

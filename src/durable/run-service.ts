@@ -46,7 +46,7 @@ interface Opened {
 }
 
 /**
- * The durable runs of a project, with the worker and the maintenance that belong to them. Opened when it is first used, or by a server
+ * The durable runs of a project, with the worker and the recovery that belong to them. Opened when it is first used, or by a server
  * that finds runs to go on with, and tried again when that has failed.
  */
 export class RunService {

@@ -20,12 +20,12 @@ import { limitWrongKeys } from './guards/wrong-keys.ts'
 import { addMetrics } from './monitoring/add-metrics.ts'
 import { answerProbes } from './monitoring/probes.ts'
 import { queueGauges } from './monitoring/queue-gauges.ts'
+import { NamedVariants } from './named-variants.ts'
 import { nameSlow, onStart } from './on-start.ts'
 import { serveApiDocs } from './openapi/serve-api-docs.ts'
 import { serveOpenapi } from './openapi/serve-openapi.ts'
 import type { ServerOptions } from './options/options.ts'
 import { EventStreams } from './streams/event-streams.ts'
-import { Variants } from './variants.ts'
 
 /** Adapter whose routes list and decide what waits. */
 const INBOX = 'ResponsesCompatApiAdapter'
@@ -71,7 +71,7 @@ export async function assemble(
   const doors = new Doors(loaded, { fileKeys, origins, onWrongKey })
   setVisitor(app, doors.unseen)
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
-  const variants = new Variants(host, options.development || options.allowVariants)
+  const variants = new NamedVariants(host, options.development || options.allowVariants)
   const shared = {
     host,
     agents,

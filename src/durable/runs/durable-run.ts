@@ -7,7 +7,7 @@ import { openApprovals } from '../approvals/approvals.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { hasActed } from '../decisions/resumption.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
-import { Lead } from './lead.ts'
+import { BackPressure } from './back-pressure.ts'
 import type { StepLog } from './read-run.ts'
 import { givenResults } from './read-trail.ts'
 import { ANSWER_EVENTS, type RunFacts, type RunOptions } from './run-facts.ts'
@@ -96,7 +96,7 @@ export class DurableRun implements StepLog {
   /** Set while a reader waits for the next steps. */
   #change: Deferred<void> | undefined
   #result: Promise<RunResult> | undefined
-  readonly #lead = new Lead()
+  readonly #pressure = new BackPressure()
 
   constructor(options: DurableRunOptions) {
     const { origin, seal } = options
@@ -263,18 +263,18 @@ export class DurableRun implements StepLog {
 
   /** Returns the steps for the client that is answered: the agent waits for it. `leave` lets the agent go on alone. */
   readAsClient(): StepLog & { leave(): void } {
-    this.#lead.beginTaking()
+    this.#pressure.beginTaking()
     let handedOut = 0
     return {
       id: this.id,
       facts: this.facts,
       read: async (from) => {
-        this.#lead.take(handedOut)
+        this.#pressure.take(handedOut)
         const steps = await this.read(from)
-        handedOut = this.#lead.saved
+        handedOut = this.#pressure.saved
         return steps
       },
-      leave: () => this.#lead.endTaking(),
+      leave: () => this.#pressure.endTaking(),
     }
   }
 
@@ -405,7 +405,7 @@ export class DurableRun implements StepLog {
   #add(step: Step): void | Promise<void> {
     if (this.#ended) return
     this.#steps.push(step)
-    this.#lead.produce(lengthOf(step))
+    this.#pressure.produce(lengthOf(step))
     if (!this.#options.store) this.#show(this.#steps.length)
     else if (this.#persistsSteps || isOfCall(step)) void this.#save()
     return this.#waitForRoom()
@@ -489,7 +489,7 @@ export class DurableRun implements StepLog {
 
   #show(upTo: number): void {
     this.#visible = upTo
-    this.#lead.save()
+    this.#pressure.save()
     const change = this.#change
     this.#change = undefined
     change?.resolve()
@@ -502,7 +502,7 @@ export class DurableRun implements StepLog {
 
   #waitForRoom(): Promise<void> | undefined {
     if (!this.#persistsSteps && this.#options.store) return undefined
-    return this.#lead.waitForRoom()
+    return this.#pressure.waitForRoom()
   }
 }
 

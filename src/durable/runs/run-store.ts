@@ -444,7 +444,7 @@ export class RunStore {
 
   /**
    * Takes decisions for a run of this server that is not stored: only its mark is, until it spends them or gives them back. Where the server
-   * dies before that, maintenance gives them back.
+   * dies before that, recovery gives them back.
    *
    * @returns undefined when another was quicker
    */

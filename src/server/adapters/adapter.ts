@@ -10,9 +10,9 @@ import type { RecordStore } from '../../store/record-store.ts'
 import type { GaugeSpec } from '../../telemetry/add-gauge.ts'
 import type { Traces } from '../../trace/traces.ts'
 import type { VariantChange } from '../../wire/variant.ts'
+import type { NamedVariants } from '../named-variants.ts'
 import type { ServerOptions } from '../options/options.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
-import type { Variants } from '../variants.ts'
 import type { AdapterHttp } from './adapter-http.ts'
 
 /** Options that an adapter is built with. */
@@ -62,7 +62,7 @@ export interface StoreAdapterOptions extends AdapterOptions {
 export interface DebugAdapterOptions extends StoreAdapterOptions {
   /** The files that the agents come from. */
   readonly agents: AgentFolder
-  readonly variants: Variants
+  readonly variants: NamedVariants
   /** The adapters that are served, and whether they require a key. */
   readonly served: readonly { readonly name: string; readonly hasKey: boolean }[]
   /** Traces of the agents; only in debug mode. */

@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Opening } from '../../../async.ts'
 import type { GaugeSpec } from '../../../telemetry/add-gauge.ts'
 import { principalOf } from '../../guards/principal.ts'
+import { addApprovalRoutes } from '../../inbox/approval-routes.ts'
 import { queueGauges } from '../../monitoring/queue-gauges.ts'
 import { onStart } from '../../on-start.ts'
 import type { Dialect } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import type { Adapter, StoreAdapterOptions } from '../adapter.ts'
 import { IgnoredParts } from './input/ignored-parts.ts'
-import { addApprovalRoutes } from './routes/approval-routes.ts'
 import { serveCallbackPage } from './routes/callback-page.ts'
 import { addConversationRoutes } from './routes/conversation-routes.ts'
 import { responseOperations } from './routes/operations.ts'
@@ -48,7 +48,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { ids } = this.#options.durableRuns
     const shared = { unstored: this.#unstored, ignored: this.#ignored }
     addResponseRoutes(scope, { adapter: this.#options, dialect, operations, ids, partsOf, ...shared })
-    addApprovalRoutes(scope, { partsOf, operations })
+    addApprovalRoutes(scope, { runsOf: (request) => partsOf(request).runs, operations })
     addConversationRoutes(scope, { partsOf, operations, dialect, ignored: this.#ignored })
   }
 }

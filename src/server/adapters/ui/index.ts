@@ -10,7 +10,7 @@ import { LargeReads } from './queries/large-reads.ts'
 import type { QuerySources } from './queries/queries.ts'
 import { addRerunRoute } from './tapes/rerun-route.ts'
 import { addTapeRoute } from './tapes/tape-route.ts'
-import { addVariantRoutes } from './variants/variant-routes.ts'
+import { addVariantRoutes } from './variant-routes.ts'
 
 /** Maximum bytes of a query; longer ones are refused unread. */
 const MAX_QUERY_BYTES = 64 * 1024

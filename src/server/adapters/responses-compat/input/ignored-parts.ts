@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { fieldsOf } from '../../../../json.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
+import { readThresholds } from '../compaction/compaction.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
 import { hasReadableTools } from './client-tools.ts'
-import { readThresholds } from './compaction.ts'
 import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS, type Treatment } from './treatments.ts'
 
 type Treatments = Readonly<Record<string, Treatment>>

@@ -1,8 +1,8 @@
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import { REASONING, type ReasoningData } from '../../../../durable/runs/sealed-reasoning.ts'
 import type { Fields } from '../../../../json.ts'
+import type { CompactionContent } from '../compaction/compaction.ts'
 import type { InputItem } from '../routes/schema.ts'
-import type { CompactionContent } from './compaction.ts'
 
 /** Name of what is sealed in a compaction item. */
 export const COMPACTION = 'compaction'

@@ -5,13 +5,13 @@ import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
 import { type ClientCode, failureOf, HostError } from '../../../../errors.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
-import { deciderOf } from '../../../guards/decisions.ts'
+import { deciderOf } from '../../../inbox/may-decide.ts'
+import { VARIANT_HEADER } from '../../../named-variants.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { logFailureInside } from '../../../replies/error-replies.ts'
 import { whenClientLeaves } from '../../../streams/serve-turn.ts'
-import { VARIANT_HEADER } from '../../../variants.ts'
 import type { AdapterOptions } from '../../adapter.ts'
-import { isTriggered } from '../input/compaction.ts'
+import { isTriggered } from '../compaction/compaction.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { recordAfter } from '../output/output.ts'
 import { CLIENT_LEFT, survivesDisconnect } from '../runs/response-run.ts'
@@ -108,7 +108,7 @@ export class CreateRoute {
 
   async #collect(run: DurableRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     whenClientLeaves(reply, () => {
-      // The store is down: maintenance ends abandoned runs.
+      // The store is down: recovery ends abandoned runs.
       if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) {
         const { runs } = this.#partsOf(request)
         void runs.abandon(run).catch(() => {})

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { Approval, HiddenApproval } from '../../../../wire/approval.ts'
-import { DecisionRequest } from '../../../bodies/decision-request.ts'
+import { DecisionRequest } from '../../../inbox/decision-request.ts'
 import {
   BODY_ERRORS,
   commonErrors,

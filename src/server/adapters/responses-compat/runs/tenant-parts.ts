@@ -1,8 +1,8 @@
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { AdapterOptions } from '../../adapter.ts'
+import { Compactor } from '../compaction/compactor.ts'
 import { EarlierTurns } from '../input/earlier-turns.ts'
-import { Compactor } from './compactor.ts'
 import { ConversationItems } from './conversation-items.ts'
 import { ResponseStarter } from './response-starter.ts'
 

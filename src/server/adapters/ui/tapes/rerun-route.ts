@@ -15,7 +15,7 @@ import type { Rerun, RerunRequest } from '../../../../wire/rerun.ts'
 import { isOwnPage } from '../../../guards/shows-content.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { Operations } from '../operations.ts'
-import { refuseSecrets, toRefusal } from '../variants/variant-routes.ts'
+import { refuseSecrets, toRefusal } from '../variant-routes.ts'
 import { sees, viewerOf } from '../viewer.ts'
 import { readWholeTape } from './run-tape.ts'
 

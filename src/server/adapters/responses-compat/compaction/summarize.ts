@@ -1,11 +1,11 @@
-import { HostError } from '../../errors.ts'
-import type { AgentHost } from '../../host/host.ts'
-import { LLM } from '../../protocols/llm.ts'
-import type { Message } from '../../protocols/message.ts'
-import type { Run, Usage } from '../../protocols/run.ts'
-import { addUsage, NO_USAGE } from '../../protocols/usage.ts'
-import { callsOf } from '../../wire/paired-calls.ts'
-import type { AgentDescription } from '../../wiring/describe-agent.ts'
+import { HostError } from '../../../../errors.ts'
+import type { AgentHost } from '../../../../host/host.ts'
+import { LLM } from '../../../../protocols/llm.ts'
+import type { Message } from '../../../../protocols/message.ts'
+import type { Run, Usage } from '../../../../protocols/run.ts'
+import { addUsage, NO_USAGE } from '../../../../protocols/usage.ts'
+import { callsOf } from '../../../../wire/paired-calls.ts'
+import type { AgentDescription } from '../../../../wiring/describe-agent.ts'
 
 /** Conversation that is to be summarized. */
 export interface SummaryRequest {

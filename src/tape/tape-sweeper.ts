@@ -9,8 +9,8 @@ import type { Log } from '../protocols/log.ts'
 import { readRegularFile } from '../read-regular-file.ts'
 import { RecentlyUsed } from '../recently-used.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import { TAPE_FOLDER } from '../tape/file/tape-folder.ts'
-import type { TapeWriter } from '../tape/recording/tape-writer.ts'
+import { TAPE_FOLDER } from './file/tape-folder.ts'
+import type { TapeWriter } from './recording/tape-writer.ts'
 
 export interface TapeSweeperOptions {
   readonly projectDir: string

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { readChanges, writeChanges } from '../../../src/server/adapters/ui/variants/variant-text.ts'
-import type { VariantChange } from '../../../src/wire/variant.ts'
+import { readChanges, writeChanges } from '../../src/variants/variant-text.ts'
+import type { VariantChange } from '../../src/wire/variant.ts'
 
 const TEXT = `# An agent.
 id: a

@@ -1,24 +1,18 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AgentError } from '../../../../definition/problem.ts'
-import { HostError } from '../../../../errors.ts'
-import type { Redact } from '../../../../redaction/redact.ts'
-import type { VariantProblem as FoundProblem } from '../../../../variants/plan-variant.ts'
-import type {
-  Variant,
-  VariantChange,
-  VariantProblem,
-  VariantRefusal,
-  VariantRequest,
-} from '../../../../wire/variant.ts'
-import { isLoopback } from '../../../guards/host-check.ts'
-import { principalOf, visitorOf } from '../../../guards/principal.ts'
-import { isOwnPage } from '../../../guards/shows-content.ts'
-import type { ServerOptions } from '../../../options/options.ts'
-import type { DebugAdapterOptions } from '../../adapter.ts'
-import type { Operations } from '../operations.ts'
-import { shownDefinition } from '../redact-definition.ts'
-import { type ReadChanges, readChanges, writeChanges } from './variant-text.ts'
+import { AgentError } from '../../../definition/problem.ts'
+import { HostError } from '../../../errors.ts'
+import type { Redact } from '../../../redaction/redact.ts'
+import type { VariantProblem as FoundProblem } from '../../../variants/plan-variant.ts'
+import { type ReadChanges, readChanges, writeChanges } from '../../../variants/variant-text.ts'
+import type { Variant, VariantChange, VariantProblem, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
+import { isLoopback } from '../../guards/host-check.ts'
+import { principalOf, visitorOf } from '../../guards/principal.ts'
+import { isOwnPage } from '../../guards/shows-content.ts'
+import type { ServerOptions } from '../../options/options.ts'
+import type { DebugAdapterOptions } from '../adapter.ts'
+import type { Operations } from './operations.ts'
+import { shownDefinition } from './redact-definition.ts'
 
 type VariantRoutesOptions = Pick<DebugAdapterOptions, 'host' | 'agents' | 'variants' | 'redact' | 'options'>
 

@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import type { Log } from 'agent-host'
 import { expect } from 'chai'
-import { TapeSweeper } from '../../src/assembly/tape-sweeper.ts'
 import { RUN_PREFIX, RunIds } from '../../src/durable/runs/run-ids.ts'
 import { rowKey } from '../../src/durable/runs/run-keys.ts'
 import { silentLog } from '../../src/protocols/log.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'
 import type { TapeWriter } from '../../src/tape/recording/tape-writer.ts'
+import { TapeSweeper } from '../../src/tape/tape-sweeper.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const TENANT = 'Müller & Co'

@@ -12,11 +12,11 @@ import {
   type Scalar,
   stringify,
 } from 'yaml'
-import { type ProblemAt, readDefinition } from '../../../../definition/definition.ts'
-import { AgentError, type Path, type Position, type Problem } from '../../../../definition/problem.ts'
-import { readYaml } from '../../../../definition/yaml-source.ts'
-import { isObject, ownValue } from '../../../../json.ts'
-import type { VariantChange } from '../../../../wire/variant.ts'
+import { type ProblemAt, readDefinition } from '../definition/definition.ts'
+import { AgentError, type Path, type Position, type Problem } from '../definition/problem.ts'
+import { readYaml } from '../definition/yaml-source.ts'
+import { isObject, ownValue } from '../json.ts'
+import type { VariantChange } from '../wire/variant.ts'
 
 /** Changes that were read from a text. */
 export interface ReadChanges {

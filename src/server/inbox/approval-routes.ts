@@ -1,27 +1,27 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { StoredApproval } from '../../../../durable/approvals/approvals.ts'
-import type { Approval, HiddenApproval } from '../../../../wire/approval.ts'
-import { toGivenAnswer } from '../../../bodies/decision-request.ts'
-import { deciderOf, requireMayDecide } from '../../../guards/decisions.ts'
-import { showsContent } from '../../../guards/shows-content.ts'
-import type { TenantParts } from '../runs/tenant-parts.ts'
-import type { Operations } from './operations.ts'
-import { toPage } from './pages.ts'
+import type { StoredApproval } from '../../durable/approvals/approvals.ts'
+import type { DurableRuns } from '../../durable/durable-runs.ts'
+import type { Approval, HiddenApproval } from '../../wire/approval.ts'
+import type { Operations } from '../adapters/responses-compat/routes/operations.ts'
+import { toPage } from '../adapters/responses-compat/routes/pages.ts'
+import { showsContent } from '../guards/shows-content.ts'
+import { toGivenAnswer } from './decision-request.ts'
+import { deciderOf, requireMayDecide } from './may-decide.ts'
 
 export interface ApprovalRoutesOptions {
-  /** Returns the parts of the tenant of a request. */
-  readonly partsOf: (request: FastifyRequest) => TenantParts
+  /** Returns the runs of the tenant of a request. */
+  readonly runsOf: (request: FastifyRequest) => DurableRuns
   readonly operations: Operations
 }
 
 /** The inbox of calls that wait for a person, and the way to decide them. */
-export function addApprovalRoutes(scope: FastifyInstance, { partsOf, operations }: ApprovalRoutesOptions): void {
+export function addApprovalRoutes(scope: FastifyInstance, { runsOf, operations }: ApprovalRoutesOptions): void {
   const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
   // Every page of the debug UI reads it every few seconds, which would bury the work of agents in the log.
   typed.get('/approvals', { ...operations.listApprovals, logLevel: 'warn' }, async (request) => {
     const { status, limit, order, after } = request.query
-    const { approvals, unreadable } = partsOf(request).runs
+    const { approvals, unreadable } = runsOf(request)
     const range = { onlyOpen: status === 'pending', limit, order, after }
     const { approvals: found, hasMore } = await approvals.list(range, unreadable)
     return toPage(
@@ -30,20 +30,20 @@ export function addApprovalRoutes(scope: FastifyInstance, { partsOf, operations 
     )
   })
   typed.get('/approvals/:id', operations.getApproval, async (request) =>
-    show(await partsOf(request).runs.approvals.get(request.params.id), request),
+    show(await runsOf(request).approvals.get(request.params.id), request),
   )
   typed.post('/approvals/:id', { ...operations.decideApproval, logLevel: 'warn' }, async (request) => {
     requireMayDecide(request)
     const { id } = request.params
     const decisions = new Map([[id, toGivenAnswer(request.body)]])
-    const { deciding } = partsOf(request).runs
+    const { deciding } = runsOf(request)
     const { approvals, continuedBy } = await deciding.decide(decisions, deciderOf(request).by)
     return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
   })
   typed.post('/approvals/callback', operations.answerByCallback, async (request) => {
     requireMayDecide(request)
     const { query } = request.body
-    const { approvals, deciding } = partsOf(request).runs
+    const { approvals, deciding } = runsOf(request)
     const id = await approvals.findByState(new URLSearchParams(query).get('state') ?? '')
     const decided = await deciding.decide(
       new Map([[id, { kind: 'question', answers: [query] }]]),

@@ -20,7 +20,7 @@ interface NamedVariant {
 }
 
 /** Variants of agents by the ids that requests name, each of one tenant. */
-export class Variants {
+export class NamedVariants {
   readonly #host: AgentHost
   readonly #areTaken: boolean
   readonly #byTenant = new Map<string, RecentlyUsed<NamedVariant>>()

@@ -3,8 +3,8 @@ import { type Deferred, deferred } from '../../async.ts'
 /** Maximum length of answer text by which an agent may be ahead of the store, and of the client that it answers. */
 const MAX_LENGTH = 256 * 1024
 
-/** Text by which an agent is ahead of the store, and of the client that it answers: where that is too much, it waits. */
-export class Lead {
+/** Has an agent wait whose text is too far ahead of the store, or of the client that it answers. */
+export class BackPressure {
   #produced = 0
   #saved = 0
   /** Length of the text that the client has taken; undefined when none has to. */

@@ -2,34 +2,25 @@ import { forEachConcurrent } from '../../async.ts'
 import { HostError, messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { RecordStore } from '../../store/record-store.ts'
-import { listTenants } from '../../store/tenant-records.ts'
 import { ApprovalExpiry } from '../approvals/approval-expiry.ts'
-import type { ConversationStore } from '../conversations/conversation-store.ts'
 import type { Deciding } from '../decisions/deciding.ts'
-import { expireRequests } from '../idempotency/idempotent-requests.ts'
 import type { RunQueue } from '../queue/run-queue.ts'
-import { tenantPart } from '../rows/tenant-part.ts'
-import type { UnreadableRows } from '../rows/unreadable-rows.ts'
+import { type KeptRuns, Retention } from '../retention/retention.ts'
 import type { DurableRun } from '../runs/durable-run.ts'
 import { listRunning } from '../runs/list-running.ts'
 import type { RunIds } from '../runs/run-ids.ts'
 import { parseOwner } from '../runs/run-marks.ts'
-import type { RunStore } from '../runs/run-store.ts'
 import { type EndStep, endCutOff, endUnstored } from '../runs/steps.ts'
 import { OutageLog } from './outage-log.ts'
-import { sweepBytes } from './sweep-bytes.ts'
 
 /** Runs of one tenant. */
-interface TenantRuns {
-  readonly store: RunStore
+interface TenantRuns extends KeptRuns {
   readonly deciding: Deciding
-  readonly conversations: ConversationStore
-  readonly unreadable: UnreadableRows
   /** Those of this process, by id. */
   readonly running: ReadonlyMap<string, DurableRun>
 }
 
-export interface ResponseMaintenanceOptions {
+export interface RunRecoveryOptions {
   /** The whole store. */
   readonly records: RecordStore
   readonly queue: RunQueue
@@ -48,9 +39,6 @@ const TICK_MS = 1000
 const RECOVER_EVERY = 3
 const EXPIRE_EVERY = 5
 const CLEAN_EVERY = 3600
-const DAY_MS = 24 * 60 * 60 * 1000
-/** Rows that are read at once. */
-const PAGE = 100
 
 /** Run that its owner left behind. */
 interface Orphan {
@@ -62,33 +50,33 @@ interface Orphan {
 
 /**
  * Work on stored runs that no request asks for: puts those left behind back into the queue, or ends them, ends those that could not
- * be stored, and removes old ones.
+ * be stored, and has approvals expire and old runs removed.
  */
-export class ResponseMaintenance {
+export class RunRecovery {
   readonly outages: OutageLog
-  readonly #options: ResponseMaintenanceOptions
+  readonly #options: RunRecoveryOptions
   readonly #approvals: ApprovalExpiry
+  readonly #retention: Retention
   readonly #unended = new Map<string, Orphan>()
   /** Runs that failed with an error of their own: reported once. */
   readonly #reported = new Set<string>()
-  /** Ids of turns that the last sweep did not find, only their bytes. */
-  #missingTurns: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
   #ticks = 0
   #isWorking = false
   #working: Promise<void> = Promise.resolve()
 
-  constructor(options: ResponseMaintenanceOptions) {
+  constructor(options: RunRecoveryOptions) {
     this.#options = options
     this.outages = new OutageLog(options.log)
     this.#approvals = new ApprovalExpiry(options.records, (tenant) => options.of(tenant).deciding)
+    this.#retention = new Retention(options, (ids, work) => this.#forEach(ids, work))
   }
 
   /** Ends the runs of servers that have died, and begins to look after the rest. */
   async start(): Promise<void> {
     await this.recover()
     this.#timer = setInterval(() => this.#tick(), TICK_MS).unref()
-    this.#working = this.#attempt(() => this.#clean())
+    this.#working = this.#attempt(() => this.#retention.sweep())
   }
 
   async stop(): Promise<void> {
@@ -165,7 +153,7 @@ export class ResponseMaintenance {
     await this.#attempt(() => this.#adoptStoredOutcomes())
     if (ticks % RECOVER_EVERY === 0) await this.#attempt(() => this.recover())
     if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#approvals.sweep())
-    if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#clean())
+    if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#retention.sweep())
   }
 
   async #endUnended(): Promise<void> {
@@ -188,46 +176,6 @@ export class ResponseMaintenance {
       if (stored.length === 0) continue
       const lost = await store.filterLost(new Map(stored))
       await this.#forEach(lost, async (id) => running.get(id)?.adoptStoredOutcome())
-    }
-  }
-
-  async #clean(): Promise<void> {
-    const { records, retentionDays } = this.#options
-    await expireRequests(records)
-    const missing = new Set<string>()
-    for (const tenant of await listTenants(records)) {
-      for (const id of await sweepBytes(tenantPart(records, tenant), this.#missingTurns)) missing.add(id)
-      if (retentionDays !== undefined) await this.#removeOld(this.#options.of(tenant), retentionDays)
-    }
-    this.#missingTurns = missing
-  }
-
-  async #removeOld(runs: TenantRuns, retentionDays: number): Promise<void> {
-    const beforeMs = Date.now() - retentionDays * DAY_MS
-    await this.#removeConversations(runs, beforeMs)
-    await this.#removeRuns(runs, beforeMs)
-  }
-
-  async #removeConversations(runs: TenantRuns, beforeMs: number): Promise<void> {
-    const { store, conversations, unreadable } = runs
-    for (let after: string | undefined; ; ) {
-      const { ids, next } = await conversations.listUnused(beforeMs, after, PAGE, unreadable)
-      await this.#forEach(ids, (id) => conversations.delete(id, (runId) => store.has(runId)))
-      if (next === undefined) return
-      after = next
-    }
-  }
-
-  /** A conversation that is in use keeps its runs, however old they are. */
-  async #removeRuns({ store, conversations }: TenantRuns, beforeMs: number): Promise<void> {
-    const before = this.#options.ids.firstAt(beforeMs)
-    for (let after: string | undefined; ; ) {
-      const old = await store.list({ before, after, limit: PAGE })
-      if (old.length === 0) return
-      await this.#forEach(old, async (id) => {
-        if (!(await conversations.isInUse(id, beforeMs / 1000))) await store.delete(id)
-      })
-      after = old.at(-1)
     }
   }
 

@@ -1,6 +1,5 @@
 import { toDataUrl } from '../../../../data-url.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
-import { summarize } from '../../../../durable/conversations/summarize.ts'
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { nowSeconds } from '../../../../durable/runs/steps.ts'
@@ -11,14 +10,6 @@ import type { Usage } from '../../../../protocols/run.ts'
 import { toToolMessage } from '../../../../run/state/trail.ts'
 import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { outputItemId } from '../ids.ts'
-import {
-  type CompactionContent,
-  estimateTokens,
-  keepLatest,
-  keepUnanswered,
-  toCompacted,
-  writeKept,
-} from '../input/compaction.ts'
 import type { EarlierTurns } from '../input/earlier-turns.ts'
 import { ItemReferences } from '../input/item-references.ts'
 import { readInput } from '../input/read-input.ts'
@@ -26,6 +17,15 @@ import { COMPACTION, unsealingFor } from '../input/sealed-items.ts'
 import { toInputItems } from '../input/to-input-items.ts'
 import { toTokenUsage } from '../output/token-usage.ts'
 import type { Compaction, CompactionItem, CompactRequest } from '../routes/schema.ts'
+import {
+  type CompactionContent,
+  estimateTokens,
+  keepLatest,
+  keepUnanswered,
+  toCompacted,
+  writeKept,
+} from './compaction.ts'
+import { summarize } from './summarize.ts'
 
 export interface CompactorOptions {
   readonly runs: DurableRuns

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { OutageLog } from '../../../src/durable/retention/outage-log.ts'
+import { OutageLog } from '../../../src/durable/recovery/outage-log.ts'
 import { HostError } from '../../../src/errors.ts'
 import { silentLog } from '../../../src/protocols/log.ts'
 

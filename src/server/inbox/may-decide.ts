@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { HostError } from '../../errors.ts'
-import { lacksScope } from './door.ts'
-import { principalOf, visitorOf } from './principal.ts'
+import { lacksScope } from '../guards/door.ts'
+import { principalOf, visitorOf } from '../guards/principal.ts'
 
 /** Sender of a decision: approve, reject, edit, or the answer to a question. */
 export interface Decider {

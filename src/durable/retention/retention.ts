@@ -1,0 +1,86 @@
+import type { RecordStore } from '../../store/record-store.ts'
+import { listTenants } from '../../store/tenant-records.ts'
+import type { ConversationStore } from '../conversations/conversation-store.ts'
+import { expireRequests } from '../idempotency/idempotent-requests.ts'
+import { tenantPart } from '../rows/tenant-part.ts'
+import type { UnreadableRows } from '../rows/unreadable-rows.ts'
+import type { RunIds } from '../runs/run-ids.ts'
+import type { RunStore } from '../runs/run-store.ts'
+import { sweepBytes } from './sweep-bytes.ts'
+
+/** Runs of one tenant, with their conversations. */
+export interface KeptRuns {
+  readonly store: RunStore
+  readonly conversations: ConversationStore
+  readonly unreadable: UnreadableRows
+}
+
+export interface RetentionOptions {
+  /** The whole store. */
+  readonly records: RecordStore
+  readonly ids: RunIds
+  readonly of: (tenant: string) => KeptRuns
+  /** Undefined keeps runs for ever. */
+  readonly retentionDays: number | undefined
+}
+
+type ForEach = (ids: readonly string[], work: (id: string) => Promise<unknown>) => Promise<unknown>
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** Rows that are read at once. */
+const PAGE = 100
+
+/** Deletes what is too old, of all tenants. */
+export class Retention {
+  readonly #options: RetentionOptions
+  readonly #forEach: ForEach
+  /** Ids of turns that the last sweep did not find, only their bytes. */
+  #missingTurns: ReadonlySet<string> = new Set()
+
+  /** @param forEach works on each run: one that cannot be read or changed holds up none of the others */
+  constructor(options: RetentionOptions, forEach: ForEach) {
+    this.#options = options
+    this.#forEach = forEach
+  }
+
+  /** Deletes what is older than the retention, bytes without a turn, and expired requests. */
+  async sweep(): Promise<void> {
+    const { records, retentionDays } = this.#options
+    await expireRequests(records)
+    const missing = new Set<string>()
+    for (const tenant of await listTenants(records)) {
+      for (const id of await sweepBytes(tenantPart(records, tenant), this.#missingTurns)) missing.add(id)
+      if (retentionDays !== undefined) await this.#removeOld(this.#options.of(tenant), retentionDays)
+    }
+    this.#missingTurns = missing
+  }
+
+  async #removeOld(runs: KeptRuns, retentionDays: number): Promise<void> {
+    const beforeMs = Date.now() - retentionDays * DAY_MS
+    await this.#removeConversations(runs, beforeMs)
+    await this.#removeRuns(runs, beforeMs)
+  }
+
+  async #removeConversations(runs: KeptRuns, beforeMs: number): Promise<void> {
+    const { store, conversations, unreadable } = runs
+    for (let after: string | undefined; ; ) {
+      const { ids, next } = await conversations.listUnused(beforeMs, after, PAGE, unreadable)
+      await this.#forEach(ids, (id) => conversations.delete(id, (runId) => store.has(runId)))
+      if (next === undefined) return
+      after = next
+    }
+  }
+
+  /** A conversation that is in use keeps its runs, however old they are. */
+  async #removeRuns({ store, conversations }: KeptRuns, beforeMs: number): Promise<void> {
+    const before = this.#options.ids.firstAt(beforeMs)
+    for (let after: string | undefined; ; ) {
+      const old = await store.list({ before, after, limit: PAGE })
+      if (old.length === 0) return
+      await this.#forEach(old, async (id) => {
+        if (!(await conversations.isInUse(id, beforeMs / 1000))) await store.delete(id)
+      })
+      after = old.at(-1)
+    }
+  }
+}
