@@ -218,6 +218,8 @@ export class AgentRun implements Run {
     }
     if (waiting.onQuestion) return waiting.onQuestion(typeof question === 'function' ? await question() : question)
     const given = waiting.answers.answerTo(callId)
+    // No person rejects a question, but its time may be over. A call that a person has rejected does not come here.
+    if (given?.kind === 'approval' && given.decision === 'reject') throw new Error(given.reason)
     const answers = given?.kind === 'question' ? given.answers : []
     const index = waiting.answers.nextQuestion(callId)
     if (index < answers.length) return answers[index]

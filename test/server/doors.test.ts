@@ -43,6 +43,41 @@ const KEPT: Readonly<Record<string, readonly Step[]>> = {
     at('mcp', 'again'),
     at('mcp', 'answer'),
   ],
+  'a message goes on with a run that was cancelled, and says so of its calls': [
+    'runs',
+    'plain',
+    'streamed',
+    'background',
+    'socket',
+  ].flatMap((door) => [
+    at('background', 'say', { command: 'look' }),
+    at('runs', 'cancel'),
+    at(door as 'runs', 'say'),
+    at('background', 'say', { command: 'mix' }),
+    at('background', 'cancel'),
+    at(door as 'runs', 'say'),
+  ]),
+  'an approval that has expired beside a call of the client is not asked again, in no branch': [
+    'runs',
+    'plain',
+    'project',
+    'background',
+  ].flatMap((door) => [
+    at('runs', 'say', { command: 'mix' }),
+    at('plain', 'expire'),
+    at(door as 'runs', 'answer'),
+    at('plain', 'again'),
+    at('streamed', 'again'),
+  ]),
+  'a message over what has expired says so': [
+    at('runs', 'say', { command: 'mix' }),
+    at('plain', 'expire'),
+    at('runs', 'say', { command: 'both' }),
+    at('plain', 'expire'),
+    at('plain', 'say', { command: 'ask' }),
+    at('plain', 'expire'),
+    at('runs', 'say'),
+  ],
 }
 
 describe('one conversation through every door', () => {

@@ -5,7 +5,6 @@ import type { LoadedConversation, LoadOptions } from '../conversations/conversat
 import { withoutRemoved } from '../conversations/without-removed.ts'
 import type { RunFacts } from '../runs/run-facts.ts'
 import type { RunStore } from '../runs/run-store.ts'
-import type { EndStep } from '../runs/steps.ts'
 import { keepsDecisions, waitsForPerson } from './join-decisions.ts'
 
 /** Past of a run that goes on, as it was read: each thing once. */
@@ -18,8 +17,10 @@ export interface Before {
   readonly approvals: readonly StoredApproval[]
   /** Conversation that ends with the turn; undefined unless its reader names it, as the next. */
   readonly named?: ConversationRecord | undefined
-  /** Run that continues one which waits for its client alone; null for one that was cancelled. */
+  /** Run that continues one which waits for its client alone. */
   readonly continuedBy?: string | null | undefined
+  /** True for a run that was cancelled: what it waited for has no answer any more. */
+  readonly isCancelled?: boolean
 }
 
 /** Stored runs of a tenant, as they are read here. */
@@ -60,25 +61,17 @@ export async function loadBefore(
   const conversation = named ? await withoutRemoved(conversations, named.id, found) : found
   const { pending = [] } = conversation.last
   const isAsked = waitsForPerson(pending)
+  const isCancelled = state?.end?.end === 'cancelled'
   const isOnce = pending.length > 0 && (readsContinued || keepsDecisions(pending))
   return {
     conversation,
     facts: state?.facts,
     approvals: known ?? (isAsked ? await approvals.ofRun(runId) : []),
     named: named?.head === runId ? named : undefined,
-    continuedBy: isOnce ? await findNext(store, runId, state, isAsked) : undefined,
+    // One that waits for a person is claimed by its approvals.
+    continuedBy: isOnce && !isAsked && !isCancelled ? await store.nextOf(runId) : undefined,
+    isCancelled,
   }
-}
-
-/** One that waits for a person is claimed by its approvals. */
-async function findNext(
-  store: RunStore,
-  runId: string,
-  state: { readonly end: EndStep | undefined } | undefined,
-  isAsked: boolean,
-): Promise<string | null | undefined> {
-  if (state?.end?.end === 'cancelled') return null
-  return isAsked ? undefined : store.nextOf(runId)
 }
 
 function inProgress(runId: string, isNamed: boolean): HostError {

@@ -3,7 +3,7 @@ import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.
 import { approvalId, closeOpen, type StoredApproval } from '../approvals/approvals.ts'
 import type { StoredTurn } from '../conversations/conversation-tree.ts'
 import type { Claim } from '../decisions/claim.ts'
-import { answersOf, type Resumes, resume, takeDecisions } from '../decisions/resumption.ts'
+import { answersOf, expiryOf, type Resumes, resume, takeDecisions } from '../decisions/resumption.ts'
 
 /** Request that continues a waiting run. */
 export interface Continuing {
@@ -71,5 +71,5 @@ export function joinDecisions(
   })
   const after = takeDecisions(before, new Map(byId), by)
   // In a branch the agent asks again: the decisions are those of the run that went on with them.
-  return { answers: isBranch ? outputs : [...outputs, ...answersOf(after)], ...superseded(after) }
+  return { answers: [...outputs, ...(isBranch ? after.flatMap(expiryOf) : answersOf(after))], ...superseded(after) }
 }

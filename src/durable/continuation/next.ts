@@ -10,13 +10,13 @@ import { withoutUnseen } from '../conversations/without-unseen.ts'
 import { type Claim, joinClaims } from '../decisions/claim.ts'
 import type { Resumes } from '../decisions/resumption.ts'
 import type { IdempotentRequest } from '../idempotency/idempotent-requests.ts'
-import { alreadyAnswered, claimContinued } from '../runs/continued-mark.ts'
+import { alreadyAnswered, claimContinued, wasCancelled } from '../runs/continued-mark.ts'
 import { type RunFacts, SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
 import { uuidOf } from '../runs/run-ids.ts'
 import type { Draft } from '../runs/run-row.ts'
 import type { Before } from './before.ts'
 import { type Joined, joinDecisions, keepsDecisions } from './join-decisions.ts'
-import { findCarriedOut, settle } from './settle.ts'
+import { findEndings, settle } from './settle.ts'
 
 /** Request for the next run: messages, or answers to the calls that the run before waits for, and their sender. */
 export interface Given extends Pick<RunFacts, 'adapter' | 'agent' | 'createdAt' | 'options' | 'data' | 'own'> {
@@ -109,10 +109,11 @@ function goOn(before: Before, given: Given): GoingOn {
   const { pending = NONE } = last
   if (pending.length === 0) return BEGINS
   const answers = given.messages.length > 0 ? undefined : given.answers
-  const joined = before.facts && join(before, answers, given)
+  if (answers && before.isCancelled) throw wasCancelled()
+  const joined = before.facts && !before.isCancelled ? join(before, answers, given) : undefined
   const { claim, resumes } = joined ?? {}
   if (answers) return { settled: NONE, answers: joined?.answers ?? answers, pending, claim, resumes }
-  const settled = settle(openOf(pending), given.answers ?? NONE, findCarriedOut(before.approvals, last))
+  const settled = settle(openOf(pending), given.answers ?? NONE, findEndings(before))
   return { settled, answers, pending: NONE, claim, resumes }
 }
 

@@ -76,13 +76,14 @@ function hasAnswer({ decision, pending }: StoredApproval): boolean {
 
 /** Decisions as answers; approvals that expired meanwhile count as rejected. */
 export function answersOf(approvals: readonly StoredApproval[]): PendingAnswer[] {
-  if (!approvals.some(hasAnswer)) return []
-  return approvals.flatMap(({ decision, status, pending: { callId } }): PendingAnswer[] => {
-    if (decision) return [decision.answer]
-    return status === 'expired'
-      ? [{ callId, kind: 'approval', decision: 'reject', reason: 'No one decided in time.' }]
-      : []
-  })
+  return approvals.flatMap((approval) => (approval.decision ? [approval.decision.answer] : expiryOf(approval)))
+}
+
+/** Answer of an approval that has expired. */
+export function expiryOf({ status, pending: { callId } }: StoredApproval): PendingAnswer[] {
+  return status === 'expired'
+    ? [{ callId, kind: 'approval', decision: 'reject', reason: 'No one decided in time.' }]
+    : []
 }
 
 /**

@@ -30,7 +30,12 @@ export async function readContinued(records: RecordStore, id: string): Promise<s
   return text === undefined ? undefined : (JSON.parse(text) as string | null)
 }
 
-/** Error of an answer to calls that another run continues with, or that were cancelled. */
+/** Error of an answer to calls of a run that was cancelled. */
+export function wasCancelled(): HostError {
+  return new HostError('APPROVAL_DECIDED', 'The calls were cancelled: send a message instead')
+}
+
+/** Error of an answer to calls that another run continues with. */
 export function alreadyAnswered(): HostError {
   return new HostError('APPROVAL_DECIDED', 'The calls are already answered')
 }

@@ -122,7 +122,8 @@ function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolC
     if (!open.some(({ id }) => id === toolCallOf(asked ?? answer))) {
       throw run.refuse(`No call '${answer.callId}' waits for an answer.`)
     }
-    const problem = asked ? findAnswerProblem(asked, answer, run.checkTime) : findShapeProblem(answer)
+    const isExpiry = asked?.kind === 'question' && answer.kind === 'approval' && answer.decision === 'reject'
+    const problem = asked && !isExpiry ? findAnswerProblem(asked, answer, run.checkTime) : findShapeProblem(answer)
     if (problem !== undefined) throw run.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
   }
 }

@@ -4,16 +4,26 @@ import { eventually } from '../../support/eventually.ts'
 import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
-const CALLS = '{ name: pay, arguments: { amount: 1 } }, { name: refund, arguments: { amount: 2 } }'
-const FILES = { ...SHOP_MODULES, 'agents/hasty.yml': shopAgent('hasty', CALLS, 'approval_ttl: 1') }
+const beside = (name: string) =>
+  shopAgent(
+    name,
+    `{ name: pay, arguments: { amount: 1 } }, { name: ${name}, arguments: { amount: 2 } }`,
+    'approval_ttl: 1',
+  )
+const FILES = { ...SHOP_MODULES, 'agents/refund.yml': beside('refund'), 'agents/size.yml': beside('size') }
 
 describe('an approval that expires beside one that is given', () => {
-  for (const door of ['project.resume', 'runs.answer'] as const) {
-    it(`of a program, by ${door}: the run goes on once, and reads that no one decided in time`, async () => {
+  for (const [agent, door] of [
+    ['refund', 'project.resume'],
+    ['refund', 'runs.answer'],
+    ['size', 'project.resume'],
+    ['size', 'runs.answer'],
+  ] as const) {
+    it(`of a program, ${agent === 'size' ? 'a question, ' : ''}by ${door}: the run goes on once, and reads that no one decided in time`, async () => {
       const files = await makeProject(FILES)
       await using project = await openProject({ projectDir: files.dir, logLevel: 'silent', drainTimeout: 0 })
       const runs = project.runs.of('')
-      const { runId, pending } = await project.run('hasty', 'please')
+      const { runId, pending } = await project.run(agent, 'please')
       const approve = { kind: 'approval', decision: 'approve' } as const
       const { open = [] } = (await runs.find(`resp_${runId}`)) ?? {}
       if (door === 'runs.answer') await runs.answer(new Map([[open[0]?.id ?? '', approve]]), 'me')

@@ -121,7 +121,8 @@ function isMissing(error: unknown): boolean {
 
 /** Outcomes by the sentences that stand for them in the history. */
 const OUTCOMES = [
-  ['expired', /No one decided in time/],
+  ['expired', /no one decided in time/i],
+  ['cancelled', /it was cancelled/],
   ['rejected', /rejected this call/],
   ['superseded', /superseded by a message/],
   ['unknown', /^Outcome unknown/],

@@ -45,8 +45,8 @@ export class ConversationModel {
   readonly did: string[] = []
   /** Calls of the last step that wait, and those that are answered beside them; empty while the conversation does not wait. */
   calls: ModelCall[] = []
-  /** True once what waits can only be superseded. */
-  isClosed = false
+  /** How what waits was closed, where it was: only a message goes on with it. */
+  closed: 'cancelled' | 'expired' | undefined
   readonly #to: string
   #lines: string[] = []
   #number = 0
@@ -57,7 +57,7 @@ export class ConversationModel {
 
   /** Calls that can be answered. */
   get open(): readonly ModelCall[] {
-    return this.isClosed ? [] : this.calls.filter(({ decision }) => decision === undefined)
+    return this.closed ? [] : this.calls.filter(({ decision }) => decision === undefined)
   }
 
   /** Text of the next message. */
@@ -69,15 +69,15 @@ export class ConversationModel {
   begin(): void {
     this.#lines = []
     this.calls = []
-    this.isClosed = false
+    this.closed = undefined
   }
 
-  /** The user says something; what waits is superseded. */
+  /** The user says something; what still waits is superseded. */
   say(command: Command | 'hang'): void {
-    this.#lines.push(...this.calls.map(supersede), `user: ${this.textOf(command)}`)
+    this.#lines.push(...this.calls.map((call) => this.#close(call)), `user: ${this.textOf(command)}`)
     const n = this.#number + 1
     this.#number += 2
-    this.isClosed = false
+    this.closed = undefined
     this.calls = []
     this.#ask()
     if (command === 'fail' || command === 'hang') this.#give(n, command)
@@ -94,6 +94,15 @@ export class ConversationModel {
   answer(call: ModelCall, decision: Decision | 'expire'): void {
     call.decision = decision
     if (this.calls.every((each) => each.decision !== undefined)) this.#goOn()
+  }
+
+  /** The time of what waits for a person is over. Where no person has decided, and no client is to answer, only a message goes on. */
+  expire(): void {
+    const { open } = this
+    const isWaitedFor = open.some(({ name }) => name === 'look')
+    const isDecided = this.calls.some(({ name, decision }) => name !== 'look' && decision !== undefined)
+    if (!isWaitedFor && !isDecided) this.closed = 'expired'
+    else for (const call of open) if (call.name !== 'look') this.answer(call, 'expire')
   }
 
   /** The client sends its outputs again: the model is asked the same in another branch. */
@@ -121,6 +130,13 @@ export class ConversationModel {
     this.calls = []
     this.#ask()
     this.#lines.push(`model: done ${n}`)
+  }
+
+  /** Outputs that the client has sent stay; nothing else was executed. */
+  #close(call: ModelCall): string {
+    const isSent = call.name === 'look' && call.decision !== undefined
+    const reason = call.decision === 'expire' ? 'expired' : (this.closed ?? 'superseded')
+    return `${nameOf(call)} -> ${isSent ? seen(call.n) : reason}`
   }
 
   #carryOut({ name, n, decision }: ModelCall): string {
@@ -153,12 +169,6 @@ export class ConversationModel {
 
 function nameOf({ name, n }: ModelCall): string {
   return `${name} ${n}`
-}
-
-/** Outputs that the client has sent stay; nothing else was executed. */
-function supersede(call: ModelCall): string {
-  const isSent = call.name === 'look' && call.decision !== undefined
-  return `${nameOf(call)} -> ${isSent ? seen(call.n) : 'superseded'}`
 }
 
 function paid(n: number, decision: ModelCall['decision']): string {

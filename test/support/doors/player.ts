@@ -66,7 +66,7 @@ interface GivenBefore {
   readonly answers: readonly Answer[]
   /** Outputs of the client, and no decision of a person was kept beside them. */
   readonly isForkable: boolean
-  /** The step had no other calls. */
+  /** No other calls of the step were open. */
   readonly isAlone: boolean
 }
 
@@ -117,7 +117,7 @@ export class Player {
     if (op === 'rest') return Promise.resolve()
     if (op === 'answer' && open.length > 0) return this.#answer(step)
     if (op === 'wrong' && asked.some(({ name }) => name !== 'size')) return this.#answerWrong(step)
-    if (op === 'expire' && asked.length > 0 && asked.length === open.length) return this.#expire()
+    if (op === 'expire' && asked.length > 0) return this.#expire()
     if (op === 'again' && this.#before) return this.#answerAgain(this.#before, step)
     if (op === 'cancel' && this.#head !== undefined) return this.#cancel(this.#head, step)
     if (op === 'hang') return this.#hang(step)
@@ -144,7 +144,7 @@ export class Player {
     this.#head = await this.#settle(runId)
   }
 
-  /** Responses take no message over calls of the client without an output, those of a cancelled run included. */
+  /** Responses take no message over calls of the client that wait for their output. */
   #isRefusedAt({ name }: Door): boolean {
     return name.startsWith('responses') && this.#isAnyRefused()
   }
@@ -162,7 +162,7 @@ export class Player {
     const { refusal, runId: named } = await door.answer(this.#stage, runId, answers)
     expect(refusal, `${door.name}: answer`).to.equal(undefined)
     const isForkable = answers.every(({ call }) => call.kind === 'client_tool') && !this.#keeps
-    this.#before = { runId, answers, isForkable, isAlone: this.#model.calls.every(({ name }) => name === 'look') }
+    this.#before = { runId, answers, isForkable, isAlone: this.#model.calls.every(isClients) }
     for (const call of chosen) this.#model.answer(call, step.decision)
     await this.#follow(runId)
     const isDecision = chosen.some(({ name }) => name !== 'look')
@@ -223,13 +223,13 @@ export class Player {
     const { refusal = '' } = (await door.cancel?.(this.#stage, runId)) ?? {}
     // Responses cancel those of the background alone.
     if (refusal !== '') expect(refusal, `${door.name}: cancel`).to.match(/Only background/)
-    else if (this.#model.calls.length > 0) this.#model.isClosed = true
+    else if (this.#model.calls.length > 0) this.#model.closed ??= 'cancelled'
   }
 
   /** Has the time of what waits be over. */
   async #expire(): Promise<void> {
     const runId = this.#head ?? ''
-    const { open } = await this.#find(runId)
+    const open = (await this.#find(runId)).open.filter(({ call }) => call.kind !== 'client_tool')
     this.#operations.push('expire')
     const { records } = this.#stage
     const keys = open.map(({ id }) => `approval:${id}`)
@@ -244,10 +244,7 @@ export class Player {
       const after = await records.get(keys)
       expect(after.map((text) => JSON.parse(text ?? '{}').status)).to.deep.equal(keys.map(() => 'expired'))
     }, 15_000)
-    // Outputs of the client alone are no decision: as where nothing was answered, the next message goes on.
-    const isDecided = this.#model.calls.some(({ name, decision }) => name !== 'look' && decision !== undefined)
-    if (isDecided) for (const call of this.#model.open) this.#model.answer(call, 'expire')
-    else this.#model.isClosed = true
+    this.#model.expire()
     await this.#follow(runId)
   }
 
@@ -324,7 +321,7 @@ export class Player {
 
   /** Tells whether responses take no message now. */
   #isAnyRefused(): boolean {
-    return this.#model.calls.some((call) => call.name === 'look' && call.decision === undefined)
+    return this.#model.open.some(({ name }) => name === 'look')
   }
 
   /** Goes to the run that continues one, if any does. */
@@ -382,6 +379,10 @@ function first<T>(all: readonly T[]): T {
   const [one] = all
   if (one === undefined) throw new Error('There is none.')
   return one
+}
+
+function isClients({ name, decision }: ModelCall): boolean {
+  return name === 'look' || decision === 'expire'
 }
 
 function keysOf(calls: readonly ModelCall[], decision: Decision): string[] {

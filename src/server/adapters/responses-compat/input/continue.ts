@@ -1,4 +1,5 @@
 import { approvalId } from '../../../../durable/approvals/approvals.ts'
+import type { Before } from '../../../../durable/continuation/before.ts'
 import type { Given } from '../../../../durable/continuation/next.ts'
 import type { LoadedConversation, StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import { HostError } from '../../../../errors.ts'
@@ -20,8 +21,9 @@ export type SaidNow = Pick<Given, 'messages' | 'answers'>
  */
 export function continueConversation(
   { messages, outputs, approvals, added }: ReadInput,
-  conversation: LoadedConversation | undefined,
+  before: Pick<Before, 'conversation' | 'isCancelled'> | undefined,
 ): SaidNow {
+  const { conversation, isCancelled } = before ?? {}
   const pending = conversation?.last.pending ?? []
   refuseUnanswered(messages)
   if (added && !hasQuestion(messages) && !hasQuestion(conversation?.messages ?? [])) {
@@ -35,7 +37,7 @@ export function continueConversation(
   if (!messages.some(({ role }) => role === 'user' || role === 'tool')) {
     throw invalidField('input', 'must contain a user message')
   }
-  if (pending.length > 0) refuseUnansweredCalls(pending, answers)
+  if (pending.length > 0 && !isCancelled) refuseUnansweredCalls(pending, answers)
   return { messages, answers }
 }
 

@@ -201,7 +201,7 @@ export class ResponseStarter {
     const { runs } = this.#options
     const { items, input, before, named } = read
     const last = before?.conversation.last
-    const { messages, answers } = continueConversation(input, before?.conversation)
+    const { messages, answers } = continueConversation(input, before)
     const isGoingOn = messages.length === 0
     requireMayAnswer(isGoingOn ? answers : undefined, last?.pending ?? [], decider)
     if (last && !before?.facts && isGoingOn && answers) unstored?.decide(last.response_id, answers)
