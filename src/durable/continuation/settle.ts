@@ -1,6 +1,6 @@
 import type { Message } from '../../protocols/message.ts'
 import { toToolMessage } from '../../run/state/trail.ts'
-import { type PendingAnswer, type PendingCall, toolCallOf } from '../../run/waiting/pending-call.ts'
+import { openOf, type PendingAnswer, type PendingCall, toolCallOf } from '../../run/waiting/pending-call.ts'
 import { approvalId, type StoredApproval } from '../approvals/approvals.ts'
 import type { Before } from './before.ts'
 
@@ -33,6 +33,15 @@ export function settle(
   })
   const closed = pending.filter((call) => !own.some(({ toolCallId }) => toolCallId === toolCallOf(call)))
   return [...own, ...tellEndings(closed, endings)]
+}
+
+/** Results of the calls of a run that no answer can continue: it was cancelled, or all have expired. Undefined for any other. */
+export function closedCalls(before: Before): Message[] | undefined {
+  const { approvals, isCancelled, conversation } = before
+  const { pending = [] } = conversation.last
+  const isExpired = approvals.length === pending.length && approvals.every(({ status }) => status === 'expired')
+  if (pending.length === 0 || !(isCancelled || isExpired)) return undefined
+  return settle(openOf(pending), [], findEndings(before))
 }
 
 /** Endings of the calls of a turn: those that were allowed and that another run has continued with, that expired, or were cancelled. */

@@ -1,7 +1,8 @@
 import { approvalId } from '../../../../durable/approvals/approvals.ts'
 import type { Before } from '../../../../durable/continuation/before.ts'
 import type { Given } from '../../../../durable/continuation/next.ts'
-import type { LoadedConversation, StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
+import { closedCalls } from '../../../../durable/continuation/settle.ts'
+import type { StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import { HostError } from '../../../../errors.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { toToolMessage } from '../../../../run/state/trail.ts'
@@ -53,9 +54,10 @@ function refuseUnansweredCalls(pending: readonly PendingCall[], answers: readonl
  */
 export function addToConversation(
   { messages, outputs, approvals, calls }: ReadInput,
-  conversation: LoadedConversation | undefined,
+  before: Before | undefined,
 ): { messages: readonly Message[]; pending: readonly PendingCall[] } {
-  const waiting = conversation?.last.pending ?? []
+  const closed = before && closedCalls(before)
+  const waiting = closed ? [] : (before?.conversation.last.pending ?? [])
   if (approvals.length > 0 || waiting.some(({ kind }) => kind !== 'client_tool')) {
     throw new HostError('RESPONSE_CONFLICT', 'The conversation waits for a decision: send it with the next response')
   }
@@ -63,7 +65,7 @@ export function addToConversation(
     const message = 'An agent that was called waits for the output of a tool: send it with the next response'
     throw new HostError('RESPONSE_CONFLICT', message)
   }
-  const earlier = conversation?.messages ?? []
+  const earlier = [...(before?.conversation.messages ?? []), ...(closed ?? [])]
   const answers = outputs.map((output) => {
     toClientAnswer(output, waiting)
     return toToolMessage(output.callId, output.result)
@@ -78,7 +80,7 @@ export function addToConversation(
     const client = known ?? (calls.isCustom(callId) ? { name, isCustom: true } : undefined)
     return { callId, kind: 'client_tool', name, arguments: args, ...(client ? { client } : {}) }
   })
-  return { messages: [...answers, ...messages], pending }
+  return { messages: [...(closed ?? []), ...answers, ...messages], pending }
 }
 
 function hasQuestion(messages: readonly Message[]): boolean {

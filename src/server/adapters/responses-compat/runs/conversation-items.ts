@@ -1,9 +1,6 @@
+import type { Before } from '../../../../durable/continuation/before.ts'
 import type { ConversationRecord, ConversationStore } from '../../../../durable/conversations/conversation-store.ts'
-import {
-  type LoadedConversation,
-  makeTurn,
-  type StoredTurn,
-} from '../../../../durable/conversations/conversation-tree.ts'
+import { makeTurn, type StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
@@ -85,7 +82,7 @@ export class ConversationItems {
       const budget = new HistoryBudget(this.#options.limits)
       const earlier = await this.#earlier.read({ conversation: id }, { budget, unstored: undefined })
       const row = earlier.named as ConversationRecord
-      const turn = await this.makeTurn(rawItems, earlier.before?.conversation, budget)
+      const turn = await this.makeTurn(rawItems, earlier.before, budget)
       const isAdded = await this.#conversations.append(row, { ...turn, conversation: id })
       if (isAdded) return (turn.items as readonly InputItem[]).map(toView)
     }
@@ -95,7 +92,7 @@ export class ConversationItems {
   /** Turn that adds items to the earlier ones. */
   async makeTurn(
     rawItems: readonly RawInputItem[],
-    earlier?: LoadedConversation,
+    before?: Before,
     budget = new HistoryBudget(this.#options.limits),
   ): Promise<StoredTurn> {
     const id = this.#options.ids.next()
@@ -105,10 +102,10 @@ export class ConversationItems {
     if (reference !== -1) throw new HostError('REQUEST_INVALID', `items[${reference}]: references cannot be added`)
     const { messages, pending } = addToConversation(
       readInput(items, 'items', await unsealingFor(items, this.#options.runs)),
-      earlier,
+      before,
     )
     budget.addTurn(items.length, JSON.stringify(items).length)
-    return { ...makeTurn(id, createdAt, messages, earlier?.last, pending), items }
+    return { ...makeTurn(id, createdAt, messages, before?.conversation.last, pending), items }
   }
 
   /**

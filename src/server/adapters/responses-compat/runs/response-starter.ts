@@ -130,7 +130,7 @@ export class ResponseStarter {
     const { runs, compactor } = this.#options
     const read = await this.#read(body, options)
     const { id, items, input, before, named } = read
-    const { messages: added, pending: open } = addToConversation(input, before?.conversation)
+    const { messages: added, pending: open } = addToConversation(input, before)
     const messages = [...(before?.conversation.messages ?? []), ...added]
     if (!messages.some(({ role }) => role === 'user')) throw invalidField('input', 'must contain a user message')
     const instructions = body.instructions ?? undefined
