@@ -538,17 +538,17 @@ export const stuck = ({ id, signal }) => id !== 'stuck' ? null : new Promise((_,
 })
 
 describe('eval --resume', () => {
-  /** An eval that was stopped before its last case. */
-  async function stopAfterFirst(project: TempProject, changes: object): Promise<void> {
+  /** An eval that was stopped after a number of its cases. */
+  async function stopAfter(count: number, project: TempProject, changes: object): Promise<void> {
     await runEval(project)
     const whole = readResult(project)
-    const stopped = { ...whole, status: 'stopped', runs: whole.runs.slice(0, 1), ...changes }
+    const stopped = { ...whole, status: 'stopped', runs: whole.runs.slice(0, count), ...changes }
     await project.write(`evals/results/${listResults(project).at(-1)}`, JSON.stringify(stopped))
   }
 
   it('runs the cases of an agent again that has changed since: a column has runs of one version', async () => {
     const project = await makeEvals(BOTH)
-    await stopAfterFirst(project, {})
+    await stopAfter(1, project, {})
     const before = readResult(project)
     await project.write('agents/parrot.yml', parrot().replace(' }', ', config: { prefix: "He said: " } }'))
     await runEval(project, '--resume')
@@ -559,9 +559,25 @@ describe('eval --resume', () => {
     expect(after.columns).lengthOf(1)
   })
 
+  it('runs a case again whose row has changed since, and keeps the others', async () => {
+    const project = await makeEvals(BOTH)
+    await stopAfter(2, project, {})
+    const stopped = readResult(project)
+    const [yes, no] = BOTH
+    const rows = [yes, { ...no, expected: 'You said: no' }]
+    await project.write('evals/words.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'))
+    expect(await runEval(project, '--resume')).include({ exitCode: 0 })
+    const { runs } = readResult(project)
+    expect(runs.map(({ case: id, score }) => [id, score])).deep.equal([
+      ['yes', 1],
+      ['no', 1],
+    ])
+    expect(runs.map(({ run_id }, index) => run_id === stopped.runs[index]?.run_id)).deep.equal([true, false])
+  })
+
   it('leaves a result alone that another process fills, and takes it when that has ended', async () => {
     const project = await makeEvals(BOTH)
-    await stopAfterFirst(project, { status: 'running', process: describeProcess() })
+    await stopAfter(1, project, { status: 'running', process: describeProcess() })
     const { exitCode, stderr } = await runEval(project, '--resume')
     expect(exitCode).equal(2)
     expect(stderr.replace(/\S*\/evals\/results\/\S*/, '<result>')).equal(
@@ -569,7 +585,7 @@ describe('eval --resume', () => {
     )
     expect(readResult(project)).include({ status: 'running' })
     const [where] = describeProcess().split(' ')
-    await stopAfterFirst(project, { status: 'running', process: `${where} 999999999 1` })
+    await stopAfter(1, project, { status: 'running', process: `${where} 999999999 1` })
     expect(await runEval(project, '--resume')).include({ exitCode: 0 })
     expect(readResult(project)).include({ status: 'complete' }).and.not.have.property('process')
   })

@@ -25,8 +25,8 @@ describe('TapeSweeper', () => {
     warnings.length = 0
   })
 
-  /** Starts a server that stores a run or none, and stops it. @returns the runs whose tapes were deleted */
-  async function serve(rows: readonly string[], stored?: string): Promise<string[]> {
+  /** Starts a server that stores a run or none, beside others that are not stored, and stops it. @returns the runs whose tapes were deleted */
+  async function serve(rows: readonly string[], stored?: string, unstored: readonly string[] = []): Promise<string[]> {
     const deleted: string[] = []
     const writer = {
       has: (runId: string) => runId.length === 36,
@@ -40,6 +40,7 @@ describe('TapeSweeper', () => {
     } as unknown as RecordStore
     const openRecords = async () => records
     const sweeper = new TapeSweeper({ projectDir, writer, openRecords, log })
+    for (const id of unstored) sweeper.noteTape(uuidOf(id))
     if (stored) {
       sweeper.noteTape(uuidOf(stored))
       sweeper.noteStored(stored, TENANT)
@@ -61,6 +62,11 @@ describe('TapeSweeper', () => {
       expect({ deleted, warnings }).deep.equal({ deleted: [uuidOf(id)], warnings: [] })
     })
   }
+
+  it('keeps the tapes of runs that were never stored, beside one whose run was deleted', async () => {
+    const [deleted, chat] = [ids.next(), ids.next()]
+    expect(await serve([], deleted, [chat])).deep.equal([uuidOf(deleted)])
+  })
 
   it('reads the lines around one that is damaged, whose tape stays', async () => {
     const [one, two, other] = [ids.next(), ids.next(), ids.next()]

@@ -29,6 +29,21 @@ export default defineModule({ name: 'Broken', provides: [TextMessageHandler], us
     if (outputs.length > 0) { if (globalThis.brokenTries++ === 0) throw new Error('no'); return }
     await tools[0].executeTool('weather', {}, run.with({ toolCallId: 'call_1' }))
   } }) })`,
+  'agents/torn.yml': 'id: torn\nmodules: [{ id: main, module: torn }, { id: notes, module: notes }]',
+  'modules/notes.ts': `import { defineModule, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Notes', provides: [ToolProvider], create: () => ({
+  listTools: () => [{ name: 'note', description: 'Notes.', parameters: { type: 'object' } }],
+  executeTool: async () => ({ text: 'noted' }) }) })`,
+  'modules/torn.ts': `import { ConversationHistory, defineModule, many, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Torn', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), history: ConversationHistory },
+  create: ({ tools, history }) => ({ async handleText(_, run) {
+    const isAnswered = (await history.getHistory()).some(({ role }) => role === 'tool')
+    const [name, toolCallId] = isAnswered ? ['note', 'call_2'] : ['weather', 'call_1']
+    for (const tool of tools) {
+      if ((await tool.listTools(run)).some((each) => each.name === name)) await tool.executeTool(name, {}, run.with({ toolCallId }))
+    }
+    throw new Error('no')
+  } }) })`,
 }
 const SUNNY: GivenAnswer = { kind: 'client_tool', result: { text: 'sunny' } }
 
@@ -134,6 +149,15 @@ describe('durable runs that wait for their client', () => {
     const { continuedBy: second } = await runs.answer(answers, 'ann')
     await runs.outcome(second ?? '')
     expect(await runs.find(id)).to.include({ status: 'completed', continuedBy: second })
+  })
+
+  it('take no results again when the run that goes on fails after it has called something', async () => {
+    const runs = one.runs.of('')
+    const { id, answers } = await wait(runs, 'torn')
+    const { continuedBy } = await runs.answer(answers, 'ann')
+    expect(await refusalOf(runs.outcome(continuedBy ?? ''))).to.equal('AGENT_FAILED')
+    expect(await runs.find(id)).to.include({ status: 'completed', continuedBy })
+    expect(await refusalOf(runs.answer(answers, 'ann'))).to.equal('APPROVAL_DECIDED')
   })
 
   it('go on with a message once they were cancelled, and with no answer', async () => {
