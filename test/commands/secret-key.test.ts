@@ -49,7 +49,8 @@ describe('AGENT_HOST_SECRET_KEY of .env', () => {
     const { dir } = await makeProject(VAULT)
     const front = await startResponses(dir, ['--no-worker'])
     const sealed = textOf((await front.ask('', { model: 'vault', input: 'seal pearls' })).json)
-    startCli(['worker', '--public-url', 'https://agents.example.com'], { cwd: dir })
+    const worker = startCli(['worker', '--public-url', 'https://agents.example.com'], { cwd: dir })
+    await worker.printed(/listening/)
     const ask = async (input: string) => {
       const { json } = await front.ask('', { model: 'vault', input, background: true })
       return eventually(async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { deferred } from '../../src/async.ts'
 import { approvalId, openApprovals } from '../../src/durable/approvals/approvals.ts'
 import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conversation-tree.ts'
 import { resume, takeDecisions } from '../../src/durable/decisions/resumption.ts'
@@ -62,29 +63,30 @@ describe('durable runs', () => {
 
   it('stay whole if their end is seen in the store before the write returns', async () => {
     const store = await openMap()
-    let answer = () => {}
-    const answered = new Promise<void>((resolve) => {
-      answer = resolve
-    })
-    const { start, manual } = await openRuns(
-      overriding(store, async (changes, guards, notify) => {
-        const isMark = ([key]: Change) => key.startsWith('running:')
-        const isFinish = changes.some((change) => isMark(change) && change[1] === undefined)
-        if (!isFinish) return store.commit(changes, guards, notify)
-        // Reads see the mark go, and the end only later.
-        await store.commit(changes.filter(isMark), guards)
-        await answered
-        return store.commit(changes, {}, notify)
-      }),
-    )
+    const looked = deferred()
+    let isGone = false
+    const commit: RecordStore['commit'] = async (changes, guards, notify) => {
+      const isMark = ([key]: Change) => key.startsWith('running:')
+      const isFinish = changes.some((change) => isMark(change) && change[1] === undefined)
+      if (!isFinish) return store.commit(changes, guards, notify)
+      // Reads see the mark go, and the end only later.
+      await store.commit(changes.filter(isMark), guards)
+      isGone = true
+      await looked.promise
+      return store.commit(changes, {}, notify)
+    }
+    const get: RecordStore['get'] = async (keys) => {
+      const isLook = isGone && keys.some((key) => key.startsWith('running:'))
+      const values = await store.get(keys)
+      if (isLook) looked.resolve()
+      return values
+    }
+    const { start, manual } = await openRuns(overriding(store, commit, get))
     const run = await start()
     await run.stored
     manual[0]?.say('one ')
     manual[0]?.say('two ')
     manual[0]?.complete()
-    // The next look at the store sees that the mark is gone.
-    await wait(1500)
-    answer()
     const steps = await run.settled
     expect(steps.slice(0, -1)).to.deep.equal(['one ', 'two '])
     expect((steps.at(-1) as EndStep).end).to.equal('completed')
@@ -333,10 +335,11 @@ interface StartOptions {
 
 const BODY = { input: 'hi' }
 
-function overriding(store: RecordStore, commit: RecordStore['commit']): RecordStore {
+function overriding(store: RecordStore, commit: RecordStore['commit'], get?: RecordStore['get']): RecordStore {
   return new Proxy(store, {
     get: (target, name) => {
       if (name === 'commit') return commit
+      if (name === 'get' && get) return get
       const value = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },

@@ -43,7 +43,9 @@ export default defineModule({ name: 'Say', provides: [TextMessageHandler], uses:
       'modules/say.ts': module('first'),
     })
     const server = startCli(['serve', '--adapter', 'ChatCompatApiAdapter', '--port', '0'], { cwd: project.dir })
-    const [, url] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
+    // It may be gone again before this process has read that the server listens.
+    const begun = eventually(() => expect(childrenOf(server.pid).join()).to.include('esbuild'), 40_000)
+    const [[, url]] = await Promise.all([server.printed(/listening at (http:\/\/[\d.:]+)/), begun])
     const said = async () => {
       const body = JSON.stringify({ model: 'say', messages: [{ role: 'user', content: 'x' }] })
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
@@ -53,7 +55,6 @@ export default defineModule({ name: 'Say', provides: [TextMessageHandler], uses:
       return answer.choices[0].message.content
     }
     const isIdle = () => expect(childrenOf(server.pid)).to.deep.equal([])
-    expect(childrenOf(server.pid).join()).to.include('esbuild')
     await eventually(isIdle)
     await project.write('modules/say.ts', module('second'))
     await eventually(async () => expect(await said()).to.equal('second'))

@@ -95,6 +95,14 @@ describe('a worker of the queue', () => {
     return { map, first, id }
   }
 
+  /** Has a worker look at the queue twice: it takes a run with each look. */
+  async function lookTwice(server: Server): Promise<void> {
+    for (const says of ['once', 'again']) {
+      await enqueue(server, says)
+      await eventually(() => expect(server.begun.at(-1)?.asked).to.equal(says))
+    }
+  }
+
   const stepsOf = async ({ runs }: Server, id: string) => (await runs.store.get(id))?.steps
 
   it('runs in order, as many at once as it has slots', async () => {
@@ -280,7 +288,7 @@ describe('a worker of the queue', () => {
     for (const { worker } of [busy, lacking]) worker.start()
     const pass = async (minutes: number) => {
       nowMs += minutes * 60_000
-      await wait(1100)
+      await lookTwice(lacking)
       return (await stepsOf(lacking, id))?.length
     }
     for (let look = 0; look < 8; look++) {
@@ -330,7 +338,7 @@ describe('a worker of the queue', () => {
     server.worker.start()
     await enqueue(server, 'readable')
     await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['readable']))
-    await wait(1100)
+    await lookTwice(server)
     expect((await server.runs.store.get(id))?.isQueued).to.equal(true)
     expect(server.lines.filter((line) => line.includes('newer version'))).to.have.length(1)
   })

@@ -69,30 +69,24 @@ describe('JSON-RPC over HTTP', () => {
     await begun('mine')
     await cancel(headers)
     await cancel({ ...headers, 'mcp-session-id': 'guessed' })
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(actState().aborted).to.deep.equal([])
     const session = { ...headers, 'mcp-session-id': 's-1' }
     const own = call('act', { message: 'hang own' }, session)
     await begun('own')
     await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}', session)
     await eventually(() => expect(actState().aborted).to.deep.equal(['own']))
     await own
-    const twins = ['first-twin', 'second-twin'].map((name) =>
-      post(
-        JSON.stringify({
-          jsonrpc: '2.0',
-          id: 3,
-          method: 'tools/call',
-          params: { name: 'act', arguments: { message: `hang ${name}` } },
-        }),
-        session,
-      ),
-    )
+    const hang = (id: number, name: string) => {
+      const params = { name: 'act', arguments: { message: `hang ${name}` } }
+      return post(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }), session)
+    }
+    const twins = ['first-twin', 'second-twin'].map((name) => hang(3, name))
     await begun('first-twin', 'second-twin')
     await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}', session)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(actState().aborted).to.deep.equal(['own'])
+    const last = hang(4, 'last')
+    await begun('last')
+    await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}', session)
+    await eventually(() => expect(actState().aborted).to.deep.equal(['own', 'last']))
     await closeServers()
-    await Promise.all([calling, ...twins])
+    await Promise.all([calling, last, ...twins])
   })
 })

@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events'
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { FastifyReply } from 'fastify'
 import { EventStreams } from '../../../src/server/streams/event-streams.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** A connection that takes nothing until it is told to. */
 class StuckConnection extends EventEmitter {
@@ -79,10 +80,12 @@ describe('an event stream', () => {
 
   it('calls back after a wait that was not ended, once', async () => {
     const streams = new EventStreams()
-    let [late, ended] = [0, 0]
+    let [late, ended, next] = [0, 0, 0]
     streams.after(0, () => late++)
     streams.after(0, () => ended++)()
-    await setTimeout(600)
+    await eventually(() => expect(late).to.equal(1))
+    streams.after(0, () => next++)
+    await eventually(() => expect(next).to.equal(1))
     expect([late, ended]).to.deep.equal([1, 0])
   })
 

@@ -108,6 +108,8 @@ describe('the inbox of the debug UI', () => {
 
   it('hears of decisions over the live stream, and polls nothing', async () => {
     const page = await ui.open('#/agents')
+    await page.clock.install()
+    await page.reload()
     await page.getByText('Live', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Approvals' }).waitFor()
     let asked = 0
@@ -122,7 +124,8 @@ describe('the inbox of the debug UI', () => {
     expect(decided.statusCode).equal(200)
     await eventually(async () => expect(await page.locator('.nav-count').count()).equal(0))
     const before = asked
-    await setTimeout(4500)
+    // Every timer that the page has comes due.
+    await page.clock.runFor(60_000)
     expect(asked).equal(before)
   })
 
