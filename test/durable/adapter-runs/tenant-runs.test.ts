@@ -1,8 +1,17 @@
-import { type GivenAnswer, HostError, type OpenedProject, openProject, type TenantRuns } from 'agent-host'
+import {
+  type GivenAnswer,
+  HostError,
+  type OpenedProject,
+  openProject,
+  type PendingAnswer,
+  type RunEvent,
+  type TenantRuns,
+} from 'agent-host'
 import { expect } from 'chai'
 import { Approvals } from '../../../src/durable/approvals/approvals.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { CLIENT_TOOLS_PROJECT } from '../../support/client-tools.ts'
+import { eventually } from '../../support/eventually.ts'
 import { makeProject, type TempProject } from '../../support/temp-project.ts'
 
 const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters: { type: 'object' } } as const
@@ -36,14 +45,17 @@ export default defineModule({ name: 'Notes', provides: [ToolProvider], create: (
   executeTool: async () => ({ text: 'noted' }) }) })`,
   'modules/torn.ts': `import { ConversationHistory, defineModule, many, TextMessageHandler, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'Torn', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), history: ConversationHistory },
-  create: ({ tools, history }) => ({ async handleText(_, run) {
+  create: ({ tools, history }) => ({ async handleText(text, run) {
     const isAnswered = (await history.getHistory()).some(({ role }) => role === 'tool')
+    if (isAnswered && text === 'hang first') await hang(run)
     const [name, toolCallId] = isAnswered ? ['note', 'call_2'] : ['weather', 'call_1']
     for (const tool of tools) {
       if ((await tool.listTools(run)).some((each) => each.name === name)) await tool.executeTool(name, {}, run.with({ toolCallId }))
     }
+    if (text === 'hang later') await hang(run)
     throw new Error('no')
-  } }) })`,
+  } }) })
+const hang = ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))`,
 }
 const SUNNY: GivenAnswer = { kind: 'client_tool', result: { text: 'sunny' } }
 
@@ -159,6 +171,27 @@ describe('durable runs that wait for their client', () => {
     expect(await runs.find(id)).to.include({ status: 'completed', continuedBy })
     expect(await refusalOf(runs.answer(answers, 'ann'))).to.equal('APPROVAL_DECIDED')
   })
+
+  for (const [text, what, status] of [
+    ['hang first', 'wait again', 'waiting'],
+    ['hang later', 'are spent', 'completed'],
+  ] as const) {
+    it(`${what} when the run that goes on is aborted ${text === 'hang first' ? 'before' : 'after'} a call`, async () => {
+      const runs = one.runs.of('')
+      const { id } = await wait(runs, 'torn', text)
+      const { open: [asked] = [] } = (await runs.find(id)) ?? {}
+      const answer = { ...SUNNY, callId: asked?.call.callId ?? '' } as PendingAnswer
+      const heard: string[] = []
+      const onEvent = ({ type }: RunEvent) => void heard.push(type)
+      const handle = await runs.resume(id, [answer], 'ann', { onEvent })
+      if (status === 'completed') await eventually(() => expect(heard).to.include('tool_result'))
+      handle.abort(new Error('enough'))
+      expect(await refusalOf(handle.result)).to.equal('RUN_ABORTED')
+      await eventually(async () => expect(await runs.find(id)).to.include({ status }))
+      const next = (await runs.find(id))?.continuedBy
+      expect(next && (await runs.find(next))?.status).to.equal(status === 'completed' ? 'cancelled' : null)
+    })
+  }
 
   it('go on with a message once they were cancelled, and with no answer', async () => {
     const runs = one.runs.of('')

@@ -47,7 +47,7 @@ const ASK: PendingCall = {
   arguments: {},
   message: 'Which size?',
   schema: { type: 'number' },
-  earlierAnswers: ['red'],
+  earlierAnswers: ['red', 'round'],
 }
 const APPROVE = { kind: 'approval', decision: 'approve' } as const
 
@@ -158,7 +158,7 @@ describe('approvals', () => {
     await decide(approvalId(runId, 0), { ...edit, arguments: { amount: 4 } }, 'me')
     expect(await status(runId)).to.equal('edited')
     const { decision } = await decide(approvalId(runId, 1), { kind: 'question', answers: [3] }, 'me')
-    expect(decision?.answer).to.deep.equal({ kind: 'question', callId: 'c2', answers: ['red', 3] })
+    expect(decision?.answer).to.deep.equal({ kind: 'question', callId: 'c2', answers: ['red', 'round', 3] })
     const other = await open([PAY])
     await decide(approvalId(other, 0), { kind: 'approval', decision: 'reject', reason: 'no' }, 'me')
     expect(await status(other)).to.equal('rejected')

@@ -30,14 +30,25 @@ modules:
       { text: '', tool_calls: [{ id: call_0, name: size, arguments: {} }, { id: call_0, name: size, arguments: {} }] }, { text: Done. } ] } }
   - { id: tools, module: pay }
   - { id: loop, module: orchestrator/tool-loop }`,
+  'agents/measured.yml': `id: measured
+modules:
+  - { id: llm, module: llm/mock, scope: agent, config: { replies: [
+      { text: '', tool_calls: [{ name: measure, arguments: {} }] }, { text: Done. } ] } }
+  - { id: tools, module: pay }
+  - { id: loop, module: orchestrator/tool-loop }`,
   'modules/pay.ts': `import { defineModule, ToolProvider } from 'agent-host'
 const paid = (globalThis.mcpPaid ??= [])
 const parameters = { type: 'object', properties: { amount: { type: 'number' } } }
 export default defineModule({ name: 'Pay', provides: [ToolProvider], create: () => ({
-  listTools: () => ['pay', 'size'].map((name) => ({ name, description: name, parameters })),
+  listTools: () => ['pay', 'size', 'measure'].map((name) => ({ name, description: name, parameters })),
   needsApproval: (name) => name === 'pay',
   async executeTool(name, args, run) {
     if (name === 'size') args = { amount: await run.ask({ message: 'Which size?', schema: { type: 'number' } }) }
+    if (name === 'measure') {
+      const sides = []
+      for (const side of ['long', 'wide', 'high']) sides.push(await run.ask({ message: 'How ' + side + '?', schema: { type: 'number' } }))
+      args = { amount: sides.join(' x ') }
+    }
     paid.push(args.amount)
     return { text: 'ok' }
   } }) })`,
@@ -188,6 +199,17 @@ for (const [title, version, connect] of CLIENTS) {
       })
       expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
       expect(paid()).to.deep.equal([42])
+    })
+
+    it('asks three questions of one tool, and keeps the answers', async () => {
+      const { listen } = await makeMcp({}, FILES)
+      let asked = 0
+      const onQuestion = () => ({ action: 'accept', content: { answer: ++asked } }) as const
+      const client = await connect(new URL('/mcp', await listen()), onQuestion)
+      const { content } = await client.call('measured')
+      await client.close()
+      expect(content).to.deep.equal([{ type: 'text', text: 'Done.' }])
+      expect(paid()).to.deep.equal(['1 x 2 x 3'])
     })
 
     it('is an error with the next step if the user cannot be asked, or the key may not decide', async () => {

@@ -28,12 +28,12 @@ export function toPendingAnswer(
   { action, content }: ElicitationResponse,
   by: string,
 ): PendingAnswer | undefined {
-  const { callId, kind, digest, schema = {}, earlierAnswers = [] } = pending
+  const { callId, kind, digest, schema = {} } = pending
   if (action === 'cancel') return undefined
   if (kind === 'question') {
     if (action === 'decline') return undefined
     const answer = isForm(schema) ? content : content?.answer
-    return { callId, kind, answers: [...earlierAnswers, answer] }
+    return { callId, kind, answers: [answer] }
   }
   const decision = action === 'accept' ? 'approve' : 'reject'
   const at = Math.floor(Date.now() / 1000)
