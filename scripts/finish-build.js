@@ -16,8 +16,9 @@ cpSync(`${root}modules`, `${root}dist/modules`, {
   filter: (path) => !/\.(ts|json)$|__pycache__/.test(path),
 })
 
-cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapters/ui/schema.graphql`)
-cpSync(`${root}src/prices/prices.json`, `${root}dist/prices/prices.json`)
+for (const file of readdirSync(`${root}src`, { recursive: true })) {
+  if (/\.(graphql|json|lua|sql)$/.test(file)) cpSync(`${root}src/${file}`, `${root}dist/${file}`)
+}
 compressPage(`${root}dist/ui`)
 buildApiDocs(`${root}dist/api-docs`)
 cpSync(`${root}ui/callback`, `${root}dist/callback`, { recursive: true })

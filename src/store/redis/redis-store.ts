@@ -5,11 +5,11 @@ import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
+import { readStatements } from '../read-statements.ts'
 import type { AscendingRange, Change, Entry, Guards, KeyRange, Prepare, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { isDemoted } from './is-demoted.ts'
 import type { RedisLocation } from './redis-location.ts'
-import { BEAT, COMMIT, ENTRIES } from './scripts.ts'
 
 export type RedisPackage = Pick<typeof import('ioredis'), 'Redis'>
 
@@ -44,7 +44,7 @@ export class RedisStore implements RecordStore {
     const sentinelRetryStrategy = (times: number) => (this.#isOpen ? reconnectMs(times) : null)
     const settings = sentinel ? { ...SETTINGS, ...SENTINEL_SETTINGS, ...sentinel, sentinelRetryStrategy } : SETTINGS
     const reconnectOnError = (error: Error) => isDemoted(error) && this.#leaveDemoted()
-    this.#redis = new Redis(url, { ...settings, reconnectOnError, scripts: SCRIPTS }) as ScriptedRedis
+    this.#redis = new Redis(url, { ...settings, reconnectOnError, scripts: readScripts() }) as ScriptedRedis
     this.#subscriber = new Redis(url, settings)
     for (const client of [this.#redis, this.#subscriber]) this.#noteFailures(client)
     this.#subscriber.on('message', (_channel, payload: string) => this.#onMessage(payload))
@@ -214,10 +214,12 @@ const SETTINGS: RedisOptions = {
 
 const SENTINEL_SETTINGS: RedisOptions = { sentinelCommandTimeout: COMMAND_TIMEOUT_MS }
 
-const SCRIPTS: NonNullable<RedisOptions['scripts']> = {
-  commitRecords: { lua: COMMIT, numberOfKeys: 2 },
-  readEntries: { lua: ENTRIES, numberOfKeys: 2, readOnly: true },
-  beatServer: { lua: BEAT, numberOfKeys: 1 },
+function readScripts(): NonNullable<RedisOptions['scripts']> {
+  return {
+    commitRecords: { lua: readStatements(new URL('./commit.lua', import.meta.url)), numberOfKeys: 2 },
+    readEntries: { lua: readStatements(new URL('./entries.lua', import.meta.url)), numberOfKeys: 2, readOnly: true },
+    beatServer: { lua: readStatements(new URL('./beat.lua', import.meta.url)), numberOfKeys: 1 },
+  }
 }
 
 function reconnectMs(times: number): number {
