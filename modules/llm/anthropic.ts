@@ -2,7 +2,7 @@ import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { defineModule, fieldsOf, LLM, Type } from 'agent-host'
 import { mendBlockEvents } from './lib/block-events.ts'
 import { loadPackage } from './lib/optional-package.ts'
-import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+import { accessSettings, effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
 import { makeFetch } from './lib/vendor-fetch.ts'
 
 /** Used part of `@ai-sdk/anthropic`, which need not be installed. */
@@ -15,6 +15,8 @@ interface AnthropicPackage {
   }): (model: string) => LanguageModelV3
 }
 
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max']
+
 export default defineModule({
   name: 'AnthropicLLM',
   description: "Anthropic's models, through its messages API.",
@@ -23,14 +25,12 @@ export default defineModule({
   attachments: ['image/*', 'application/pdf', 'text/plain'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model, such as claude-haiku-4-5.' }),
-    api_key: Type.Optional(Type.String({ description: 'Default: ANTHROPIC_API_KEY of the environment.' })),
-    base_url: Type.Optional(
-      Type.String({
-        description: 'Address of the API. Default: ANTHROPIC_BASE_URL, then https://api.anthropic.com/v1',
-      }),
-    ),
-    reasoning_effort: effortOf('low', 'medium', 'high', 'xhigh', 'max'),
+    ...accessSettings({
+      example: 'claude-haiku-4-5',
+      key: 'ANTHROPIC_API_KEY',
+      address: 'ANTHROPIC_BASE_URL, then https://api.anthropic.com/v1',
+    }),
+    reasoning_effort: effortOf(EFFORTS),
     thinking_budget: thinkingBudget,
     ...vendorSettings,
   }),
@@ -60,7 +60,7 @@ export default defineModule({
           refusesBlank: true,
           newKindOf,
           toolFiles: /^(image\/|application\/pdf$)/,
-          efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+          efforts: EFFORTS,
         },
       },
       config,

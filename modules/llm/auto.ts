@@ -2,7 +2,7 @@ import { defineModule, LLM, type ModuleContext, Type } from 'agent-host'
 import anthropic from './anthropic.ts'
 import google from './google.ts'
 import { hasPackage } from './lib/optional-package.ts'
-import { firstOf } from './lib/vendor.ts'
+import { firstOf, httpSettings } from './lib/vendor.ts'
 import offline from './offline.ts'
 import ollama from './ollama.ts'
 import openai from './openai.ts'
@@ -110,9 +110,7 @@ export default defineModule({
         description: "Model to use. Default: AGENT_HOST_MODEL, then the provider's small one.",
       }),
     ),
-    temperature: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 2, variant: true, description: 'Randomness of the answers.' }),
-    ),
+    temperature: httpSettings.temperature,
   }),
   create: async (_, config, context) => {
     const { environment, log } = context

@@ -18,6 +18,8 @@ interface BedrockPackage {
   }): (model: string) => LanguageModelV3
 }
 
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max']
+
 export default defineModule({
   name: 'BedrockLLM',
   description: 'Models on Amazon Bedrock, through its converse API.',
@@ -41,7 +43,7 @@ export default defineModule({
     base_url: Type.Optional(
       Type.String({ description: 'Address of the API. Default: https://bedrock-runtime.<region>.amazonaws.com' }),
     ),
-    reasoning_effort: effortOf('low', 'medium', 'high', 'xhigh', 'max'),
+    reasoning_effort: effortOf(EFFORTS),
     thinking_budget: thinkingBudget,
     ...vendorSettings,
   }),
@@ -95,7 +97,7 @@ export default defineModule({
           systemFirst: true,
           refusesBlank: true,
           toolFiles: /^image\/|^application\/pdf$/,
-          efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+          efforts: EFFORTS,
         },
       },
       config,

@@ -1,7 +1,7 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { defineModule, LLM, Type } from 'agent-host'
 import { loadPackage } from './lib/optional-package.ts'
-import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+import { accessSettings, effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
 import { vendorFetch } from './lib/vendor-fetch.ts'
 
 /** Used part of `@ai-sdk/google`, which need not be installed. */
@@ -14,6 +14,9 @@ interface GooglePackage {
   }): (model: string) => LanguageModelV3
 }
 
+const ADDRESS = 'https://generativelanguage.googleapis.com/v1beta'
+const EFFORTS = ['minimal', 'low', 'medium', 'high']
+
 export default defineModule({
   name: 'GoogleLLM',
   description: "Google's Gemini models, through the Gemini API.",
@@ -22,16 +25,12 @@ export default defineModule({
   attachments: ['image/*', 'audio/*', 'video/*', 'application/pdf', 'text/plain'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model, such as gemini-2.5-flash.' }),
-    api_key: Type.Optional(
-      Type.String({ description: 'Default: GEMINI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY of the environment.' }),
-    ),
-    base_url: Type.Optional(
-      Type.String({
-        description: 'Address of the API. Default: https://generativelanguage.googleapis.com/v1beta',
-      }),
-    ),
-    reasoning_effort: effortOf('minimal', 'low', 'medium', 'high'),
+    ...accessSettings({
+      example: 'gemini-2.5-flash',
+      key: 'GEMINI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY',
+      address: ADDRESS,
+    }),
+    reasoning_effort: effortOf(EFFORTS),
     thinking_budget: thinkingBudget,
     ...vendorSettings,
   }),
@@ -41,7 +40,7 @@ export default defineModule({
     const { model, headers, thinking_budget } = config
     const { GEMINI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY } = environment
     const apiKey = firstOf(config.api_key, GEMINI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY) ?? ''
-    const baseURL = firstOf(config.base_url) ?? 'https://generativelanguage.googleapis.com/v1beta'
+    const baseURL = firstOf(config.base_url) ?? ADDRESS
     return makeVendorLLM(
       {
         module: 'llm/google',
@@ -55,7 +54,7 @@ export default defineModule({
           systemFirst: true,
           refusesBlank: true,
           toolFiles: /^(image|audio|video)\/|^application\/pdf$/,
-          efforts: ['minimal', 'low', 'medium', 'high'],
+          efforts: EFFORTS,
         },
       },
       config,

@@ -2,6 +2,8 @@ import { defineModule, LLM, Type } from 'agent-host'
 import { ChatEndpoint } from './lib/chat-endpoint.ts'
 import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
 
+const EFFORTS = ['none', 'low', 'medium', 'high']
+
 export default defineModule({
   name: 'OllamaLLM',
   description: 'Models in Ollama, on this machine or another.',
@@ -21,7 +23,7 @@ export default defineModule({
       }),
     ),
     api_key: Type.Optional(Type.String({ description: 'For servers that require one. Default: OLLAMA_API_KEY.' })),
-    reasoning_effort: effortOf('none', 'low', 'medium', 'high'),
+    reasoning_effort: effortOf(EFFORTS),
     ...vendorSettings,
     // A model may have to be read from the disk first.
     timeout: Type.Number({
@@ -55,7 +57,7 @@ export default defineModule({
         access: { names: 'OLLAMA_API_KEY', isThere: true },
         optionsName: 'ollama',
         optionsFor: ({ reasoningEffort }) => ({ reasoningEffort }),
-        quirks: { endpoint, hasThoughtTags: true, efforts: ['none', 'low', 'medium', 'high'] },
+        quirks: { endpoint, hasThoughtTags: true, efforts: EFFORTS },
         hints: { 404: `Fetch it: ollama pull ${model}` },
       },
       config,

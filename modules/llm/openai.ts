@@ -1,8 +1,11 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { ChatEndpoint } from './lib/chat-endpoint.ts'
 import { isStrictSchema } from './lib/strict-schema.ts'
-import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
+import { accessSettings, effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
 import { vendorFetch } from './lib/vendor-fetch.ts'
+
+const ADDRESS = 'https://api.openai.com/v1'
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
 export default defineModule({
   name: 'OpenAILLM',
@@ -12,16 +15,16 @@ export default defineModule({
   attachments: ['image/*', 'application/pdf'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model, such as gpt-4.1-mini.' }),
-    api_key: Type.Optional(Type.String({ description: 'Default: OPENAI_API_KEY of the environment.' })),
-    base_url: Type.Optional(
-      Type.String({ description: 'Address of the API. Default: OPENAI_BASE_URL, then https://api.openai.com/v1' }),
-    ),
+    ...accessSettings({
+      example: 'gpt-4.1-mini',
+      key: 'OPENAI_API_KEY',
+      address: `OPENAI_BASE_URL, then ${ADDRESS}`,
+    }),
     api: Type.Union([Type.Literal('responses'), Type.Literal('chat')], {
       default: 'responses',
       description: 'API to use.',
     }),
-    reasoning_effort: effortOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
+    reasoning_effort: effortOf(EFFORTS),
     reasoning_summary: Type.Optional(
       Type.String({
         variant: true,
@@ -39,7 +42,7 @@ export default defineModule({
     const { model, api, reasoning_summary, store, organization, project, headers } = config
     const { environment } = context
     const apiKey = firstOf(config.api_key, environment.OPENAI_API_KEY) ?? ''
-    const baseURL = firstOf(config.base_url, environment.OPENAI_BASE_URL) ?? 'https://api.openai.com/v1'
+    const baseURL = firstOf(config.base_url, environment.OPENAI_BASE_URL) ?? ADDRESS
     const endpoint = api === 'chat' ? new ChatEndpoint(baseURL, false) : undefined
     const openai = createOpenAI({
       apiKey,
@@ -75,7 +78,7 @@ export default defineModule({
           ...(api === 'responses'
             ? { toolFiles: /^(image\/|application\/pdf$)/, larkTool: 'openai.custom' as const, phasesOf: 'openai' }
             : { endpoint }),
-          efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+          efforts: [...EFFORTS, 'max'],
           options: {
             verbosity: ['low', 'medium', 'high'],
             serviceTier: ['auto', 'default', 'flex', 'priority', 'fast', 'ultrafast'],

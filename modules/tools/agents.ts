@@ -1,6 +1,7 @@
 import { type CallableAgent, defineModule, type Run, ToolProvider, type ToolResult, Type } from 'agent-host'
 import { checkRules, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { type ArgumentCheck, makeArgumentCheck } from './lib/check-arguments.ts'
+import { approvalOf, prefix } from './lib/settings.ts'
 
 const MESSAGE = Type.Object({ message: Type.String({ minLength: 1, description: 'What to ask the agent.' }) })
 
@@ -14,12 +15,8 @@ export default defineModule({
       minItems: 1,
       description: 'Ids of agents, or globs of them; `<agent>/<entry point>` for one entry point.',
     }),
-    prefix: Type.String({ default: '', description: "Prefix of the tools' names." }),
-    approval: Type.Union([Rule, Type.Record(Type.String(), Rule)], {
-      default: 'never',
-      description:
-        'Calls that a person has to approve: always, never, the id of a module that decides (ApprovalPolicy), or a map from globs of tool names to one of these; the first match wins.',
-    }),
+    prefix,
+    approval: approvalOf(Rule, { default: 'never' }),
   }),
   create: (_, { agents, prefix, approval }, context) => {
     checkRules(approval, ['always', 'never'], context)

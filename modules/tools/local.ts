@@ -1,9 +1,10 @@
 import { defineModule, ToolProvider, Type } from 'agent-host'
-import { checkRules, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
+import { checkRules, needOf, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { findTool } from './lib/find-tool.ts'
 import { loadCodeTools } from './lib/local/code-tools.ts'
 import type { LocalTool } from './lib/local/local-tool.ts'
 import { PythonTools } from './lib/local/python-tools.ts'
+import { callTimeout, chooseByName, chosenNames, optionalApproval } from './lib/settings.ts'
 
 export default defineModule({
   name: 'LocalTools',
@@ -15,15 +16,9 @@ export default defineModule({
       minItems: 1,
       description: 'Files with tools (.ts, .mts, .js, .mjs, .py), relative to the project.',
     }),
-    include: Type.Optional(Type.Array(Type.String(), { description: 'Names of the tools to offer. Default: all.' })),
-    exclude: Type.Array(Type.String(), { default: [], description: 'Names of tools to hide.' }),
-    approval: Type.Optional(
-      Type.Union([Rule, Type.Record(Type.String(), Rule)], {
-        description:
-          "Calls that a person has to approve: always, never, the id of a module that decides (ApprovalPolicy), or a map from globs of tool names to one of these; the first match wins. Default: the tool's own `needsApproval`.",
-      }),
-    ),
-    timeout: Type.Number({ minimum: 0.001, default: 30, description: 'Maximum seconds of one call.' }),
+    ...chosenNames(),
+    approval: optionalApproval("the tool's own `needsApproval`."),
+    timeout: callTimeout,
     python: Type.Optional(
       Type.String({
         description:
@@ -43,7 +38,13 @@ export default defineModule({
       for (const file of config.files) {
         groups.push(file.endsWith('.py') ? await python.load(file) : await loadCodeTools(file, config.timeout, context))
       }
-      const tools = byName(groups.flat(), config)
+      const tools = chooseByName(groups.flat(), config, {
+        thing: 'tool',
+        place: 'files',
+        remove: 'exclude',
+        nameOf: ({ definition }) => definition.name,
+        placeOf: ({ file }) => file,
+      })
       const definitions = [...tools.values()].map(({ definition, approval }) => {
         const rule = ruleOf(config.approval, definition.name)
         return withApproval(definition, rule === undefined ? approval : needOf(rule))
@@ -67,22 +68,3 @@ export default defineModule({
     }
   },
 })
-
-function byName(
-  tools: readonly LocalTool[],
-  { include, exclude }: { include?: readonly string[]; exclude: readonly string[] },
-): ReadonlyMap<string, LocalTool> {
-  const known = tools.map(({ definition }) => definition.name)
-  const unknownName = [...(include ?? []), ...exclude].find((name) => !known.includes(name))
-  if (unknownName !== undefined)
-    throw new Error(`There is no tool '${unknownName}' in the files. Tools: ${known.join(', ')}.`)
-  const named = new Map<string, LocalTool>()
-  for (const tool of tools) {
-    const { name } = tool.definition
-    if (!(include?.includes(name) ?? true) || exclude.includes(name)) continue
-    const other = named.get(name)
-    if (other) throw new Error(`The tool '${name}' is in ${other.file} and in ${tool.file}: rename or exclude one.`)
-    named.set(name, tool)
-  }
-  return named
-}

@@ -1,5 +1,6 @@
 import { defineModule, type Run, Storage, ToolProvider, Type } from 'agent-host'
 import { checkRules, Rule as LocalRule, needOf, ruleOf, withApproval } from './lib/approval-rules.ts'
+import { approvalOf, chosenNames } from './lib/settings.ts'
 
 const Rule = Type.Union([Type.Literal('destructive'), ...LocalRule.anyOf])
 
@@ -25,8 +26,7 @@ const Server = Type.Object({
     Type.String({ secret: true, description: 'Token for the header Authorization; best as ${NAME}.' }),
   ),
   prefix: Type.String({ default: '', description: "Prefix of its tools' names." }),
-  include: Type.Optional(Type.Array(Type.String(), { description: 'Names of the tools to offer. Default: all.' })),
-  exclude: Type.Array(Type.String(), { default: [], description: 'Names of tools to hide.' }),
+  ...chosenNames(),
   timeout: Type.Number({
     minimum: 0.001,
     default: 60,
@@ -71,11 +71,7 @@ export default defineModule({
   scope: 'agent',
   config: Type.Object({
     servers: Type.Array(Server, { minItems: 1, description: 'The servers.' }),
-    approval: Type.Union([Rule, Type.Record(Type.String(), Rule)], {
-      default: 'never',
-      description:
-        'Calls that a person has to approve: always, never, destructive (tools that their server marks as such), the id of a module that decides (ApprovalPolicy), or a map from globs of tool names to one of these; the first match wins.',
-    }),
+    approval: approvalOf(Rule, { default: 'never' }, '', ' destructive (tools that their server marks as such),'),
     connect_timeout: Type.Number({
       minimum: 0.001,
       default: 10,

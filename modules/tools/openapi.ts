@@ -1,11 +1,12 @@
 import { defineModule, messageOf, ToolProvider, Type } from 'agent-host'
-import { checkRules, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
+import { checkRules, needOf, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { findTool } from './lib/find-tool.ts'
 import { hostOf, makeGuardedFetch } from './lib/guarded-fetch.ts'
 import { readAnswer } from './lib/openapi/answer.ts'
 import { buildRequest } from './lib/openapi/request.ts'
 import { hasCredentials, NO_CREDENTIALS } from './lib/openapi/server.ts'
 import { LoadedOperations } from './lib/openapi/tools.ts'
+import { callTimeout, optionalApproval, prefix } from './lib/settings.ts'
 import { withinTimeout } from './lib/tool-result.ts'
 
 /** 10 MiB: of a document, and of an answer. */
@@ -28,7 +29,7 @@ export default defineModule({
       default: ['*'],
       description: 'Operations to offer: globs of their names, or `tag:` with a glob of tags.',
     }),
-    prefix: Type.String({ default: '', description: "Prefix of the tools' names." }),
+    prefix,
     headers: Type.Record(Type.String(), Type.String({ secret: true }), {
       default: {},
       description: 'Headers of every request to the API; best with ${NAME}.',
@@ -42,13 +43,8 @@ export default defineModule({
       default: {},
       description: "Values of variables of the document's `servers`.",
     }),
-    approval: Type.Optional(
-      Type.Union([Rule, Type.Record(Type.String(), Rule)], {
-        description:
-          'Calls that a person has to approve: always, never, the id of a module that decides (ApprovalPolicy), or a map from globs of tool names to one of these; the first match wins. Default: never for GET, always for others.',
-      }),
-    ),
-    timeout: Type.Number({ minimum: 0.001, default: 30, description: 'Maximum seconds of one call.' }),
+    approval: optionalApproval('never for GET, always for others.'),
+    timeout: callTimeout,
   }),
   create: async (_, config, context) => {
     checkRules(config.approval, ['always', 'never'], context)

@@ -11,6 +11,7 @@ import {
   Type,
 } from 'agent-host'
 import { checkArguments } from './lib/check-arguments.ts'
+import { chooseByName, chosenNames } from './lib/settings.ts'
 import { type LoadedSkill, loadSkills, MAX_BYTES, SKILL_FILE } from './lib/skills/skill-folder.ts'
 
 /** Characters of a file that a model gets at once. */
@@ -27,16 +28,22 @@ export default defineModule({
       default: ['skills'],
       description: 'Folders of the project: each a skill, or a folder of skills.',
     }),
-    include: Type.Optional(Type.Array(Type.String(), { description: 'Names of the skills to offer. Default: all.' })),
-    exclude: Type.Array(Type.String(), { default: [], description: 'Names of skills to hide.' }),
+    ...chosenNames('skills'),
   }),
-  create: async (_, { folders, include, exclude }, { projectDir, watchFile, log }) => {
+  create: async (_, { folders, ...chosen }, { projectDir, watchFile, log }) => {
     const found: LoadedSkill[] = []
     for (const folder of folders) {
       watchFile(folder)
       found.push(...(await loadSkills(resolve(projectDir, folder), projectDir, log.warn)))
     }
-    const skills = choose(found, include, exclude)
+    const named = chooseByName(found, chosen, {
+      thing: 'skill',
+      place: 'folders',
+      remove: 'remove',
+      nameOf: ({ name }) => name,
+      placeOf: ({ dir }) => dir,
+    })
+    const skills: ChosenSkills = new Map([...named].sort(([one], [other]) => (one < other ? -1 : 1)))
     const tools = [makeLoad(skills), makeRead(skills)]
     const definitions = tools.map(({ definition }) => definition)
     return {
@@ -57,26 +64,6 @@ export default defineModule({
 })
 
 type ChosenSkills = ReadonlyMap<string, LoadedSkill>
-
-function choose(
-  found: readonly LoadedSkill[],
-  include: readonly string[] | undefined,
-  exclude: readonly string[],
-): ChosenSkills {
-  const known = found.map(({ name }) => name)
-  const unknownName = [...(include ?? []), ...exclude].find((name) => !known.includes(name))
-  if (unknownName !== undefined)
-    throw new Error(`There is no skill '${unknownName}' in the folders. Skills: ${known.join(', ')}.`)
-  const named = new Map<string, LoadedSkill>()
-  for (const skill of found) {
-    const { name, dir } = skill
-    if (!(include?.includes(name) ?? true) || exclude.includes(name)) continue
-    const other = named.get(name)
-    if (other) throw new Error(`The skill '${name}' is in ${other.dir} and in ${dir}: rename or remove one.`)
-    named.set(name, skill)
-  }
-  return new Map([...named].sort(([one], [other]) => (one < other ? -1 : 1)))
-}
 
 /** Names and descriptions stand in the description of the tool: models see them with every request. */
 function makeLoad(skills: ChosenSkills) {

@@ -49,8 +49,17 @@ export const httpSettings: typeof requestSettings = requestSettings
 /** Config fields of every vendor's module, beside `model` and the access. */
 export const vendorSettings: typeof settings = settings
 
+/** The fields that say which model it is, and how it is reached. */
+export function accessSettings({ example, key, address }: { example: string; key: string; address: string }) {
+  return {
+    model: Type.String({ minLength: 1, variant: true, description: `Name of the model, such as ${example}.` }),
+    api_key: Type.Optional(Type.String({ description: `Default: ${key} of the environment.` })),
+    base_url: Type.Optional(Type.String({ description: `Address of the API. Default: ${address}` })),
+  }
+}
+
 /** `reasoning_effort` of a vendor that knows these levels. */
-export function effortOf<Level extends string>(...levels: readonly Level[]) {
+export function effortOf<Level extends string>(levels: readonly Level[]) {
   return Type.Optional(Type.Enum(levels, { variant: true, description: 'Effort that the model puts into reasoning.' }))
 }
 
