@@ -6,14 +6,20 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Tells whether a text is JSON. */
-export function isJsonText(text: string): boolean {
+/** Returns the value of a text that is JSON; undefined for any other text. */
+export function parseJson(text: string): unknown {
   try {
-    JSON.parse(text)
-    return true
+    return JSON.parse(text)
   } catch {
-    return false
+    return undefined
   }
+}
+
+/** Returns a value as JSON with the names of objects in alphabetical order: two values that differ in that order alone have one text. */
+export function toSortedJson(value: unknown): string {
+  return JSON.stringify(value, (_name, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  )
 }
 
 /** Returns the fields of a value, to be read one by one: none for anything but an object. */

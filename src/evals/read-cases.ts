@@ -6,6 +6,7 @@ import { Compile } from 'typebox/compile'
 import { decodeText } from '../decode-text.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { parseJson } from '../json.ts'
 import { readRegularFile } from '../read-regular-file.ts'
 import { type EvalProblem, type EvalRequest, EvalToolCall } from '../wire/eval-result.ts'
 
@@ -151,7 +152,9 @@ function readRow(
   text: string,
   { file, line, folder, projectDir }: Pick<EvalCase, 'file' | 'line'> & { folder: string; projectDir: string },
 ): EvalCase {
-  const row = parse(text)
+  const row = parseJson(text)
+  // The message of an engine would show the beginning of whatever file it is.
+  if (row === undefined) throw new Error('the row is not JSON.')
   const misfits = describeMisfits(row)
   if (misfits !== '' || !rowValidator.Check(row)) throw new Error(misfits)
   const { expected_tools: tools, tags = [], tape, ...rest } = row
@@ -173,13 +176,4 @@ function readRow(
 function describeMisfits(row: unknown): string {
   const found = findValueProblems(CaseRow, rowValidator, row, { subject: 'The row' })
   return found.map(({ message, suggestions }) => [message, ...suggestions].join(' ')).join(' ')
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The engine's message would show the beginning of whatever file it is.
-    throw new Error('the row is not JSON.')
-  }
 }

@@ -1,3 +1,4 @@
+import { fieldsOf, parseJson } from '../json.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-index/run-summary.ts'
 
@@ -50,12 +51,8 @@ export async function readReplicas(store: RecordStore): Promise<Replica[]> {
 
 /** Reads the name of a server; undefined for one that is damaged. */
 function parseName(text: string): string | undefined {
-  try {
-    const name: unknown = JSON.parse(text)
-    return typeof name === 'string' ? name : undefined
-  } catch {
-    return undefined
-  }
+  const name = parseJson(text)
+  return typeof name === 'string' ? name : undefined
 }
 
 export function makeEntry(record: RunRecord): string {
@@ -64,10 +61,6 @@ export function makeEntry(record: RunRecord): string {
 
 /** Reads an entry; undefined for one that is damaged, or of a newer version. */
 export function readEntry(text: string): RunEntry | undefined {
-  try {
-    const entry = JSON.parse(text) as RunEntry
-    return entry.version <= ENTRY_VERSION ? entry : undefined
-  } catch {
-    return undefined
-  }
+  const entry = fieldsOf(parseJson(text)) as unknown as RunEntry
+  return entry.version <= ENTRY_VERSION ? entry : undefined
 }

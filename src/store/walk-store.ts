@@ -1,5 +1,5 @@
 import { HostError } from '../errors.ts'
-import { isJsonText } from '../json.ts'
+import { parseJson } from '../json.ts'
 import type { Entry, RecordStore } from './record-store.ts'
 import { kindOf } from './tenant-records.ts'
 
@@ -59,7 +59,7 @@ export async function checkRecords(store: RecordStore): Promise<{ counts: Map<st
     for (const [key, value] of page) {
       const kind = kindOf(key)
       counts.set(kind, (counts.get(kind) ?? 0) + 1)
-      if (!isJsonText(value)) damaged.push(key)
+      if (parseJson(value) === undefined) damaged.push(key)
     }
   }
   return { counts, damaged }

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Fields, fieldsOf, messageOf, type Run } from 'agent-host'
+import { fieldsOf, messageOf, parseJson, type Run } from 'agent-host'
 
 export interface Endpoint {
   readonly url: string
@@ -75,7 +75,7 @@ async function attemptOnce(endpoint: Endpoint, texts: readonly string[], run: Ru
 }
 
 function readVectors(reply: string, count: number, run: Run): Float32Array[] {
-  const { data, usage } = parse(reply)
+  const { data, usage } = fieldsOf(parseJson(reply))
   const vectors: Float32Array[] = []
   for (const [place, vector] of (Array.isArray(data) ? data : []).map(fieldsOf).entries()) {
     const { index = place, embedding } = vector
@@ -91,18 +91,9 @@ function readVectors(reply: string, count: number, run: Run): Float32Array[] {
 }
 
 function describe(reply: string): string {
-  const { error } = parse(reply)
+  const { error } = fieldsOf(parseJson(reply))
   const message = typeof error === 'string' ? error : fieldsOf(error).message
   return typeof message === 'string' ? message : reply.slice(0, 200) || 'nothing'
-}
-
-/** Fields of a reply, none of them checked. */
-function parse(text: string): Fields {
-  try {
-    return fieldsOf(JSON.parse(text))
-  } catch {
-    return fieldsOf(undefined)
-  }
 }
 
 /** fetch says only that it failed; why, stands in the cause. */

@@ -1,4 +1,4 @@
-import { compileSchema, hasPatterns, type LLM, type ModuleContext, type Run, type Verdict } from 'agent-host'
+import { compileSchema, hasPatterns, type LLM, type ModuleContext, parseJson, type Run, type Verdict } from 'agent-host'
 import { askJudge } from './ask-judge.ts'
 import { DETECTORS, type Detector, toDetector } from './detectors.ts'
 import type { Rules } from './rules.ts'
@@ -88,12 +88,4 @@ export class Inspector {
 function makeCheck(schema: NonNullable<Rules['schema']>): (value: unknown) => boolean {
   const { matches } = compileSchema(schema)
   return hasPatterns(schema) ? (value) => withinLimit(() => matches(value), false) : matches
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -20,6 +20,7 @@ import {
   type Message,
   type ProviderMetadata,
   pairCalls,
+  parseJson,
   type ToolDefinition,
 } from 'agent-host'
 import type { ChatEndpoint } from './chat-endpoint.ts'
@@ -375,15 +376,6 @@ function parseArguments(input: string): Record<string, unknown> | undefined {
 function parseText(input: string): Record<string, unknown> | undefined {
   const value = parseJson(input)
   return typeof value === 'string' ? { input: value } : undefined
-}
-
-/** The value; undefined for text that is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Nothing, where the server counts no tokens: zeros would be a claim. */

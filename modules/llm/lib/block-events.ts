@@ -1,4 +1,4 @@
-import { fieldsOf } from 'agent-host'
+import { fieldsOf, parseJson } from 'agent-host'
 import type { MendEvent } from './vendor-fetch.ts'
 
 /** Block of an answer of the messages API. */
@@ -29,7 +29,8 @@ export function mendBlockEvents(): MendEvent {
   }
 
   function mend(data: string): string | undefined {
-    const event = parse(data)
+    // The SDK says what is wrong with what is no JSON.
+    const event = fieldsOf(parseJson(data))
     const block = find(event)
     if (!block) return undefined
     if (event.type === 'content_block_stop') open.splice(open.indexOf(block), 1)
@@ -45,14 +46,5 @@ export function mendBlockEvents(): MendEvent {
     const isOfCall = fieldsOf(delta).type === 'input_json_delta'
     const fitting = isOfCall ? open.filter(({ isCall }) => isCall) : open
     return fitting.findLast(({ theirs }) => theirs === index) ?? fitting.at(-1)
-  }
-}
-
-function parse(data: string): Readonly<Record<string, unknown>> {
-  try {
-    return fieldsOf(JSON.parse(data))
-  } catch {
-    // The SDK says what is wrong with it.
-    return {}
   }
 }

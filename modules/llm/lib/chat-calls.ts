@@ -1,4 +1,4 @@
-import { fieldsOf } from 'agent-host'
+import { fieldsOf, parseJson } from 'agent-host'
 
 /** Call of a streamed answer, as far as it has come. */
 interface Call {
@@ -121,12 +121,7 @@ function sameIndex({ theirs }: Call, index: number | undefined): boolean {
 }
 
 function isWhole({ said }: Call): boolean {
-  try {
-    JSON.parse(said)
-    return true
-  } catch {
-    return false
-  }
+  return parseJson(said) !== undefined
 }
 
 function isPlaceholder(said: string): boolean {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { fieldsOf, type LLMRequest, type ToolDefinition } from 'agent-host'
+import { fieldsOf, type LLMRequest, parseJson, type ToolDefinition } from 'agent-host'
 import { simpleSchema } from './simple-schema.ts'
 
 /** Schemas that a vendor takes in the place of those that it has refused, by the tool; undefined for a tool that is left out. */
@@ -65,7 +65,9 @@ function keyOf({ name, parameters }: ToolDefinition): string {
 function findNamed(error: unknown, names: readonly string[]): number[] {
   const { statusCode, message, responseBody, data } = fieldsOf(error)
   if (statusCode !== 400 && statusCode !== 422) return []
-  const said = [message, ...textsIn(data ?? parse(String(responseBody ?? '')))].join('\n').slice(0, MAX_CHARS)
+  const said = [message, ...textsIn(data ?? parseJson(String(responseBody ?? '')) ?? responseBody)]
+    .join('\n')
+    .slice(0, MAX_CHARS)
   // Answers have a schema, too.
   if (/response_?format|text\.format|output_config/i.test(said)) return []
   const pattern = /function_?declarations\[\d/i.test(said) ? /function_?declarations\[(\d+)/gi : /\btools[[.](\d+)/g
@@ -89,12 +91,4 @@ function textsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const path = Array.isArray(value) && value.every((part) => typeof part !== 'object') ? [value.join('.')] : []
   return [...path, ...Object.values(value).flatMap(textsIn)]
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }

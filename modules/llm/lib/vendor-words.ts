@@ -1,4 +1,4 @@
-import { fieldsOf } from 'agent-host'
+import { fieldsOf, parseJson } from 'agent-host'
 
 /** Words of a vendor in the object of an error, in any of the usual shapes; undefined where it says nothing. */
 export function vendorWords(said: unknown): string | undefined {
@@ -14,7 +14,7 @@ export function vendorWords(said: unknown): string | undefined {
 export function describeBody(body: string, status: number): string {
   const place = `behind status ${status}`
   if (body.startsWith('<')) return `a page of HTML ${place}: ${visibleText(body).slice(0, 200)}`
-  const value = parse(body)
+  const value = parseJson(body)
   const said = vendorWords(value)
   if (said) return `${said} (an error ${place})`
   return `${value === undefined ? 'text' : 'JSON'} ${place} instead of a stream: ${body.slice(0, 200)}`
@@ -25,12 +25,4 @@ function visibleText(page: string): string {
     .replace(/<(script|style)[\s\S]*?<\/\1>|<[^>]*>/gi, ' ')
     .replace(/\s+/g, ' ')
     .trim()
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,4 @@
-import { type CompiledSchema, compileSchema, HostError, isTimeLimit, type Run } from 'agent-host'
+import { type CompiledSchema, compileSchema, HostError, isTimeLimit, parseJson, type Run } from 'agent-host'
 import type { ModelAnswer } from './call-model.ts'
 
 type Schema = Readonly<Record<string, unknown>>
@@ -42,12 +42,8 @@ export class ExpectedAnswer {
   }
 
   #problemOf(text: string): string | undefined {
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch {
-      return 'the answer is not JSON.'
-    }
+    const value = parseJson(text)
+    if (value === undefined) return 'the answer is not JSON.'
     try {
       return this.#run.checkInTime(() => this.#misfitsOf(value))
     } catch (error) {

@@ -1,4 +1,4 @@
-import { fieldsOf, isObject, type ToolDefinition } from 'agent-host'
+import { fieldsOf, isObject, parseJson, type ToolDefinition } from 'agent-host'
 
 /** Output of a model in one step: a tool call, an answer, or neither. */
 export type ReactStep =
@@ -50,7 +50,7 @@ export function readStep(written: string): ReactStep {
 export function readInput(input: string, tool: ToolDefinition | undefined): Record<string, unknown> {
   const bare = withoutFence(input).trim()
   if (bare === '' || bare.toLowerCase() === 'none') return {}
-  const value = parse(bare)
+  const value = parseJson(bare)
   if (isObject(value)) return { ...value }
   const names = Object.keys(fieldsOf(tool?.parameters.properties))
   if (names.length === 1) return { [names[0] as string]: value ?? bare }
@@ -62,12 +62,4 @@ export function readInput(input: string, tool: ToolDefinition | undefined): Reco
 function withoutFence(text: string): string {
   const isFenced = text.length >= 6 && text.startsWith('```') && text.endsWith('```')
   return isFenced ? text.slice(3, -3).replace(/^\w*/, '') : text
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

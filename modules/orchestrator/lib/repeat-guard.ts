@@ -1,4 +1,4 @@
-import type { ToolCall } from 'agent-host'
+import { type ToolCall, toSortedJson } from 'agent-host'
 import { BudgetSpent } from './budget.ts'
 
 type Call = Pick<ToolCall, 'name' | 'arguments'>
@@ -38,10 +38,5 @@ export class RepeatGuard {
 }
 
 function keyOf({ name, arguments: args }: Call): string {
-  return `${name} ${JSON.stringify(args, sortKeys)}`
-}
-
-function sortKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return `${name} ${toSortedJson(args)}`
 }

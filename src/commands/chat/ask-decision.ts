@@ -1,4 +1,4 @@
-import { isObject } from '../../json.ts'
+import { isObject, parseJson } from '../../json.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
 import { formatCall } from '../terminal/format-call.ts'
 import type { WaitingCall } from './backend.ts'
@@ -49,7 +49,7 @@ async function askArguments(args: object, ask: AskLine): Promise<ApprovalDecisio
   for (;;) {
     const text = await ask(`Arguments as JSON, such as ${JSON.stringify(args)}: `)
     if (text === undefined) return undefined
-    const edited = readJson(text)
+    const edited = parseJson(text)
     if (isObject(edited)) return { decision: 'edit', arguments: edited }
   }
 }
@@ -59,14 +59,6 @@ async function askAnswer({ message, schema }: WaitingCall, ask: AskLine): Promis
   const text = await ask(`${message} `)
   if (text === undefined) return undefined
   const takesText = schema?.type === 'string' || (Array.isArray(schema?.enum) && schema.enum.includes(text.trim()))
-  const answer = takesText ? text.trim() : (readJson(text) ?? text.trim())
+  const answer = takesText ? text.trim() : (parseJson(text) ?? text.trim())
   return { decision: 'answer', answer }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import { HostError } from '../../errors.ts'
+import { parseJson } from '../../json.ts'
 import type { VariantChange } from '../../wire/variant.ts'
 
 /**
@@ -23,9 +24,6 @@ export function readChange(text: string): VariantChange {
 
 /** Numbers, switches, lists and the like are JSON; anything else is text. */
 function readValue(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const value = parseJson(text)
+  return value === undefined ? text : value
 }

@@ -4,7 +4,7 @@ import { compileSchema } from '../../definition/compile-schema.ts'
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Scorer } from '../scorer.ts'
-import { parseJson } from './parse-json.ts'
+import { parseFenced } from './parse-fenced.ts'
 
 /** Model that judges, and by what. */
 export interface JudgeOptions {
@@ -40,7 +40,7 @@ export function judge({ llm, config = {}, criteria }: JudgeOptions): Scorer {
     await register(host, agent)
     const question = JSON.stringify({ input, output, ...(expected === undefined ? {} : { expected }) })
     const { text } = await host.run(agent.id, question, { signal })
-    const answer = parseJson(text)?.value
+    const answer = parseFenced(text)
     if (!ruling.matches(answer)) throw new Error(`The judge answered without a verdict: ${text.slice(0, SHOWN_CHARS)}`)
     const { verdict, reason } = answer as Static<typeof RULING>
     return { name: 'judge', score: SCORES[verdict], metadata: { verdict, reason } }

@@ -1,6 +1,6 @@
 import { posix, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { fieldsOf } from '../../json.ts'
+import { fieldsOf, parseJson } from '../../json.ts'
 import { installation } from '../../module/installation.ts'
 
 /** `    at name (path:line:column)`, or without a name. */
@@ -53,12 +53,8 @@ export function foldStack(exception: string, options: FoldOptions = {}): string 
 /** Reason within a message. Vendors send the error within a stream as an object with a message, which is thrown as it is. */
 function reasonOf(message: string): string {
   if (!message.startsWith('{')) return message
-  try {
-    const { message: reason } = fieldsOf(JSON.parse(message))
-    return typeof reason === 'string' ? reason : message
-  } catch {
-    return message
-  }
+  const { message: reason } = fieldsOf(parseJson(message))
+  return typeof reason === 'string' ? reason : message
 }
 
 function isFrame(line: string): boolean {

@@ -1,4 +1,5 @@
 import { HostError } from '../../errors.ts'
+import { parseJson } from '../../json.ts'
 import type { AgentRun } from '../agent-run.ts'
 import { findMisfit } from './check-schema.ts'
 import type { CheckTime } from './check-time.ts'
@@ -23,11 +24,7 @@ function findOutputProblem(
   text: string,
   time: CheckTime,
 ): string | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return 'the answer is not JSON.'
-  }
+  const value = parseJson(text)
+  if (value === undefined) return 'the answer is not JSON.'
   return findMisfit(schema, value, time)
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { withoutStack } from '../../errors.ts'
+import { toSortedJson } from '../../json.ts'
 import type { ClientTool } from '../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
 import type { AttachmentJson, MessageJson } from '../attachment-json.ts'
@@ -135,15 +136,8 @@ export function bindAnswer(answer: PendingAnswer, { digest, earlierAnswers = [] 
 /** Digest that binds a decision to the exact call. */
 export function digestOf(name: string, args: Readonly<Record<string, unknown>>, agentVersion: string): string {
   return createHash('sha256')
-    .update(JSON.stringify([name, sortKeys(args), agentVersion]))
+    .update(toSortedJson([name, args, agentVersion]))
     .digest('hex')
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [key, sortKeys(inner)])
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /**

@@ -1,4 +1,4 @@
-import { fieldsOf, isJsonText } from '../../json.ts'
+import { fieldsOf, parseJson } from '../../json.ts'
 import { hideInPieces, joinPieces, type Piece, textOf } from '../../redaction/hide-in-pieces.ts'
 import type { Redact } from '../../redaction/redact.ts'
 
@@ -137,7 +137,7 @@ function replacePiece(line: string, { key, text }: { key: string; text: string }
 export function hideSecrets(line: string, hide: Redact): string {
   const hidden = hide(line)
   if (hidden === line) return line
-  return isJsonText(hidden) ? hidden : JSON.stringify(hideWithin(JSON.parse(line), hide))
+  return parseJson(hidden) === undefined ? JSON.stringify(hideWithin(JSON.parse(line), hide)) : hidden
 }
 
 function hideWithin(value: unknown, hide: Redact): unknown {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { toSortedJson } from '../../json.ts'
 import { STORAGE } from '../../wiring/wiring.ts'
 import type { TapedCall, TapedRun } from '../file/read-tape.ts'
 import type { CallLine } from '../file/tape-lines.ts'
@@ -109,14 +110,7 @@ export class CallMatcher {
 /** Pipelines and loops ask for the same with other ids: they share a key. */
 function keyOf({ module, caller, method, arguments: args }: AskedCall): string {
   const from = module === STORAGE ? caller : ''
-  return `${module}\n${from}\n${method}\n${JSON.stringify(sortKeys(args)).replace(IDS, '*')}`
-}
-
-function sortKeys(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(sortKeys)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([name, inner]): [string, JsonValue] => [name, sortKeys(inner)])
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+  return `${module}\n${from}\n${method}\n${toSortedJson(args).replace(IDS, '*')}`
 }
 
 function findOwnIds({ turn, calls }: TapedRun): ReadonlySet<string> {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { Log, Question } from 'agent-host'
+import { fieldsOf, type Log, parseJson, type Question } from 'agent-host'
 import { LineChild } from '../line-child.ts'
 
 const WORKER = fileURLToPath(new URL('./python-worker.py', import.meta.url))
@@ -128,10 +128,6 @@ export class PythonChild {
 
 /** Returns undefined for a foreign line: a tool may write to any descriptor. */
 function readReply(line: string): Reply | undefined {
-  try {
-    const reply = JSON.parse(line) as Partial<Reply> | null
-    return typeof reply?.id === 'number' ? (reply as Reply) : undefined
-  } catch {
-    return undefined
-  }
+  const reply = fieldsOf(parseJson(line)) as Partial<Reply>
+  return typeof reply.id === 'number' ? (reply as Reply) : undefined
 }

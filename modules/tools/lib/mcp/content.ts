@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client'
-import { type Attachment, fieldsOf, type ToolResult } from 'agent-host'
+import { type Attachment, fieldsOf, parseJson, type ToolResult } from 'agent-host'
 
 /** Converts the answer of an MCP server's tool: its texts for the model to read, everything else as attachments. */
 export function toToolResult({ content, structuredContent, isError }: CallToolResult): ToolResult {
@@ -18,21 +18,16 @@ export function toToolResult({ content, structuredContent, isError }: CallToolRe
 /** Texts mostly repeat the structure as JSON; some servers wrap what they say in `result`. */
 function holds(texts: readonly string[], structure: unknown): boolean {
   const { result, ...others } = fieldsOf(structure)
-  const values = texts.map(parse)
+  const values = texts.map((text) => {
+    const value = parseJson(text)
+    return value === undefined ? text : value
+  })
   const said = [...values, values, texts.join('\n')]
   const isSaid = (value: unknown) => said.some((each) => isDeepStrictEqual(each, value))
   return (
     texts.length > 0 &&
     (isSaid(structure) || (result !== undefined && Object.keys(others).length === 0 && isSaid(result)))
   )
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
 
 function toText(block: ContentBlock): string {

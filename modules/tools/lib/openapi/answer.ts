@@ -1,4 +1,4 @@
-import type { ToolResult } from 'agent-host'
+import { parseJson, type ToolResult } from 'agent-host'
 
 /** Bytes of text that a model gets. */
 const MAX_TEXT_BYTES = 64 * 1024
@@ -23,7 +23,7 @@ export async function readAnswer(response: Response): Promise<ToolResult> {
   const text = cut(bytes)
   if (!response.ok) return { text: `HTTP ${status}${text === '' ? '' : `: ${text}`}`, isError: true }
   if (text === '') return { text: `HTTP ${status}, without a body.` }
-  const data = /[/+]json$/.test(mediaType) && bytes.length <= MAX_TEXT_BYTES ? parse(text) : undefined
+  const data = /[/+]json$/.test(mediaType) && bytes.length <= MAX_TEXT_BYTES ? parseJson(text) : undefined
   return data === undefined ? { text } : { text, data }
 }
 
@@ -37,14 +37,6 @@ function cut(bytes: Buffer): string {
   // A character that is cut through is left out.
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_TEXT_BYTES), { stream: true })
   return `${text}\n\n[cut: the first ${MAX_TEXT_BYTES} of ${bytes.length} bytes]`
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function nameOf(headers: Headers): { name?: string } {

@@ -1,5 +1,5 @@
 import { HostError } from '../../../errors.ts'
-import { isObject } from '../../../json.ts'
+import { fieldsOf, parseJson } from '../../../json.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
 import type { Capabilities } from '../../../run/agent/agent-capabilities.ts'
 import { invalidField } from '../../bodies/invalid-field.ts'
@@ -114,12 +114,7 @@ function toToolCall(call: WireCall): ToolCall {
 
 /** Parses the arguments of a tool call in the history: a model may have written text that is no JSON object. */
 function parseArguments(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  return fieldsOf(parseJson(text))
 }
 
 const NONE: readonly Attachment[] = Object.freeze([])

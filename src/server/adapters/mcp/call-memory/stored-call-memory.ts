@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseRow, ROW_VERSION, type RowShape } from '../../../../durable/rows/parse-row.ts'
+import { parseJson } from '../../../../json.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
 import type { Change, RecordStore } from '../../../../store/record-store.ts'
@@ -189,12 +190,8 @@ function titlePrefix(agentId: string): string {
 
 /** A damaged title is empty: the conversation stays in the list. */
 function readTitle(text: string): string {
-  try {
-    const title: unknown = JSON.parse(text)
-    return typeof title === 'string' ? title : ''
-  } catch {
-    return ''
-  }
+  const title = parseJson(text)
+  return typeof title === 'string' ? title : ''
 }
 
 function expiryKey(key: string, expiresMs: number): string {
