@@ -51,7 +51,16 @@ export class Opening<T> {
   }
 }
 
-/** Settles as the promise does, or rejects with `createError()` when that takes longer than `timeoutMs`. */
+/**
+ * Settles as the promise does, or rejects with `createError()` when that takes longer than `timeoutMs`.
+ *
+ * @example
+ * ```ts
+ * export function findWithin(client: { find(id: string): Promise<string> }, id: string): Promise<string> {
+ *   return withDeadline(client.find(id), 5000, () => new Error(`Order '${id}' was not found within 5 s.`))
+ * }
+ * ```
+ */
 export async function withDeadline<T>(
   promise: PromiseLike<T>,
   timeoutMs: number,
@@ -68,7 +77,17 @@ export async function withDeadline<T>(
   }
 }
 
-/** Settles as the promise does, or rejects with the signal's reason as soon as it aborts: not every call looks at a signal. */
+/**
+ * Settles as the promise does, or rejects with the signal's reason as soon as it aborts: not every call looks at a signal.
+ *
+ * @example
+ * ```ts
+ * export function lookUp(client: { find(id: string): Promise<string> }, id: string, run: Run): Promise<string> {
+ *   // The client knows no signal.
+ *   return raceAbort(client.find(id), run.signal)
+ * }
+ * ```
+ */
 export async function raceAbort<T>(promise: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise
   const aborted = deferred<never>()

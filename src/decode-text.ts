@@ -3,6 +3,13 @@
  *
  * @param file name of the file in the warning
  * @param warn told of bytes that are no text; in the text `\uFFFD` stands for them
+ *
+ * @example
+ * ```ts
+ * export async function readNotes(path: string, warn: (message: string) => void): Promise<string> {
+ *   return decodeText(await readRegularFile(path), path, warn)
+ * }
+ * ```
  */
 export function decodeText(bytes: Uint8Array, file: string, warn: (message: string) => void): string {
   const encoding = encodingOf(bytes)

@@ -1,6 +1,13 @@
 /**
  * Every code that a {@link HostError} can carry, with the HTTP status that a client is answered with when
  * an error of that code ends its request. Docs list the same table; a test compares them.
+ *
+ * @example
+ * ```ts
+ * export function statusOf(error: unknown): number {
+ *   return error instanceof HostError ? ERROR_CODES[error.code] : 500
+ * }
+ * ```
  */
 export const ERROR_CODES = {
   AGENT_INVALID: 500,
@@ -51,6 +58,17 @@ export interface ModelLimit {
 /**
  * Error of a model that refuses a request for a limit of its vendor. Where the run has neither sent a text nor called a tool, clients of `/v1`
  * learn when to try again.
+ *
+ * @example
+ * ```ts
+ * export function refuse(reply: Response): Error {
+ *   const seconds = Number(reply.headers.get('retry-after') ?? Number.NaN)
+ *   return new ModelLimited('Too many requests.', {
+ *     status: 429,
+ *     retryAfterSeconds: Number.isNaN(seconds) ? undefined : seconds,
+ *   })
+ * }
+ * ```
  */
 export class ModelLimited extends Error implements ModelLimit {
   override readonly name = 'ModelLimited'
@@ -79,6 +97,13 @@ export interface ModelRefusal {
 /**
  * Error of a model that refuses a request for a cause that the client of the run can act on: clients learn it, in a sentence of the host. The message of
  * this error is for logs and traces.
+ *
+ * @example
+ * ```ts
+ * export function tooLong(cause: unknown): Error {
+ *   return new ModelRefused('The vendor takes 8000 tokens.', { reason: 'context_length_exceeded', cause })
+ * }
+ * ```
  */
 export class ModelRefused extends Error implements ModelRefusal {
   override readonly name = 'ModelRefused'
@@ -130,7 +155,17 @@ export interface HostErrorOptions {
   agentId?: string | undefined
 }
 
-/** An error of agent-host: what happened, to which named thing, and the next step. */
+/**
+ * An error of agent-host: what happened, to which named thing, and the next step.
+ *
+ * @example
+ * ```ts
+ * export function requireOrder(id: string | undefined): string {
+ *   if (id !== undefined) return id
+ *   throw new HostError('REQUEST_INVALID', 'The order is missing.', { suggestions: ['Name it: { "order": "A-1" }'] })
+ * }
+ * ```
+ */
 export class HostError extends Error {
   override readonly name: string = 'HostError'
   readonly code: ErrorCode
@@ -155,7 +190,16 @@ export class HostError extends Error {
   }
 }
 
-/** The message of anything that was thrown: user code may throw a string, or nothing. */
+/**
+ * The message of anything that was thrown: user code may throw a string, or nothing.
+ *
+ * @example
+ * ```ts
+ * export async function tryTo(work: () => Promise<string>): Promise<string> {
+ *   return work().catch((error: unknown) => `failed: ${messageOf(error)}`)
+ * }
+ * ```
+ */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message || thrown.name
   return typeof thrown === 'string' ? thrown : `${JSON.stringify(thrown) ?? String(thrown)}`

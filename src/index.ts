@@ -186,6 +186,14 @@ export type { AgentDescription, DescribedVariable, ExchangeRow, ModuleDescriptio
  * loaded only when this is called: modules and tools import this file too.
  *
  * @throws HostError `OPTION_INVALID`, `ADAPTER_NOT_FOUND`, `PROJECT_INVALID`
+ *
+ * @example
+ * ```ts
+ * export async function serve(): Promise<string> {
+ *   const server = await buildServer({ adapters: ['ChatCompatApiAdapter'], port: 8000 })
+ *   return server.listen()
+ * }
+ * ```
  */
 export async function buildServer(options: Partial<ServerOptions>): Promise<AgentServer> {
   const server = await import('./server/server.ts')
@@ -197,6 +205,19 @@ export async function buildServer(options: Partial<ServerOptions>): Promise<Agen
  * left out have the defaults of the command line; `debug` is also read from `AGENT_HOST_DEBUG_UI`, which `agent-host run` sets.
  *
  * @throws HostError `OPTION_INVALID`, `PROJECT_INVALID`
+ *
+ * @example
+ * ```ts
+ * export async function askAll(questions: readonly string[]): Promise<string[]> {
+ *   const project = await openProject({ projectDir: '.' })
+ *   try {
+ *     const results = await Promise.all(questions.map((question) => project.run('example', question)))
+ *     return results.map(({ text }) => text)
+ *   } finally {
+ *     await project.close()
+ *   }
+ * }
+ * ```
  */
 export async function openProject(options: Partial<ProjectOptions> = {}): Promise<OpenedProject> {
   const [assembly, { resolveServerOptions }] = await Promise.all([
@@ -216,6 +237,14 @@ export async function openProject(options: Partial<ProjectOptions> = {}): Promis
  *
  * @param tape its file, relative to the project
  * @throws HostError `TAPE_INVALID`; AgentError `AGENT_INVALID`
+ *
+ * @example
+ * ```ts
+ * export async function checkRefund(): Promise<void> {
+ *   const { tools, difference } = await replay('tests/tapes/refund.jsonl.gz')
+ *   if (difference !== null || tools[0]?.name !== 'refund') throw new Error(difference ?? 'There was no refund.')
+ * }
+ * ```
  */
 export async function replay(tape: string, options: SavedReplayOptions = {}): Promise<SavedReplay> {
   const [{ replaySaved }, { memoryStorage }] = await Promise.all([
@@ -238,6 +267,13 @@ export type FastifyApp = Pick<FastifyInstance, 'prefix' | 'server' | 'version'>
  * parsers and the shape of errors hold for its own routes alone; it starts, drains and closes with the app.
  *
  * @throws HostError `OPTION_INVALID`, `ADAPTER_NOT_FOUND`, `PROJECT_INVALID`
+ *
+ * @example
+ * ```ts
+ * export async function addAgents(app: FastifyInstance): Promise<void> {
+ *   await app.register(agentHost, { prefix: '/agents', adapters: ['ChatCompatApiAdapter'] })
+ * }
+ * ```
  */
 export async function agentHost(app: FastifyApp, { prefix: _, ...options }: AgentHostPluginOptions): Promise<void> {
   if (!isFastify(app)) {

@@ -1,12 +1,31 @@
 /** Values under names, none of them checked yet. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Recognizes a JSON object: neither an array nor null. */
+/**
+ * Recognizes a JSON object: neither an array nor null.
+ *
+ * @example
+ * ```ts
+ * export function toRows(value: unknown): object[] {
+ *   return Array.isArray(value) ? value.filter(isObject) : []
+ * }
+ * ```
+ */
 export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns the value of a text that is JSON; undefined for any other text. */
+/**
+ * Returns the value of a text that is JSON; undefined for any other text.
+ *
+ * @example
+ * ```ts
+ * export function readPrice(text: string): number | undefined {
+ *   const { price } = fieldsOf(parseJson(text))
+ *   return typeof price === 'number' ? price : undefined
+ * }
+ * ```
+ */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -15,14 +34,33 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Returns a value as JSON with the names of objects in alphabetical order: two values that differ in that order alone have one text. */
+/**
+ * Returns a value as JSON with the names of objects in alphabetical order: two values that differ in that order alone have one text.
+ *
+ * @example
+ * ```ts
+ * export function isSameCall(one: unknown, other: unknown): boolean {
+ *   return toSortedJson(one) === toSortedJson(other)
+ * }
+ * ```
+ */
 export function toSortedJson(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) =>
     isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
   )
 }
 
-/** Returns the fields of a value, to be read one by one: none for anything but an object. */
+/**
+ * Returns the fields of a value, to be read one by one: none for anything but an object.
+ *
+ * @example
+ * ```ts
+ * export function errorIn(reply: unknown): string | undefined {
+ *   const { message } = fieldsOf(fieldsOf(reply).error)
+ *   return typeof message === 'string' ? message : undefined
+ * }
+ * ```
+ */
 export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : NONE
 }

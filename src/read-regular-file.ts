@@ -21,6 +21,13 @@ export const NO_LINKS = constants.O_NOFOLLOW ?? 0
  * Reads a regular file only, or a link to one: a named pipe would be read for ever, and a device has no end.
  *
  * @throws Error `EISDIR`, `ENOENT`, ... as Node does, and one without a code for anything else that is refused
+ *
+ * @example
+ * ```ts
+ * export function readWithin(folder: string, path: string): Promise<Buffer> {
+ *   return readRegularFile(path, { maxBytes: 1024 * 1024, within: folder })
+ * }
+ * ```
  */
 export async function readRegularFile(path: string, limits: ReadFileLimits = {}): Promise<Buffer> {
   const { maxBytes = MAX_BYTES } = limits

@@ -18,7 +18,18 @@ export interface CompiledSchema<Schema extends TSchema = TSchema> {
   fill(value: unknown): unknown
 }
 
-/** Compiles a JSON schema, once for many values: building the check costs more than running it. */
+/**
+ * Compiles a JSON schema, once for many values: building the check costs more than running it.
+ *
+ * @example
+ * ```ts
+ * const address = compileSchema({ type: 'object', properties: { zip: { type: 'number', default: 0 } } })
+ *
+ * export function checkAddress(value: unknown): string[] {
+ *   return address.matches(address.fill(value)) ? [] : address.problems(value, 'the address')
+ * }
+ * ```
+ */
 export function compileSchema<Schema extends TSchema>(schema: Schema): CompiledSchema<Schema> {
   const validator = Compile(schema)
   return {

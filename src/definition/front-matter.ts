@@ -20,6 +20,15 @@ const FENCED = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?\r?\n)?---[ \t]*(?:\r?\n|$)/
  *
  * @param file name of the file in errors
  * @throws HostError `MODULE_INVALID` naming file, line and reason
+ *
+ * @example
+ * ```ts
+ * export function titleOf(text: string, file: string): string {
+ *   const { data, lineOf } = readFrontMatter(text, file)
+ *   if (typeof data.title !== 'string') throw new Error(`${file}:${lineOf('title')}: title must be a text.`)
+ *   return data.title
+ * }
+ * ```
  */
 export function readFrontMatter(source: string, file: string): FrontMatter {
   const [fenced, yaml = ''] = FENCED.exec(source) ?? []

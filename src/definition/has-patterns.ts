@@ -1,6 +1,14 @@
 /**
  * Returns true for a JSON Schema with regular expressions: since these may backtrack for ever, check values by `runLimited` then. A
  * property of the name `pattern` counts too.
+ *
+ * @example
+ * ```ts
+ * export function matchesInTime(schema: object, value: unknown): boolean {
+ *   const { matches } = compileSchema(schema)
+ *   return hasPatterns(schema) ? runLimited(() => matches(value), 200) : matches(value)
+ * }
+ * ```
  */
 export function hasPatterns(schema: object): boolean {
   return JSON.stringify(schema).includes('"pattern')

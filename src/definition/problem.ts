@@ -17,7 +17,21 @@ export interface Problem extends Partial<Position> {
   readonly suggestions: readonly string[]
 }
 
-/** An agent that cannot be registered, with everything that is wrong with it. */
+/**
+ * An agent that cannot be registered, with everything that is wrong with it.
+ *
+ * @example
+ * ```ts
+ * export async function register(host: AgentHost, text: string): Promise<void> {
+ *   try {
+ *     await host.register(text)
+ *   } catch (error) {
+ *     if (!(error instanceof AgentError)) throw error
+ *     for (const { line, message } of error.problems) console.error(`line ${line}: ${message}`)
+ *   }
+ * }
+ * ```
+ */
 export class AgentError extends HostError {
   override readonly name = 'AgentError'
   readonly problems: readonly Problem[]

@@ -14,6 +14,13 @@ const MAX_CALLS = 3
  * @param work is called again if other processes used up the time, so it must be safe to repeat. All calls together get little more CPU
  *   time than one
  * @throws Error with the code `ERR_SCRIPT_EXECUTION_TIMEOUT`, or the error of the function
+ *
+ * @example
+ * ```ts
+ * export function findInTime(pattern: RegExp, text: string): string | undefined {
+ *   return runLimited(() => pattern.exec(text)?.[0], 200)
+ * }
+ * ```
  */
 export function runLimited<T>(work: () => T, limitMs: number): T {
   const before = process.cpuUsage()
@@ -38,7 +45,21 @@ function runOnce<T>(work: () => T, limitMs: number): T {
   }
 }
 
-/** Reports whether {@link runLimited} stopped the function. */
+/**
+ * Reports whether {@link runLimited} stopped the function.
+ *
+ * @example
+ * ```ts
+ * export function findOrGiveUp(pattern: RegExp, text: string): string | undefined {
+ *   try {
+ *     return runLimited(() => pattern.exec(text)?.[0], 200)
+ *   } catch (error) {
+ *     if (isTimeLimit(error)) return undefined
+ *     throw error
+ *   }
+ * }
+ * ```
+ */
 export function isTimeLimit(error: unknown): boolean {
   return systemCodeOf(error) === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 }

@@ -24,6 +24,14 @@ export interface YamlTextOptions {
  *
  * @param file name of the file in errors
  * @throws HostError `MODULE_INVALID` naming file, line and reason
+ *
+ * @example
+ * ```ts
+ * export function readRules(text: string): unknown {
+ *   const { data } = readYamlText(text, 'rules.yml', { kind: 'a file of rules' })
+ *   return data
+ * }
+ * ```
  */
 export function readYamlText(
   text: string,

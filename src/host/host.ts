@@ -129,6 +129,20 @@ export function startReplayingRun(host: AgentHost, name: string, run: ReplayingR
 /**
  * Agents by id: registered, replaced, listed and run. Everything that can be decided about an agent is decided when it is
  * registered; a run makes only the instances that it needs.
+ *
+ * @example
+ * ```ts
+ * export async function ask(question: string): Promise<string> {
+ *   const host = new AgentHost({ projectDir: '.' })
+ *   await host.register({ id: 'echo', modules: [{ id: 'echo', module: 'echo' }] })
+ *   try {
+ *     const { text } = await host.run('echo', question)
+ *     return text
+ *   } finally {
+ *     await host.close()
+ *   }
+ * }
+ * ```
  */
 export class AgentHost {
   readonly projectDir: string

@@ -27,7 +27,18 @@ export type Intersection<T> = (T extends unknown ? (each: T) => void : never) ex
   ? All
   : never
 
-/** Surroundings of a module. The same for every instance that one version of an agent creates. */
+/**
+ * Surroundings of a module. The same for every instance that one version of an agent creates.
+ *
+ * @example
+ * ```ts
+ * export function readKey({ environment, log, moduleId }: ModuleContext): string | undefined {
+ *   const key = environment.SHOP_KEY
+ *   if (key === undefined) log.warn(`SHOP_KEY is not set, which ${moduleId} needs`)
+ *   return key
+ * }
+ * ```
+ */
 export interface ModuleContext {
   readonly agentId: string
   readonly moduleId: string
@@ -142,6 +153,20 @@ const moduleMark = Symbol.for('agent-host.module')
  * nothing is annotated twice.
  *
  * @throws HostError `MODULE_INVALID` when a fact is missing or of the wrong kind
+ *
+ * @example
+ * ```ts
+ * export const greeter = defineModule({
+ *   name: 'Greeter',
+ *   description: 'Repeats the message, after a greeting.',
+ *   provides: [TextMessageHandler],
+ *   uses: { response: Response },
+ *   config: Type.Object({ greeting: Type.String({ default: 'Hello: ', description: 'Start of every answer.' }) }),
+ *   create: ({ response }, { greeting }) => ({
+ *     handleText: (text) => response.respondText(greeting + text),
+ *   }),
+ * })
+ * ```
  */
 export function defineModule<
   const P extends readonly Protocol[],

@@ -32,6 +32,15 @@ export interface ToolOptions<P extends TObject> {
  * Defines a tool: `export const currentTime = defineTool({ description, parameters, execute })`. It is named by its export.
  *
  * @throws HostError `MODULE_INVALID` when a fact is missing or of the wrong kind
+ *
+ * @example
+ * ```ts
+ * export const countWords = defineTool({
+ *   description: 'Counts the words of a text.',
+ *   parameters: Type.Object({ text: Type.String() }),
+ *   execute: ({ text }) => ({ words: text.split(/\s+/).filter((word) => word !== '').length }),
+ * })
+ * ```
  */
 export function defineTool<P extends TObject>(options: ToolOptions<P>): Tool<P> {
   const { description, parameters, execute, needsApproval = false } = options

@@ -9,7 +9,18 @@ export interface CollectedAnswer {
   providerMetadata?: ProviderMetadata | undefined
 }
 
-/** Puts an answer together from the parts of {@link LLM.generate}: pieces of text and of blocks of reasoning. */
+/**
+ * Puts an answer together from the parts of {@link LLM.generate}: pieces of text and of blocks of reasoning.
+ *
+ * @example
+ * ```ts
+ * export async function answerOf(llm: LLM, messages: readonly Message[], run: Run): Promise<string> {
+ *   const parts = new AnswerParts()
+ *   for await (const part of llm.generate({ messages }, run)) parts.take(part)
+ *   return parts.answer.text
+ * }
+ * ```
+ */
 export class AnswerParts {
   readonly answer: CollectedAnswer
   #openBlock: { readonly id: string | undefined } | undefined

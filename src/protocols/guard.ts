@@ -14,6 +14,22 @@ export type Verdict =
 /**
  * Inspects the messages of users before the agent sees them. The host calls every guard of an agent, in the order of its file: no
  * wiring is needed, and no entry point gets around it. A guard that throws fails the run.
+ *
+ * @example
+ * ```ts
+ * export const noShouting = defineModule({
+ *   name: 'NoShouting',
+ *   provides: [InputGuard],
+ *   create: () => ({
+ *     checkInput: (texts) =>
+ *       texts.map((text) =>
+ *         /^[^a-z]{20,}$/.test(text)
+ *           ? { action: 'block', reply: 'Please do not shout.', reason: 'shouting' }
+ *           : { action: 'pass' },
+ *       ),
+ *   }),
+ * })
+ * ```
  */
 export interface InputGuard {
   /** @param texts user messages of the conversation, oldest first; the last is the one to handle. Returns one verdict for each. */
@@ -24,6 +40,18 @@ export const InputGuard = defineProtocol<InputGuard>('InputGuard', ['checkInput'
 /**
  * Inspects the answer of an agent before it is sent. With an output guard the host holds the whole text until the
  * handler has ended, also for clients that stream. A guard that throws fails the run, and nothing of the answer is sent.
+ *
+ * @example
+ * ```ts
+ * export const noNumbers = defineModule({
+ *   name: 'NoNumbers',
+ *   provides: [OutputGuard],
+ *   create: () => ({
+ *     checkOutput: (text) =>
+ *       /\d/.test(text) ? { action: 'redact', text: text.replace(/\d+/g, '…'), reason: 'a number' } : { action: 'pass' },
+ *   }),
+ * })
+ * ```
  */
 export interface OutputGuard {
   checkOutput(text: string, run: Run): Verdict | Promise<Verdict>

@@ -43,7 +43,24 @@ export interface ModelInfo {
   readonly provider?: string
 }
 
-/** A language model. */
+/**
+ * A language model.
+ *
+ * @example
+ * ```ts
+ * export const parrot = defineModule({
+ *   name: 'Parrot',
+ *   provides: [LLM],
+ *   create: () => ({
+ *     async *generate({ messages }, run) {
+ *       run.signal.throwIfAborted()
+ *       yield { type: 'text', text: messages.at(-1)?.content ?? '' }
+ *       yield { type: 'finish', reason: 'stop' }
+ *     },
+ *   }),
+ * })
+ * ```
+ */
 export interface LLM {
   /** Left out, spans name the model that the answer reports, if any. Modules that pass requests on to other models have none. */
   readonly modelInfo?: ModelInfo

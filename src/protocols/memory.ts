@@ -13,7 +13,24 @@ export interface MemoryMatch extends MemoryEntry {
   readonly score: number
 }
 
-/** Remembers texts, and finds them again by meaning. */
+/**
+ * Remembers texts, and finds them again by meaning.
+ *
+ * @example
+ * ```ts
+ * export const noter = defineModule({
+ *   name: 'Noter',
+ *   provides: [TextMessageHandler],
+ *   uses: { memory: Memory, response: Response },
+ *   create: ({ memory, response }) => ({
+ *     async handleText(text, run) {
+ *       const id = await memory.store(text, { source: 'user' }, run)
+ *       await response.respondText(`Remembered as ${id}.`)
+ *     },
+ *   }),
+ * })
+ * ```
+ */
 export interface Memory {
   /** Remembers `text`; answers the id of the new entry. */
   store(text: string, metadata: Readonly<Record<string, unknown>>, run: Run): Promise<string>

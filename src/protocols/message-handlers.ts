@@ -2,7 +2,19 @@ import type { Attachment } from './message.ts'
 import { defineProtocol } from './protocol.ts'
 import type { Run } from './run.ts'
 
-/** Handles the user's message. An agent's entry point is one of the message handlers. */
+/**
+ * Handles the user's message. An agent's entry point is one of the message handlers.
+ *
+ * @example
+ * ```ts
+ * export const shouter = defineModule({
+ *   name: 'Shouter',
+ *   provides: [TextMessageHandler],
+ *   uses: { response: Response },
+ *   create: ({ response }) => ({ handleText: (text) => response.respondText(text.toUpperCase()) }),
+ * })
+ * ```
+ */
 export interface TextMessageHandler {
   /**
    * Answers `text`, the last message of the user, through the `Response` protocol. The turn ends when the promise does.
@@ -12,19 +24,55 @@ export interface TextMessageHandler {
 }
 export const TextMessageHandler = defineProtocol<TextMessageHandler>('TextMessageHandler', ['handleText'])
 
-/** Handles an image from the user. */
+/**
+ * Handles an image from the user.
+ *
+ * @example
+ * ```ts
+ * export const pictures = defineModule({
+ *   name: 'Pictures',
+ *   provides: [ImageMessageHandler],
+ *   uses: { response: Response },
+ *   create: ({ response }) => ({ handleImage: (image) => response.respondImage(image) }),
+ * })
+ * ```
+ */
 export interface ImageMessageHandler {
   handleImage(image: Attachment, run: Run): void | Promise<void>
 }
 export const ImageMessageHandler = defineProtocol<ImageMessageHandler>('ImageMessageHandler', ['handleImage'])
 
-/** Handles audio from the user. */
+/**
+ * Handles audio from the user.
+ *
+ * @example
+ * ```ts
+ * export const sounds = defineModule({
+ *   name: 'Sounds',
+ *   provides: [AudioMessageHandler],
+ *   uses: { response: Response },
+ *   create: ({ response }) => ({ handleAudio: ({ mediaType }) => response.respondText(`I got ${mediaType}.`) }),
+ * })
+ * ```
+ */
 export interface AudioMessageHandler {
   handleAudio(audio: Attachment, run: Run): void | Promise<void>
 }
 export const AudioMessageHandler = defineProtocol<AudioMessageHandler>('AudioMessageHandler', ['handleAudio'])
 
-/** Handles a video from the user. */
+/**
+ * Handles a video from the user.
+ *
+ * @example
+ * ```ts
+ * export const videos = defineModule({
+ *   name: 'Videos',
+ *   provides: [VideoMessageHandler],
+ *   uses: { response: Response },
+ *   create: ({ response }) => ({ handleVideo: ({ name = 'a video' }) => response.respondText(`I got ${name}.`) }),
+ * })
+ * ```
+ */
 export interface VideoMessageHandler {
   handleVideo(video: Attachment, run: Run): void | Promise<void>
 }

@@ -48,6 +48,14 @@ export type MethodName<T> = { [K in keyof T]-?: T[K] extends (...args: never[]) 
  * @param name how YAML, errors and events call it; the same name is the same protocol
  * @param methods every method of the interface; only these can be called through a dependency
  * @throws HostError `PROTOCOL_INVALID` when the name is no identifier, or a method is missing or listed twice
+ *
+ * @example
+ * ```ts
+ * export interface Dictionary {
+ *   meaningOf(word: string, run: Run): Promise<string | undefined>
+ * }
+ * export const Dictionary = defineProtocol<Dictionary>('Dictionary', ['meaningOf'])
+ * ```
  */
 export function defineProtocol<T>(name: string, methods: readonly MethodName<T>[]): Protocol<T> {
   if (!/^[A-Za-z_$][\w$]*$/.test(name)) {
@@ -59,12 +67,51 @@ export function defineProtocol<T>(name: string, methods: readonly MethodName<T>[
   return Object.freeze({ name, methods: Object.freeze([...methods]) })
 }
 
-/** Depends on every provider of a protocol: `uses: { tools: many(ToolProvider) }`. */
+/**
+ * Depends on every provider of a protocol: `uses: { tools: many(ToolProvider) }`.
+ *
+ * @example
+ * ```ts
+ * export const allTools = defineModule({
+ *   name: 'AllTools',
+ *   provides: [TextMessageHandler],
+ *   uses: { tools: many(ToolProvider), response: Response },
+ *   create: ({ tools, response }) => ({
+ *     async handleText(_text, run) {
+ *       const lists = await Promise.all(tools.map((provider) => provider.listTools(run)))
+ *       await response.respondText(
+ *         lists
+ *           .flat()
+ *           .map(({ name }) => name)
+ *           .join(', '),
+ *       )
+ *     },
+ *   }),
+ * })
+ * ```
+ */
 export function many<T>(protocol: Protocol<T>): Many<T> {
   return Object.freeze({ kind: 'many', protocol })
 }
 
-/** Depends on a provider of a protocol where there is one: `uses: { memory: optional(Memory) }`. */
+/**
+ * Depends on a provider of a protocol where there is one: `uses: { memory: optional(Memory) }`.
+ *
+ * @example
+ * ```ts
+ * export const rememberer = defineModule({
+ *   name: 'Rememberer',
+ *   provides: [TextMessageHandler],
+ *   uses: { memory: optional(Memory), response: Response },
+ *   create: ({ memory, response }) => ({
+ *     async handleText(text, run) {
+ *       const [match] = (await memory?.search(text, 1, run)) ?? []
+ *       await response.respondText(match?.text ?? 'I remember nothing of it.')
+ *     },
+ *   }),
+ * })
+ * ```
+ */
 export function optional<T>(protocol: Protocol<T>): Optional<T> {
   return Object.freeze({ kind: 'optional', protocol })
 }

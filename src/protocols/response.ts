@@ -15,7 +15,26 @@ export interface ReasoningBlock {
   readonly providerMetadata?: ProviderMetadata
 }
 
-/** The way back to the client. Every call streams at once. */
+/**
+ * The way back to the client. Every call streams at once.
+ *
+ * @example
+ * ```ts
+ * export const inItalics = defineModule({
+ *   name: 'InItalics',
+ *   provides: [Response],
+ *   uses: { response: Response },
+ *   create: ({ response }) => ({
+ *     respondText: (text) => response.respondText(`*${text}*`),
+ *     respondReasoning: (...piece) => response.respondReasoning(...piece),
+ *     respondImage: (image) => response.respondImage(image),
+ *     respondAudio: (audio) => response.respondAudio(audio),
+ *     respondFile: (file) => response.respondFile(file),
+ *     getResponse: () => response.getResponse(),
+ *   }),
+ * })
+ * ```
+ */
 export interface Response {
   /**
    * Sends a piece of text. The promise is fulfilled when there is room for more: awaiting it keeps a fast

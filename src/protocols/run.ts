@@ -57,6 +57,15 @@ export type RunOverrides = Partial<
 /**
  * One turn of one agent. It is given to every handler, and every protocol method that does work takes it last and
  * hands it on: nothing about a run is ambient.
+ *
+ * @example
+ * ```ts
+ * export async function fetchOrder(id: string, run: Run): Promise<string> {
+ *   run.reportProgress(`order ${id}`)
+ *   const reply = await fetch(`https://shop.example/orders/${id}`, { signal: run.signal })
+ *   return reply.text()
+ * }
+ * ```
  */
 export interface Run {
   /** Unique in this process and across restarts (a UUID). */

@@ -21,7 +21,21 @@ export interface Skill {
   readonly files: readonly SkillFile[]
 }
 
-/** Skills that clients of MCP may read, if the agent exposes them. */
+/**
+ * Skills that clients of MCP may read, if the agent exposes them.
+ *
+ * @example
+ * ```ts
+ * export const oneSkill = defineModule({
+ *   name: 'OneSkill',
+ *   provides: [Skills],
+ *   create: () => ({
+ *     listSkills: () => [{ name: 'refunds', description: 'Rules of refunds.', frontMatter: {}, files: [] }],
+ *     readSkillFile: async () => undefined,
+ *   }),
+ * })
+ * ```
+ */
 export interface Skills {
   /** In the order of their names. */
   listSkills(run: Run): readonly Skill[]

@@ -28,6 +28,25 @@ export interface StorageRange {
  * Keys consist of up to 400 letters, digits and `- _ . ~ / : @ % = + ,`; others are a TypeError. Values are JSON,
  * a few hundred kilobytes at most. Every method fails with HostError `STORE_UNAVAILABLE` while the store does not answer; a change
  * that failed in this way may have happened.
+ *
+ * @example
+ * ```ts
+ * export const visits = defineModule({
+ *   name: 'Visits',
+ *   provides: [TextMessageHandler],
+ *   uses: { storage: Storage, response: Response },
+ *   create: ({ storage, response }) => ({
+ *     async handleText(_text, run) {
+ *       for (;;) {
+ *         const before = await storage.get('visits', run)
+ *         const count = Number(before ?? 0) + 1
+ *         // Another server may have counted meanwhile.
+ *         if (await storage.replace('visits', before, count, run)) return response.respondText(`Visit ${count}.`)
+ *       }
+ *     },
+ *   }),
+ * })
+ * ```
  */
 export interface Storage {
   /** Returns the value; `undefined` for an unknown key. */

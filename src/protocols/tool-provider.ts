@@ -17,7 +17,21 @@ export interface ToolResult {
 /** Need of an approval: yes, no, or as the module of this id decides. */
 export type ApprovalNeed = boolean | { readonly policy: string }
 
-/** A set of tools. */
+/**
+ * A set of tools.
+ *
+ * @example
+ * ```ts
+ * export const clock = defineModule({
+ *   name: 'Clock',
+ *   provides: [ToolProvider],
+ *   create: () => ({
+ *     listTools: () => [{ name: 'now', description: 'Tells the time.', parameters: Type.Object({}) }],
+ *     executeTool: async () => ({ text: new Date().toISOString() }),
+ *   }),
+ * })
+ * ```
+ */
 export interface ToolProvider {
   /** In a stable order. */
   listTools(run: Run): readonly ToolDefinition[] | Promise<readonly ToolDefinition[]>

@@ -23,7 +23,15 @@ export function addUsage(sum: Usage, added: Partial<Usage>): void {
   }
 }
 
-/** Returns the sum of several usages. */
+/**
+ * Returns the sum of several usages.
+ *
+ * @example
+ * ```ts
+ * export const total = sumUsage([{ inputTokens: 10 }, { inputTokens: 5, outputTokens: 2 }])
+ * // { inputTokens: 15, outputTokens: 2, cachedInputTokens: 0, reasoningTokens: 0 }
+ * ```
+ */
 export function sumUsage(usages: Iterable<Partial<Usage>>): Usage {
   const sum = { ...NO_USAGE }
   for (const usage of usages) addUsage(sum, usage)

@@ -1,7 +1,25 @@
 import { defineProtocol } from './protocol.ts'
 import type { Run } from './run.ts'
 
-/** Finds the nearest of many vectors. */
+/**
+ * Finds the nearest of many vectors.
+ *
+ * @example
+ * ```ts
+ * export const nearest = defineModule({
+ *   name: 'Nearest',
+ *   provides: [TextMessageHandler],
+ *   uses: { embedder: Embedder, index: VectorIndex, response: Response },
+ *   create: ({ embedder, index, response }) => ({
+ *     async handleText(text, run) {
+ *       const [vector] = await embedder.embed([text], run)
+ *       const [found] = vector ? await index.search(vector, 1, run) : []
+ *       await response.respondText(found?.id ?? 'Nothing is near.')
+ *     },
+ *   }),
+ * })
+ * ```
+ */
 export interface VectorIndex {
   /** Adds a vector, or replaces the one of the same id. */
   add(id: string, vector: Float32Array, run: Run): Promise<void>

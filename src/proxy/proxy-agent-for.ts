@@ -5,6 +5,14 @@ import type { ProxySettings } from './proxy-settings.ts'
 /**
  * Returns the agent of `node:http` and `node:https` that asks the proxy for an address (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`);
  * `undefined` for an address that is reached directly.
+ *
+ * @example
+ * ```ts
+ * export function request(url: URL): void {
+ *   const agent = proxyAgentFor(url)
+ *   get(url, agent ? { agent } : {}, (answer) => answer.resume())
+ * }
+ * ```
  */
 export function proxyAgentFor(address: URL): Agent | undefined {
   const { globalAgent } = address.protocol === 'https:' ? https : http

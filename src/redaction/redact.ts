@@ -14,6 +14,12 @@ const HARMLESS_VARIABLES = new Set(['PWD', 'OLDPWD'])
  * Returns what finds secrets in plain text and as JSON writes them: the values of variables of the environment whose names
  * speak of one, and passwords of URLs among the others; user information in URLs, `Bearer` and `Basic` credentials, codes of sign-ins, keys of
  * well-known formats, and values of flags and query parameters whose names speak of a secret.
+ *
+ * @example
+ * ```ts
+ * const redact = makeRedact({ SHOP_KEY: 'a-secret-key' })
+ * export const shown = redact('The key is a-secret-key.') // The key is [redacted].
+ * ```
  */
 export function makeRedact(environment: Readonly<Record<string, string | undefined>>): Redact {
   return replaceSecrets(environment, () => REDACTED)

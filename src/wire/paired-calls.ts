@@ -12,7 +12,16 @@ export interface PairedCall<Call> {
   answeredAt?: number
 }
 
-/** Returns the calls of a conversation, oldest first. Ids may repeat: a result answers the latest open call before it, of one step the first. */
+/**
+ * Returns the calls of a conversation, oldest first. Ids may repeat: a result answers the latest open call before it, of one step the first.
+ *
+ * @example
+ * ```ts
+ * export function openCalls(messages: readonly Message[]): string[] {
+ *   return pairCalls(messages).flatMap(({ call, answeredAt }) => (answeredAt === undefined ? [call.name] : []))
+ * }
+ * ```
+ */
 export function pairCalls<Call extends { readonly id: string }>(
   messages: readonly PairedMessage<Call>[],
 ): PairedCall<Call>[] {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { type Declaration, type ExportNamedDeclaration, type ModuleItem, parseSync } from '@swc/core'
 import { expect } from 'chai'
+import { runNode } from '../support/run-cli.ts'
 
 const LIST = new URL('public-surface.txt', import.meta.url)
 const INDEX = new URL('../../dist/index.d.ts', import.meta.url)
@@ -12,6 +14,9 @@ const KINDS: Readonly<Record<string, string>> = {
   TsTypeAliasDeclaration: 'type',
   VariableDeclaration: 'const',
 }
+
+/** Interfaces whose methods authors of modules and adapters call. */
+const CALLED = ['Adapter', 'AdapterHttp', 'AdapterOptions', 'AdapterRuns', 'ModuleContext', 'Run']
 
 describe('the public surface', () => {
   const listed = readFileSync(LIST, 'utf8').trimEnd().split('\n')
@@ -29,6 +34,14 @@ describe('the public surface', () => {
   it('is documented: each exported name has a comment', () => {
     const bare = [...exportsByFile(INDEX)].flatMap(([file, names]) => undocumentedIn(file, names))
     expect(bare).to.deep.equal([])
+  })
+
+  it('has examples, each from a file that is type-checked', async () => {
+    const script = fileURLToPath(new URL('../../scripts/fill-examples.js', import.meta.url))
+    expect(await runNode([script, '--check'])).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
+    const values = listed.filter((line) => VALUE.test(line) && !line.includes(' of ')).map((line) => line.split(':')[0])
+    const bare = [...exportsByFile(INDEX)].flatMap(([file, names]) => withoutExample(file, names))
+    expect(bare.filter((name) => [...values, ...CALLED].includes(name))).to.deep.equal([])
   })
 
   it('has the values of that list at run time', async () => {
@@ -113,6 +126,13 @@ function undocumentedIn(file: string, names: readonly string[]): string[] {
   const text = readFileSync(new URL(file), 'utf8')
   const documented = [...text.matchAll(/\*\/\nexport (?:declare )?(?:abstract )?\w+ (\w+)/g)].map(([, name]) => name)
   return names.filter((name) => !documented.includes(name)).map((name) => `${name} in ${file.split('/').at(-1)}`)
+}
+
+/** Names whose declarations in a file have no example. */
+function withoutExample(file: string, names: readonly string[]): string[] {
+  const text = readFileSync(new URL(file), 'utf8')
+  const shown = [...text.matchAll(/```\n \*\/\nexport (?:declare )?\w+ (\w+)/g)].map(([, name]) => name)
+  return names.filter((name) => !shown.includes(name))
 }
 
 /** Names that a file declares, or imports from this project. */

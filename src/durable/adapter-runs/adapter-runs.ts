@@ -9,6 +9,16 @@ import type { DurableEvent } from '../runs/durable-event.ts'
 /**
  * Durable runs of a project as one adapter, or a program, uses them: kept in the store, carried out by any server that shares it, and
  * followed and answered from each of them. The store is opened at their first use.
+ *
+ * @example
+ * ```ts
+ * export async function startTask(runs: AdapterRuns, tenant: string, text: string): Promise<string> {
+ *   const own = runs.of(tenant)
+ *   const { id } = await own.start({ agent: 'example', messages: [{ role: 'user', content: text }] })
+ *   const outcome = await own.outcome(id)
+ *   return outcome.text
+ * }
+ * ```
  */
 export interface AdapterRuns {
   /** Returns the runs of a tenant, '' for the nameless one: nothing of another exists in them. */

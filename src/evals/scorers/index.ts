@@ -32,7 +32,15 @@ export interface Scorers {
   readonly judge: (options: JudgeOptions) => Scorer
 }
 
-/** Built-in scorers: `exact`, `contains`, `tools` and `toolsInAnyOrder` as they are, the others made with their options. */
+/**
+ * Built-in scorers: `exact`, `contains`, `tools` and `toolsInAnyOrder` as they are, the others made with their options.
+ *
+ * @example
+ * ```ts
+ * export const isShort: Scorer = ({ output }) => ({ name: 'isShort', score: output.length <= 200 ? 1 : 0 })
+ * export const isFast: Scorer = scorers.latency({ maxMs: 2000 })
+ * ```
+ */
 export const scorers: Scorers = Object.freeze({
   exact,
   contains,

@@ -23,7 +23,32 @@ export interface RouteTag {
   readonly schemas?: Readonly<Record<string, TSchema>>
 }
 
-/** Parts of the server with which an adapter answers requests: built-in adapters use the same. */
+/**
+ * Parts of the server with which an adapter answers requests: built-in adapters use the same.
+ *
+ * @example
+ * ```ts
+ * export function addStream(app: FastifyInstance, http: AdapterHttp): void {
+ *   app.post<{ Body: { agent: string; text: string } }>('/stream', (request, reply) => {
+ *     const { agent, text } = request.body
+ *     return http.streamAnswer(request, reply, {
+ *       keepAlive: () => ': still here\n\n',
+ *       keepAliveMs: 15_000,
+ *       failure: () => 'event: failed\ndata: {}\n\n',
+ *       async send(stream) {
+ *         const run = http.startTurn(reply, agent, {
+ *           messages: [{ role: 'user', content: text }],
+ *           onEvent: (event) =>
+ *             event.type === 'text' ? stream.send(`data: ${JSON.stringify(event.text)}\n\n`) : undefined,
+ *         })
+ *         await run.result
+ *         stream.end('event: done\ndata: {}\n\n')
+ *       },
+ *     })
+ *   })
+ * }
+ * ```
+ */
 export interface AdapterHttp {
   /**
    * Starts a turn for the client of a request, and aborts it when that client leaves.

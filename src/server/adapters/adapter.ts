@@ -15,7 +15,21 @@ import type { ServerOptions } from '../options/options.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
 import type { AdapterHttp } from './adapter-http.ts'
 
-/** Options that an adapter is built with. */
+/**
+ * Options that an adapter is built with.
+ *
+ * @example
+ * ```ts
+ * export async function answer(
+ *   { host, tenantOf }: AdapterOptions,
+ *   request: FastifyRequest,
+ *   reply: FastifyReply,
+ * ): Promise<FastifyReply> {
+ *   const { text } = await host.run('example', String(request.body), { tenant: tenantOf(request) })
+ *   return reply.send({ text })
+ * }
+ * ```
+ */
 export interface AdapterOptions {
   readonly host: AgentHost
   /** Puts `[redacted]` in the place of the secrets of the environment. */
@@ -69,7 +83,28 @@ export interface DebugAdapterOptions extends StoreAdapterOptions {
   readonly traces?: Traces | undefined
 }
 
-/** Serves agents over one protocol. Users' own adapters are the same as the built-in ones. */
+/**
+ * Serves agents over one protocol. Users' own adapters are the same as the built-in ones.
+ *
+ * @example
+ * ```ts
+ * export class PingAdapter implements Adapter {
+ *   readonly #options: AdapterOptions
+ *
+ *   constructor(options: AdapterOptions) {
+ *     this.#options = options
+ *   }
+ *
+ *   adapt(app: FastifyInstance): void {
+ *     const { http } = this.#options
+ *     app.post<{ Body: { agent: string; text: string } }>('/ping', async ({ body }, reply) => {
+ *       const run = http.startTurn(reply, body.agent, { messages: [{ role: 'user', content: body.text }] })
+ *       return { text: (await run.result).text }
+ *     })
+ *   }
+ * }
+ * ```
+ */
 export interface Adapter {
   /**
    * True for an adapter that checks its requests itself: the server then asks for no key. Where keys name scopes, its visitors have none,

@@ -1,0 +1,120 @@
+// Examples of doc comments: `node scripts/fill-examples.js` puts each region into the comment of the export that it is named for.
+import {
+  type Adapter,
+  type AdapterHttp,
+  type AdapterOptions,
+  type AdapterRuns,
+  AgentHost,
+  agentHost,
+  buildServer,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  openProject,
+  replay,
+} from 'agent-host'
+
+// #region AgentHost
+export async function ask(question: string): Promise<string> {
+  const host = new AgentHost({ projectDir: '.' })
+  await host.register({ id: 'echo', modules: [{ id: 'echo', module: 'echo' }] })
+  try {
+    const { text } = await host.run('echo', question)
+    return text
+  } finally {
+    await host.close()
+  }
+}
+// #endregion
+
+// #region openProject
+export async function askAll(questions: readonly string[]): Promise<string[]> {
+  const project = await openProject({ projectDir: '.' })
+  try {
+    const results = await Promise.all(questions.map((question) => project.run('example', question)))
+    return results.map(({ text }) => text)
+  } finally {
+    await project.close()
+  }
+}
+// #endregion
+
+// #region buildServer
+export async function serve(): Promise<string> {
+  const server = await buildServer({ adapters: ['ChatCompatApiAdapter'], port: 8000 })
+  return server.listen()
+}
+// #endregion
+
+// #region agentHost
+export async function addAgents(app: FastifyInstance): Promise<void> {
+  await app.register(agentHost, { prefix: '/agents', adapters: ['ChatCompatApiAdapter'] })
+}
+// #endregion
+
+// #region replay
+export async function checkRefund(): Promise<void> {
+  const { tools, difference } = await replay('tests/tapes/refund.jsonl.gz')
+  if (difference !== null || tools[0]?.name !== 'refund') throw new Error(difference ?? 'There was no refund.')
+}
+// #endregion
+
+// #region Adapter
+export class PingAdapter implements Adapter {
+  readonly #options: AdapterOptions
+
+  constructor(options: AdapterOptions) {
+    this.#options = options
+  }
+
+  adapt(app: FastifyInstance): void {
+    const { http } = this.#options
+    app.post<{ Body: { agent: string; text: string } }>('/ping', async ({ body }, reply) => {
+      const run = http.startTurn(reply, body.agent, { messages: [{ role: 'user', content: body.text }] })
+      return { text: (await run.result).text }
+    })
+  }
+}
+// #endregion
+
+// #region AdapterHttp
+export function addStream(app: FastifyInstance, http: AdapterHttp): void {
+  app.post<{ Body: { agent: string; text: string } }>('/stream', (request, reply) => {
+    const { agent, text } = request.body
+    return http.streamAnswer(request, reply, {
+      keepAlive: () => ': still here\n\n',
+      keepAliveMs: 15_000,
+      failure: () => 'event: failed\ndata: {}\n\n',
+      async send(stream) {
+        const run = http.startTurn(reply, agent, {
+          messages: [{ role: 'user', content: text }],
+          onEvent: (event) =>
+            event.type === 'text' ? stream.send(`data: ${JSON.stringify(event.text)}\n\n`) : undefined,
+        })
+        await run.result
+        stream.end('event: done\ndata: {}\n\n')
+      },
+    })
+  })
+}
+// #endregion
+
+// #region AdapterRuns
+export async function startTask(runs: AdapterRuns, tenant: string, text: string): Promise<string> {
+  const own = runs.of(tenant)
+  const { id } = await own.start({ agent: 'example', messages: [{ role: 'user', content: text }] })
+  const outcome = await own.outcome(id)
+  return outcome.text
+}
+// #endregion
+
+// #region AdapterOptions
+export async function answer(
+  { host, tenantOf }: AdapterOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { text } = await host.run('example', String(request.body), { tenant: tenantOf(request) })
+  return reply.send({ text })
+}
+// #endregion
