@@ -9,13 +9,15 @@ import { requireGiven, TEXT } from '../../run/checks/given.ts'
 import { LOCAL_OPTIONS, RUN_OPTIONS, STORED_MESSAGES } from '../../run/checks/given-turn.ts'
 import type { RunResult } from '../../run/turn.ts'
 import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
+import { approvalId } from '../approvals/approvals.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import type { RunService } from '../run-service.ts'
+import { PROGRAM } from '../runs/run-facts.ts'
 import { RUN_PREFIX, uuidOf } from '../runs/run-ids.ts'
 import { makeAdapterRuns } from './tenant-runs.ts'
 
-/** Name under which runs of programs are stored. */
-export const PROGRAM = 'program'
+const BAD_ID =
+  'options.runId must be a UUID of version 7, in lower case: runs that wait are stored under their ids, in the order of time.'
 
 export interface ProgramRunsOptions {
   readonly host: AgentHost
@@ -43,6 +45,7 @@ export class ProgramRuns {
     requireGiven(RUN_OPTIONS, options, 'options')
     const { host, service } = this.#options
     const runId = options.runId ?? uuidOf(service.ids.next())
+    if (!service.ids.isId(RUN_PREFIX + runId)) throw new HostError('REQUEST_INVALID', BAD_ID, { field: 'runId' })
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
     requireGiven(STORED_MESSAGES, messages, 'messages')
     const result = await host.run(agent, messages, { ...options, runId })
@@ -97,9 +100,13 @@ async function listWaiting(runs: DurableRuns): Promise<WaitingRun[]> {
   return (await Promise.all(read)).flatMap((waiting) => waiting ?? [])
 }
 
-async function readWaiting({ store, conversations }: DurableRuns, id: string): Promise<WaitingRun | undefined> {
-  const [state, turn] = await Promise.all([store.state(id), conversations.turn(id)])
-  return state && turn && { runId: uuidOf(id), agent: state.facts.agent, pending: turn.pending ?? [] }
+async function readWaiting(runs: DurableRuns, id: string): Promise<WaitingRun | undefined> {
+  const { store, conversations, approvals } = runs
+  const [state, turn, asked] = await Promise.all([store.state(id), conversations.turn(id), approvals.ofRun(id)])
+  if (!state || !turn) return undefined
+  const closed = new Set(asked.flatMap((approval) => (approval.status === 'pending' ? [] : [approval.id])))
+  const pending = (turn.pending ?? []).filter((_, index) => !closed.has(approvalId(id, index)))
+  return { runId: uuidOf(id), agent: state.facts.agent, pending }
 }
 
 function isTaken(error: unknown): boolean {

@@ -34,6 +34,7 @@ import { alreadyAnswered } from '../runs/continued-mark.ts'
 import { type DurableEvent, EventReader } from '../runs/durable-event.ts'
 import { ADAPTER_EVENTS, SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
 import { uuidOf } from '../runs/run-ids.ts'
+import { rowKey } from '../runs/run-keys.ts'
 import type { StoredRun } from '../runs/run-store.ts'
 import { answerOf, isEnd, nowSeconds, type Step } from '../runs/steps.ts'
 import type {
@@ -65,7 +66,7 @@ const KEPT = object({
   agent: TEXT,
   messages: STORED_MESSAGES,
   result: object({ text: TEXT, usage: stored(OBJECT), pending: stored(PENDING), trail: STORED_MESSAGES }),
-  id: optional(matching(/^resp_[0-9a-f-]{36}$/, 'the id of a run')),
+  id: optional(matching(/^resp_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/, 'the id of a run')),
   ttlSeconds: optional(SECONDS),
   data: optional(JSON_VALUE),
   ...STORED_FIELDS,
@@ -141,8 +142,11 @@ class StoredTenantRuns implements TenantRuns {
       ...pending.map((call) => ({ pending: call })),
       { end: 'completed', at: createdAt, usage },
     ]
-    const opened = openWaiting({ runId: id, agent, pending, createdAt })
-    await runs.store.create(draft, steps, { messages: trail.slice(messages.length), pending, waiting: opened })
+    const opened = openWaiting({ runId: id, agent, pending, createdAt }, adapter)
+    const claim = { changes: [], equal: [], absent: [rowKey(id)] }
+    const outcome = { messages: trail.slice(messages.length), pending, waiting: opened }
+    if (!(await runs.store.create({ ...draft, claim }, steps, outcome)))
+      throw new HostError('RESPONSE_CONFLICT', `Another run is stored as '${id}': give each run an id of its own.`)
     return pending.map((call, index) => ({ id: approvalId(id, index), call }))
   }
 

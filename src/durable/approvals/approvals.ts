@@ -9,8 +9,9 @@ import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
 import { EXPIRING_APPROVALS } from '../rows/tenant-part.ts'
 import { isUnreadable, type UnreadableRows } from '../rows/unreadable-rows.ts'
 import { RUN_PREFIX, uuidOf } from '../runs/run-ids.ts'
-import { WAITING, waitingKey } from '../runs/run-keys.ts'
+import { WAITING } from '../runs/run-keys.ts'
 import { nowSeconds } from '../runs/steps.ts'
+import { isMarked, markWaiting } from '../runs/waiting-mark.ts'
 
 /** Call of a waiting run that a person decides. */
 export interface StoredApproval {
@@ -67,7 +68,7 @@ export function runIdOf(approval: string): string {
   return RUN_PREFIX + approval.slice('mcpr_'.length, approval.lastIndexOf('-'))
 }
 
-/** Changes that open the approvals of a run, to be stored together with its end. Client tools need none. */
+/** Changes that open the approvals of a run. Client tools need none. */
 export function openApprovals({ runId, agent, pending, createdAt }: NewApprovals): Change[] {
   return pending.flatMap((call, index): Change[] => {
     if (call.kind === 'client_tool') return []
@@ -89,13 +90,9 @@ export function openApprovals({ runId, agent, pending, createdAt }: NewApprovals
   })
 }
 
-/**
- * Changes that store what a run of a program waits for, together with its end: approvals; where no person is asked, the run is found by
- * {@link listWaiting} all the same.
- */
-export function openWaiting(waiting: NewApprovals): Change[] {
-  const changes = openApprovals(waiting)
-  return changes.length > 0 ? changes : [[waitingKey(waiting.runId), JSON.stringify(null)]]
+/** Changes that store what a run waits for, together with its end: approvals, and a mark where a program is to run a tool. */
+export function openWaiting(waiting: NewApprovals, adapter: string): Change[] {
+  return [...openApprovals(waiting), ...(isMarked(adapter, waiting.pending) ? [markWaiting(waiting.runId)] : [])]
 }
 
 /** Keys of the indexes that an approval is in until it is closed. */

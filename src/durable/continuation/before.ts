@@ -19,7 +19,7 @@ export interface Before {
   readonly named?: ConversationRecord | undefined
   /** Run that continues one which waits for its client alone. */
   readonly continuedBy?: string | null | undefined
-  /** True for a run that was cancelled: what it waited for has no answer any more. */
+  /** True for a run that was cancelled: its calls can no longer be answered. */
   readonly isCancelled?: boolean
 }
 
@@ -61,7 +61,8 @@ export async function loadBefore(
   const conversation = named ? await withoutRemoved(conversations, named.id, found) : found
   const { pending = [] } = conversation.last
   const isAsked = waitsForPerson(pending)
-  const isCancelled = state?.end?.end === 'cancelled'
+  // One that was to go on with answers leaves the calls of the run before open.
+  const isCancelled = state?.end?.end === 'cancelled' && conversation.last.answers === undefined
   const isOnce = pending.length > 0 && (readsContinued || keepsDecisions(pending))
   return {
     conversation,

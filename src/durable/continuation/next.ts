@@ -14,6 +14,7 @@ import { alreadyAnswered, claimContinued, wasCancelled } from '../runs/continued
 import { type RunFacts, SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
 import { uuidOf } from '../runs/run-ids.ts'
 import type { Draft } from '../runs/run-row.ts'
+import { isMarked, unmarkWaiting } from '../runs/waiting-mark.ts'
 import type { Before } from './before.ts'
 import { type Joined, joinDecisions, keepsDecisions } from './join-decisions.ts'
 import { findEndings, settle } from './settle.ts'
@@ -111,10 +112,20 @@ function goOn(before: Before, given: Given): GoingOn {
   const answers = given.messages.length > 0 ? undefined : given.answers
   if (answers && before.isCancelled) throw wasCancelled()
   const joined = before.facts && !before.isCancelled ? join(before, answers, given) : undefined
-  const { claim, resumes } = joined ?? {}
+  const { claim, resumes } = unmark(joined, before)
   if (answers) return { settled: NONE, answers: joined?.answers ?? answers, pending, claim, resumes }
   const settled = settle(openOf(pending), given.answers ?? NONE, findEndings(before))
   return { settled, answers, pending: NONE, claim, resumes }
+}
+
+/** Has a run that is continued be listed no longer. */
+function unmark(
+  joined: Pick<GoingOn, 'claim' | 'resumes'> = BEGINS,
+  { facts, conversation: { last } }: Before,
+): Pick<GoingOn, 'claim' | 'resumes'> {
+  if (!facts || !isMarked(facts.adapter, last.pending ?? NONE)) return joined
+  const claim = joinClaims(joined.claim, { changes: [unmarkWaiting(last.response_id)], equal: [] })
+  return { claim, resumes: joined.resumes && { ...joined.resumes, isMarked: true } }
 }
 
 /** @throws HostError `APPROVAL_DECIDED` for answers when another run continues it, and only one may */

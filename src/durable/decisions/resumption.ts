@@ -2,9 +2,11 @@ import { HostError } from '../../errors.ts'
 import { CheckTime } from '../../run/checks/check-time.ts'
 import { bindAnswer, type GivenAnswer, type PendingAnswer } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
+import type { Change } from '../../store/record-store.ts'
 import type { ApprovalStatus } from '../../wire/approval.ts'
 import { claimOf, type StoredApproval } from '../approvals/approvals.ts'
 import { isEnd, isOfCall, nowSeconds, type Step } from '../runs/steps.ts'
+import { markWaiting } from '../runs/waiting-mark.ts'
 import type { Claim } from './claim.ts'
 
 /** Answers of a person, by the ids of the approvals. */
@@ -16,6 +18,8 @@ export interface Resumes {
   readonly runId: string
   /** Ids of the approvals that were open until then. */
   readonly approvals: readonly string[]
+  /** True where it had a mark that lists it. */
+  readonly isMarked?: boolean
 }
 
 /**
@@ -121,7 +125,13 @@ export function giveBack(approvals: readonly StoredApproval[], taken: Resumes, n
     if (approval.continuedBy !== nextId) return approval
     return taken.approvals.includes(approval.id) ? { ...approval, ...open } : { ...approval, continuedBy: null }
   })
-  return claimOf(approvals, after)
+  const { changes, equal } = claimOf(approvals, after)
+  return { changes: [...changes, ...markAgain(taken)], equal }
+}
+
+/** Change that lists a run again which waits again. */
+export function markAgain({ isMarked, runId }: Resumes): Change[] {
+  return isMarked ? [markWaiting(runId)] : []
 }
 
 /** Tells whether a run failed before a call of it may have begun: its decisions are then given back. */

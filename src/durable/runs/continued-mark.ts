@@ -1,8 +1,9 @@
 import { HostError } from '../../errors.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import type { Claim } from '../decisions/claim.ts'
-import type { Resumes } from '../decisions/resumption.ts'
-import { continuedKey, waitingKey } from './run-keys.ts'
+import { markAgain, type Resumes } from '../decisions/resumption.ts'
+import { continuedKey } from './run-keys.ts'
+import { unmarkWaiting } from './waiting-mark.ts'
 
 /**
  * Claims a run that waits for its client alone, and so has no approvals: one run continues it, or its cancellation.
@@ -11,17 +12,14 @@ import { continuedKey, waitingKey } from './run-keys.ts'
  */
 export function claimContinued(id: string, nextId: string | null): Claim {
   const key = continuedKey(id)
-  const changes: Change[] = [
-    [key, JSON.stringify(nextId)],
-    [waitingKey(id), undefined],
-  ]
+  const changes: Change[] = [[key, JSON.stringify(nextId)], unmarkWaiting(id)]
   return { changes, equal: [], absent: [key] }
 }
 
 /** Inverse of {@link claimContinued}, for a run that failed before a call of it may have begun. */
-export function giveBackContinued({ runId }: Resumes, nextId: string): Claim {
-  const key = continuedKey(runId)
-  return { changes: [[key, undefined]], equal: [[key, JSON.stringify(nextId)]] }
+export function giveBackContinued(taken: Resumes, nextId: string): Claim {
+  const key = continuedKey(taken.runId)
+  return { changes: [[key, undefined], ...markAgain(taken)], equal: [[key, JSON.stringify(nextId)]] }
 }
 
 /** Returns the run that has claimed one; null for a cancellation, undefined if there is no claim. */

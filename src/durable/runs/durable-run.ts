@@ -3,7 +3,7 @@ import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../asy
 import { clientCodeOf, HostError, messageOf } from '../../errors.ts'
 import type { RunEvent, RunEventSink } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
-import { openApprovals } from '../approvals/approvals.ts'
+import { openWaiting } from '../approvals/approvals.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { hasActed } from '../decisions/resumption.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
@@ -161,9 +161,9 @@ export class DurableRun implements StepLog {
     const incomplete = incompleteReason === undefined ? {} : { incomplete: incompleteReason }
     const { store, keepsOutcome } = this.#options
     if ((store || keepsOutcome) && !this.#ended) {
-      const { agent } = this.facts
+      const { agent, adapter } = this.facts
       const waiting =
-        pending.length === 0 ? [] : openApprovals({ runId: this.id, agent, pending, createdAt: nowSeconds() })
+        pending.length === 0 ? [] : openWaiting({ runId: this.id, agent, pending, createdAt: nowSeconds() }, adapter)
       this.#outcome = { messages: result.trail.slice(given), pending, waiting }
     }
     this.#end({ end: 'completed', at: nowSeconds(), usage, ...incomplete })

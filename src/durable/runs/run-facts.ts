@@ -1,6 +1,9 @@
 import type { WaitingOptions } from '../../host/waiting-run.ts'
 import type { RunEvent } from '../../run/run-event.ts'
 
+/** Adapter of runs that a program has begun. */
+export const PROGRAM = 'program'
+
 /** Facts of a run from its beginning on, whichever adapter started it. JSON; with its turn all that any server needs to carry it out. */
 export interface RunFacts {
   /** Name of the adapter that started the run. */

@@ -64,6 +64,7 @@ import {
 } from './run-row.ts'
 import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } from './steps.ts'
 import { readSteps, type StoredSteps } from './stored-steps.ts'
+import { unmarkWaiting } from './waiting-mark.ts'
 
 /** Run as it was read. */
 export interface StoredRun {
@@ -380,7 +381,7 @@ export class RunStore {
       const [row, open] = await Promise.all([this.#row(id), this.#approvals.ofRun(id)])
       if (!row) return undefined
       const { changes, equal } = claimOf(open, closeOpen(open, 'cancelled'))
-      const all = [rowChange({ ...row, ...packSteps(steps) }), ...changes]
+      const all = [rowChange({ ...row, ...packSteps(steps) }), unmarkWaiting(id), ...changes]
       // Otherwise a decision was quicker: look again.
       if (await this.#commit(all, { present: [rowKey(id)], equal }, [])) return { ...ended, steps }
     }

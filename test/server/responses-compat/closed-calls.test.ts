@@ -46,6 +46,19 @@ describe('calls of a response that can no longer be answered', () => {
     }
   })
 
+  it('are open again where the run that goes on with them was cancelled before it had done anything', async () => {
+    const { app } = await makeResponses({ noWorker: true }, FILES)
+    const post = async (payload: object, path = '') => {
+      return (await app.inject({ method: 'POST', url: `/compat/responses${path}`, payload })).json()
+    }
+    const asked = { model: 'tools', tools }
+    const { id } = await post({ ...asked, input: 'weather Lima' })
+    const next = await post({ ...asked, input: [output], previous_response_id: id, background: true })
+    expect(await post({}, `/${next.id}/cancel`)).to.include({ status: 'cancelled' })
+    const again = await post({ ...asked, input: [output], previous_response_id: next.id })
+    expect(textOf(again)).to.equal('weather: sunny')
+  })
+
   for (const [model, input, call, told] of [
     ['tools', 'weather Lima', 'weather', 'it was cancelled.'],
     ['tools', 'pay Lima', 'pay', 'it was cancelled.'],
