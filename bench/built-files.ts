@@ -16,6 +16,11 @@ export class BuiltFiles {
     return start?.[1] ?? path
   }
 
+  /** Paths of the files that a file of the build was joined from. */
+  sourcesOf(path: string): string[] {
+    return this.#read(path).starts.flatMap(([, source]) => source ?? [])
+  }
+
   /** First characters of a piece of code. */
   beginningOf(path: string, start: number, end: number): string {
     const { code } = this.#read(path)

@@ -36,6 +36,18 @@ const require = requireOf(import.meta.url)
 const __dirname = import.meta.dirname`
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+
+const BUILD = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  // Packages look for mistakes in development: without this, GraphQL spends half as much again on an answer.
+  define: { 'process.env.NODE_ENV': '"production"' },
+  legalComments: 'none',
+  metafile: true,
+}
+
 const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /**
@@ -49,26 +61,21 @@ export async function bundleCode(dist, compiled) {
     cpSync(join(dist, file), join(compiled, file))
     rmSync(join(dist, file))
   }
-  const { metafile } = await build({
+  const code = await build({
+    ...BUILD,
     entryPoints: ENTRIES.map((name) => ({ in: join(compiled, `${name}.js`), out: name })),
     outdir: dist,
     chunkNames: 'chunks/[name]-[hash]',
     plugins: [lateCompilers, packagesApart(compiled), keepFileUrls(compiled)],
     banner: { js: COMMON_JS },
-    absWorkingDir: root,
-    bundle: true,
     splitting: true,
     format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    // Packages look for mistakes in development: without this, GraphQL spends half as much again on an answer.
-    define: { 'process.env.NODE_ENV': '"production"' },
-    legalComments: 'none',
-    metafile: true,
   })
-  for (const output of Object.keys(metafile.outputs)) insertFolder(output, dist)
+  for (const output of Object.keys(code.metafile.outputs)) insertFolder(output, dist)
+  const serializer = await build({ ...BUILD, entryPoints: [SERIALIZER], outfile: join(dist, SERIALIZER_FILE) })
   copyEsbuild(join(dist, COPIED))
-  describePackages(dist, [...Object.keys(metafile.inputs), `node_modules/${COPIED}`])
+  const inputs = [code, serializer].flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  describePackages(dist, [...inputs, `node_modules/${COPIED}`])
 }
 
 function listOwnCode(dist) {
@@ -95,17 +102,16 @@ function packagesApart(compiled) {
 }
 
 const SERIALIZER = '@fastify/fast-json-stringify-compiler'
-const NOW = `${SERIALIZER}?now`
+const SERIALIZER_FILE = 'serializer.cjs'
 
 /**
  * Fastify loads its compilers before the first route. The server sets a validator of its own, and the first answer with a schema is
- * early enough for its serializer.
+ * early enough for its serializer, which has a file of its own: an eighth of the code of a start.
  */
 const lateCompilers = {
   name: 'late-compilers',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^@fastify\/(ajv|fast-json-stringify)-compiler$/ }, ({ path }) => ({ path, namespace: 'late' }))
-    onResolve({ filter: /\?now$/ }, () => ({ path: fileURLToPath(import.meta.resolve(SERIALIZER)) }))
     onLoad({ filter: /.*/, namespace: 'late' }, ({ path }) => ({
       contents: path === SERIALIZER ? LATE_SERIALIZER : 'module.exports = () => undefined',
     }))
@@ -117,7 +123,7 @@ const LATE_SERIALIZER = `module.exports = () => (schemas, options) => {
   return (route) => {
     let serialize
     return (value) => {
-      compile ??= require('${NOW}')()(schemas, options)
+      compile ??= requireOf(${FOLDER})('./${SERIALIZER_FILE}')()(schemas, options)
       serialize ??= compileRoute(compile, route)
       return serialize(value)
     }

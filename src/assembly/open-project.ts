@@ -2,28 +2,23 @@ import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
 import { RunService } from '../durable/run-service.ts'
 import { AgentFolder } from '../host/agent-folder/agent-folder.ts'
-import { AgentHost, attachBoundaries } from '../host/host.ts'
+import { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
-import type { Run } from '../protocols/run.ts'
 import { proxiesInUse } from '../proxy/proxy-agent-for.ts'
 import { makeRedact, type Redact } from '../redaction/redact.ts'
-import { SharedRuns } from '../replicas/shared-runs.ts'
 import { LazyStore } from '../store/lazy-store.ts'
 import { isRemote } from '../store/open-store.ts'
 import { recordStorage } from '../store/record-storage.ts'
-import type { RecordStore } from '../store/record-store.ts'
 import { recordSealing } from '../store/sealing.ts'
 import { SharedStore } from '../store/shared-store.ts'
-import { TapeRecorder } from '../tape/recording/tape-recorder.ts'
-import { TapeWriter } from '../tape/recording/tape-writer.ts'
-import { TapeSweeper } from '../tape/tape-sweeper.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
-import { Traces } from '../trace/traces.ts'
+import type { Traces } from '../trace/traces.ts'
 import { describeFault, levelOfFailure, makeDescribeFailure } from './failures.ts'
 import { AssembledProject } from './opened-project.ts'
 import { openLog } from './project-log.ts'
 import type { ProjectOptions } from './project-options.ts'
 import { logSteps } from './step-log.ts'
+import type { Tapes } from './tapes.ts'
 
 /** Parts that the caller of {@link openProject} has already. */
 export interface ProjectParts {
@@ -75,13 +70,13 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       sealing,
       publicUrl,
     })
-    const sweeper = tapes && recordTapes(options, host, tapes, () => shared.open(), log)
+    const sweeper = tapes?.record(host, () => shared.open())
     if (sweeper) cleanup.add(() => sweeper.close())
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, secrets, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
     if (traces && logsSteps) logSteps(host, log)
-    if (traces && isRemote(options.store)) cleanup.add(shareRuns(options, host, traces, log, records))
+    if (traces && isRemote(options.store)) cleanup.add(await shareRuns(options, host, traces, log, records))
     const durableRuns = new RunService({
       limits: options,
       host,
@@ -114,26 +109,9 @@ function logRunFailure(error: unknown, id: string | undefined, log: Log & { read
   log[levelOfFailure(error)](`${id === undefined ? 'The queue' : `Run '${id}'`}: ${describeFault(error, log)}`)
 }
 
-/** @returns the sweeper of the tapes */
-function recordTapes(
-  { projectDir, record: share }: ProjectOptions,
-  host: AgentHost,
-  writer: TapeWriter,
-  openRecords: () => Promise<RecordStore>,
-  log: Log,
-): TapeSweeper {
-  const sweeper = new TapeSweeper({ projectDir, writer, openRecords, log })
-  const onRun = ({ id }: Pick<Run, 'id'>) => sweeper.noteTape(id)
-  attachBoundaries(host, new TapeRecorder({ writer, share, environment: process.env, onRun }))
-  return sweeper
-}
-
-function openTapes(
-  { projectDir, debugMaxMb }: ProjectOptions,
-  secrets: NonNullable<ProjectParts['secrets']>,
-  log: Log,
-): Promise<TapeWriter> {
-  return TapeWriter.open({ projectDir, maxBytes: debugMaxMb * 1024 * 1024, secrets, log })
+async function openTapes(...args: Parameters<typeof Tapes.open>): Promise<Tapes> {
+  const { Tapes } = await import('./tapes.ts')
+  return Tapes.open(...args)
 }
 
 /** Records all runs of a host from now on. */
@@ -142,6 +120,7 @@ export async function openTraces(
   host: AgentHost,
   { redact, secrets, log }: { redact: Redact; secrets?: ProjectParts['secrets']; log: Log },
 ): Promise<Traces> {
+  const { Traces } = await import('../trace/traces.ts')
   const dir = join(projectDir, TRACE_FOLDER)
   const traces = await Traces.open({ dir, maxBytes: debugMaxMb * 1024 * 1024, redact, secrets, log, server })
   traces.follow(host)
@@ -149,13 +128,14 @@ export async function openTraces(
 }
 
 /** @returns a function that ends it */
-function shareRuns(
+async function shareRuns(
   { serverName: name, projectDir }: ProjectOptions,
   host: AgentHost,
   traces: Traces,
   log: Log,
   records: LazyStore,
-): () => Promise<void> {
+): Promise<() => Promise<void>> {
+  const { SharedRuns } = await import('../replicas/shared-runs.ts')
   const shared = new SharedRuns({ host, traces, projectDir, name, records, log })
   traces.addRemote(shared)
   return () => shared.close()

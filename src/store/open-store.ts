@@ -4,10 +4,10 @@ import type { KeyvStoreAdapter } from 'keyv'
 import { HostError, messageOf } from '../errors.ts'
 import { CheckedStore, inTime } from './checked-store.ts'
 import { importPeer } from './import-peer.ts'
-import { type PostgresPackage, PostgresStore, readPostgresUrl } from './postgres/postgres-store.ts'
+import type { PostgresPackage } from './postgres/postgres-store.ts'
 import type { Prepare, RecordStore } from './record-store.ts'
 import { describeRedisUrl, readRedisUrl } from './redis/redis-location.ts'
-import { type RedisPackage, RedisStore } from './redis/redis-store.ts'
+import type { RedisPackage } from './redis/redis-store.ts'
 import { SqliteStore } from './sqlite/sqlite-store.ts'
 import { OtherFormat } from './store-format.ts'
 
@@ -140,10 +140,14 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
   },
   postgres: {
     describe: ({ store }) => withoutSecrets(store),
-    open: async (location, prepare) =>
-      PostgresStore.open(await importPostgres(location), readPostgresUrl(location.store), prepare),
-    pendingMigrations: async (location) =>
-      PostgresStore.pendingMigrations(await importPostgres(location), readPostgresUrl(location.store)),
+    open: async (location, prepare) => {
+      const { PostgresStore, readPostgresUrl } = await import('./postgres/postgres-store.ts')
+      return PostgresStore.open(await importPostgres(location), readPostgresUrl(location.store), prepare)
+    },
+    pendingMigrations: async (location) => {
+      const { PostgresStore, readPostgresUrl } = await import('./postgres/postgres-store.ts')
+      return PostgresStore.pendingMigrations(await importPostgres(location), readPostgresUrl(location.store))
+    },
     isMultiWriter: true,
     isRemote: true,
     suggestion: SERVER_SUGGESTION,
@@ -153,6 +157,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     describe: ({ store }) => describeRedisUrl(store),
     open: async ({ store, projectDir, warn = () => {} }, prepare) => {
       const location = readRedisUrl(store)
+      const { RedisStore } = await import('./redis/redis-store.ts')
       const redis = await importPeer<RedisPackage>('ioredis', projectDir, '--store redis')
       return RedisStore.open(redis, location, warn, prepare)
     },

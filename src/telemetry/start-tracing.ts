@@ -8,7 +8,6 @@ import type { Redact } from '../redaction/redact.ts'
 import { VERSION } from '../version.ts'
 import { loadOpenTelemetry, type OpenTelemetry, OTLP_PROTOCOLS, type OtlpProtocol } from './load-opentelemetry.ts'
 import { reportFailures } from './report-failures.ts'
-import { RunSpans } from './run-spans.ts'
 import { TraceIds } from './trace-ids.ts'
 
 /** Time that the collector gets to take the last spans. */
@@ -35,6 +34,7 @@ export async function startTracing(
   const connection = proxyAgent && { httpAgentOptions: () => proxyAgent }
   const exporter = reportFailures(new otel.exporter.OTLPTraceExporter(connection), endpoint, log)
   const provider = makeProvider(otel, { traceIds, exporter, server })
+  const { RunSpans } = await import('./run-spans.ts')
   const spans = new RunSpans({ api: otel.api, tracer: provider.getTracer('agent-host', VERSION), traceIds, redact })
   const stopListening = [host.onEvent((event) => spans.add(event)), host.onRunEnd((end) => spans.endRun(end))]
   log.info(`What agents do is sent as spans to ${endpoint}.`)

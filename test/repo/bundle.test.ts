@@ -42,6 +42,20 @@ describe('the built code', () => {
     expect(result).deep.equal({ renamed: [], status: 400, body: { detail: 'not this one' } })
   })
 
+  it('answers first requests that load code at the same time', async () => {
+    const files = { 'agents/main.yml': 'id: main\nmodules: [{ id: m, module: echo }]' }
+    const result = await runBuilt(files, [
+      'const server = await built.buildServer({ ...options, port: 0 })',
+      'const url = await server.listen()',
+      "const headers = { 'content-type': 'application/json' }",
+      "const query = () => fetch(url + '/api/ui/graphql', { method: 'POST', headers, body: '{\"query\":\"{ list_agents { id } }\"}' })",
+      "const requests = [query, query, query, () => fetch(url + '/api/ui/runs/none/tape'), () => fetch(url + '/api/ui/runs/none/tape')]",
+      'console.log(JSON.stringify(await Promise.all(requests.map(async (send) => (await send()).status))))',
+      'await server.close()',
+    ])
+    expect(result).deep.equal([200, 200, 200, 404, 404])
+  })
+
   it('names the route of a response schema that is invalid, at its first answer', async () => {
     const adapter = `export class Odd { adapt(app) {
       app.get('/odd', { schema: { response: { 200: { $ref: '#/nowhere' } } } }, () => ({ a: 1 })) } }`

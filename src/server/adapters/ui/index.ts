@@ -8,7 +8,6 @@ import { uiOperations } from './operations.ts'
 import { servePage } from './page.ts'
 import { LargeReads } from './queries/large-reads.ts'
 import type { QuerySources } from './queries/queries.ts'
-import { addRerunRoute } from './tapes/rerun-route.ts'
 import { addTapeRoute } from './tapes/tape-route.ts'
 import { addVariantRoutes } from './variant-routes.ts'
 
@@ -41,7 +40,10 @@ export class UiApiAdapter implements Adapter {
     })
     app.get('/api/ui/live', followLive, (request, reply) => live.open(request, reply))
     addTapeRoute(app, this.#options, downloadTape)
-    addRerunRoute(app, this.#options, rerunRun)
+    if (development && traces) {
+      const { addRerunRoute } = await import('./tapes/rerun-route.ts')
+      addRerunRoute(app, { ...this.#options, traces }, rerunRun)
+    }
     addVariantRoutes(app, this.#options, createVariant)
     servePage(app)
   }

@@ -5,7 +5,7 @@ import type { ListedRun } from '../../../trace/run-index/run-row.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
 import type { DebugAdapterOptions } from '../adapter.ts'
-import { priceModels } from './queries/run-view.ts'
+import { priceModels } from './queries/price-models.ts'
 import { contentFor, sees, type Viewer, viewerOf } from './viewer.ts'
 
 const KEEP_ALIVE_MS = 15_000

@@ -3,7 +3,8 @@ import type { Prices } from '../../../../prices/prices.ts'
 import type { MetricsRow } from '../../../../trace/run-index/metrics.ts'
 import type { Viewer } from '../viewer.ts'
 import type { AgentSources } from './agent-view.ts'
-import { between, priceModels } from './run-view.ts'
+import { priceModels } from './price-models.ts'
+import { between } from './run-view.ts'
 
 const MAX_POINTS = 500
 const HOUR = 3600

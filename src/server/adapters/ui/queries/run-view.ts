@@ -1,16 +1,8 @@
-import { GraphQLError } from 'graphql'
+import { HostError } from '../../../../errors.ts'
 import type { Prices } from '../../../../prices/prices.ts'
 import { foldStack } from '../../../../run/calls/fold-stack.ts'
 import { isWaitingResult } from '../../../../run/waiting/waits-for.ts'
-import {
-  type CallKind,
-  errorOf,
-  isAborted,
-  kindOf,
-  labelOf,
-  type ModelUsage,
-  usageOf,
-} from '../../../../trace/calls/describe-event.ts'
+import { type CallKind, errorOf, isAborted, kindOf, labelOf, usageOf } from '../../../../trace/calls/describe-event.ts'
 import { readTraceLine } from '../../../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 import type { ListedRun } from '../../../../trace/run-index/run-row.ts'
@@ -19,6 +11,7 @@ import { hasTape, readSmallTape, type TapeSources, viewSavedTest } from '../tape
 import { contentFor, type Viewer } from '../viewer.ts'
 import { digestOfEvent } from './event-digest.ts'
 import type { LargeReads } from './large-reads.ts'
+import { priceModels } from './price-models.ts'
 
 const MAX_EVENTS = 5000
 
@@ -36,17 +29,6 @@ export interface EventsArguments {
 export interface RunSources extends TapeSources {
   readonly prices: Prices
   readonly reads: LargeReads
-}
-
-/** Tokens of a model with their cost, and the size of its context; null where the price table does not say. */
-export type PricedUsage = ModelUsage & { readonly cost: number | null; readonly context_window: number | null }
-
-export function priceModels(models: readonly ModelUsage[], prices: Prices): PricedUsage[] {
-  return models.map((usage) => ({
-    ...usage,
-    cost: prices.costOf([usage]),
-    context_window: prices.contextOf(usage.model),
-  }))
 }
 
 /** A run in GraphQL. */
@@ -199,10 +181,10 @@ class EventView {
   }
 }
 
-/** @throws GraphQLError naming the argument and its limits */
+/** @throws HostError `REQUEST_INVALID` naming the argument and its limits */
 export function between(name: string, value: number, max: number): number {
   if (value >= 1 && value <= max) return value
-  throw new GraphQLError(`${name} must be from 1 to ${max}, not ${value}.`)
+  throw new HostError('REQUEST_INVALID', `${name} must be from 1 to ${max}, not ${value}.`)
 }
 
 type Position = Pick<EventsQuery, 'after' | 'below'>
@@ -228,5 +210,5 @@ function readCursor(cursor: string): Position {
   if (numbers.every((index) => Number.isInteger(index) && index >= 0)) {
     return { after: Number(own), ...(below.length > 0 ? { below: Object.fromEntries(below) } : {}) }
   }
-  throw new GraphQLError(`after must be the cursor of a page, not '${cursor}'.`)
+  throw new HostError('REQUEST_INVALID', `after must be the cursor of a page, not '${cursor}'.`)
 }

@@ -3,10 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../../definition/problem.ts'
 import { HostError, messageOf } from '../../../../errors.ts'
 import { toResumableRun } from '../../../../host/waiting-run.ts'
-import { readTape, type TapedCall } from '../../../../tape/file/read-tape.ts'
+import type { TapedCall } from '../../../../tape/file/read-tape.ts'
 import { encodeValue, jsonFields } from '../../../../tape/file/tape-values.ts'
-import { findTapedCall } from '../../../../tape/reruns/find-taped-call.ts'
-import { type StartedRerun, startRerun } from '../../../../tape/reruns/rerun.ts'
+import type { StartedRerun } from '../../../../tape/reruns/rerun.ts'
 import { readTraceLine } from '../../../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 import type { RunSummary } from '../../../../trace/run-index/run-summary.ts'
@@ -17,22 +16,20 @@ import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { Operations } from '../operations.ts'
 import { refuseSecrets, toRefusal } from '../variant-routes.ts'
 import { sees, viewerOf } from '../viewer.ts'
-import { readWholeTape } from './run-tape.ts'
 
-type RerunRouteOptions = Pick<DebugAdapterOptions, 'host' | 'traces' | 'redact' | 'options' | 'runs' | 'log'>
+type RerunRouteOptions = Pick<DebugAdapterOptions, 'host' | 'redact' | 'runs' | 'log'> & { readonly traces: Traces }
 
 /** A result may be the text of a page. */
 const MAX_BYTES = 4 * 1024 * 1024
 const EVENTS_AT_ONCE = 5000
 
-/** Adds the route by which the page runs a recorded run again. It exists under `dev`, for the page of this server alone. */
+/** Adds the route by which the page runs a recorded run again: for the page of this server alone. */
 export function addRerunRoute(
   app: FastifyInstance,
   options: RerunRouteOptions,
   operation: Operations['rerunRun'],
 ): void {
   const { traces } = options
-  if (!options.options.development || !traces) return
   app.withTypeProvider<TypeBoxTypeProvider>().post(
     '/api/ui/runs/:run_id/rerun',
     {
@@ -46,7 +43,7 @@ export function addRerunRoute(
     async (request, reply) => {
       const run = await traces.query('run', request.params.run_id)
       if (!run || !sees(viewerOf(request), run.tenant)) return reply.code(404).send({ detail: 'There is no such run' })
-      return rerun(run, request, reply, { ...options, traces })
+      return rerun(run, request, reply, options)
     },
   )
 }
@@ -55,9 +52,10 @@ async function rerun(
   summary: RunSummary,
   { body }: FastifyRequest<{ Body: RerunRequest }>,
   reply: FastifyReply,
-  { host, traces, redact, runs, log }: RerunRouteOptions & { readonly traces: Traces },
+  { host, traces, redact, runs, log }: RerunRouteOptions,
 ): Promise<FastifyReply> {
   const { run_id: runId } = summary
+  const { findTapedCall, readTape, readWholeTape, startRerun } = await loadTapes()
   const bytes = await readWholeTape(summary, { traces, projectDir: host.projectDir })
   if (!bytes) return reply.code(404).send({ detail: 'There is no tape of this run' })
   const { changes = [], live = ['llm'] } = body
@@ -80,6 +78,17 @@ async function rerun(
     if (error instanceof HostError && error.code === 'TAPE_INVALID') throw refuse('run_id', redact(error.message))
     throw error
   }
+}
+
+/** Loaded by the first rerun. */
+async function loadTapes() {
+  const [file, call, reruns, tapes] = await Promise.all([
+    import('../../../../tape/file/read-tape.ts'),
+    import('../../../../tape/reruns/find-taped-call.ts'),
+    import('../../../../tape/reruns/rerun.ts'),
+    import('./run-tape.ts'),
+  ])
+  return { ...file, ...call, ...reruns, ...tapes }
 }
 
 /** Stores a rerun that waits, so that a decision continues it: as any run of the agent, without the tape. */

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { GraphQLError } from 'graphql'
 import { HostError } from '../../../../errors.ts'
 import { readTape, type Tape } from '../../../../tape/file/read-tape.ts'
 import { openTape } from '../../../../tape/file/tape-pieces.ts'
@@ -47,7 +46,7 @@ export async function readWholeTape(
   let left = maxBytes
   for await (const piece of (await streamTape(run, sources)) ?? []) {
     left -= piece.length
-    if (left < 0) throw new GraphQLError(`The tape has more than ${maxBytes} bytes.`)
+    if (left < 0) throw new HostError('REQUEST_INVALID', `The tape has more than ${maxBytes} bytes.`)
     pieces.push(piece)
   }
   return pieces.length === 0 ? undefined : Buffer.concat(pieces)
@@ -67,7 +66,7 @@ export async function readSmallTape(run: TapedRun, sources: TapeSources): Promis
  *
  * @param name of the test; undefined takes that of the command
  * @param read gives the tape; undefined where there is none
- * @throws GraphQLError for a tape that cannot be replayed, and for a name that no file may have
+ * @throws HostError `REQUEST_INVALID` for a tape that cannot be replayed, and for a name that no file may have
  */
 export async function viewSavedTest(name: string | undefined, read: () => Promise<Tape | undefined>) {
   try {
@@ -82,7 +81,7 @@ export async function viewSavedTest(name: string | undefined, read: () => Promis
       advice: saved.advice,
     }
   } catch (error) {
-    if (error instanceof HostError) throw new GraphQLError(error.message)
+    if (error instanceof HostError) throw new HostError('REQUEST_INVALID', error.message, { cause: error })
     throw error
   }
 }

@@ -5,7 +5,6 @@ import { tapeFile } from '../../../../tape/file/tape-folder.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { Operations } from '../operations.ts'
 import { sees, viewerOf } from '../viewer.ts'
-import { streamTape } from './run-tape.ts'
 
 /** Serves the tape of a run, from whichever server has it, as a download: to pages of this server, and with a key that has the scope `debug`. */
 export function addTapeRoute(
@@ -22,6 +21,7 @@ export function addTapeRoute(
     await traces?.refresh()
     const run = await traces?.query('run', runId)
     const sources = traces && { traces, projectDir: host.projectDir }
+    const { streamTape } = await import('./run-tape.ts')
     const tape = run && sources && sees(viewer, run.tenant) ? await streamTape(run, sources) : undefined
     if (!tape) return reply.code(404).send({ detail: 'There is no tape of this run' })
     return reply
