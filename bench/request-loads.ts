@@ -1,3 +1,4 @@
+import { basename, resolve } from 'node:path'
 import { CHAT, callTool, chat, LIST_AGENTS, QUESTION, RESPONSES, response } from './bodies.ts'
 import type { Load } from './compare.ts'
 import { makeFolder, makeProject } from './temp-project.ts'
@@ -26,6 +27,9 @@ const ANSWERED = [
 const post = (path: string, ...bodies: object[]) => ({ path, bodies: bodies.map((body) => JSON.stringify(body)) })
 const caller = (fields: object) => chat({ model: 'caller', ...fields })
 const bareResponses = (): ServerArguments => ['bare-responses', makeFolder()]
+
+/** Names of other checkouts: their folders. */
+export const buildNames = (against: readonly string[]) => against.map((checkout) => basename(resolve(checkout)))
 
 export const ownBuild = (): ServerArguments => ['agent-host', makeProject()]
 
@@ -59,6 +63,11 @@ export const LOADS: readonly RequestLoad[] = [
     title: 'stored response, JSON, against a transaction each',
     cpuGoal: 0.4,
     floor: () => ['bare-responses', makeFolder(), 'each'],
+    ...post(RESPONSES, response({})),
+  },
+  {
+    title: 'stored response, JSON, against a transaction each that does not sync',
+    floor: () => ['bare-responses', makeFolder(), 'unsynced'],
     ...post(RESPONSES, response({})),
   },
   {

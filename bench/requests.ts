@@ -1,8 +1,8 @@
-import { basename, resolve } from 'node:path'
 import { ChildServer } from './child-server.ts'
 import { type Contestants, measureRound, ROUNDS, type Round, ratioOf, report, warmUp } from './compare.ts'
 import { moveTo, splitCores } from './cores.ts'
-import { LOADS, ownBuild, type RequestLoad, type ServerArguments } from './request-loads.ts'
+import { buildNames, LOADS, ownBuild, type RequestLoad, type ServerArguments } from './request-loads.ts'
+import { printTable } from './tables.ts'
 
 interface Line {
   readonly load: RequestLoad
@@ -26,11 +26,11 @@ export async function benchRequests(against: readonly string[]): Promise<void> {
     for (const line of lines) await measureLine(line, against, cores?.server)
   }
   if (cores) moveTo(cores.all)
-  const names = against.map((checkout) => basename(resolve(checkout)))
+  const names = buildNames(against)
   for (const { load, rounds } of lines) {
     for (const [connections, all] of rounds) report(load, connections, all, load.own ? [] : names)
   }
-  console.log(`Measured ${describeRun(cores !== undefined)}\n\n${formatTable(lines, names)}\n`)
+  printRatios(lines, names, cores !== undefined)
 }
 
 async function measureLine({ load, rounds }: Line, against: readonly string[], core?: string): Promise<void> {
@@ -49,14 +49,8 @@ async function startContestants(load: RequestLoad, against: readonly string[], c
   return { floor, builds }
 }
 
-function describeRun(hasCores: boolean): string {
-  const date = new Date().toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
-  const cores = hasCores ? 'with a core for the server and one for its load' : 'without cores of their own'
-  return `on ${date} with Node ${process.versions.node}, ${cores}, new processes in each round (of ${ROUNDS}); 1, 10 and 100 connections.`
-}
-
-/** Returns the ratios to the floor, as a table in Markdown. */
-function formatTable(lines: readonly Line[], against: readonly string[]): string {
+/** Prints the ratios to the floor. */
+function printRatios(lines: readonly Line[], against: readonly string[], hasCores: boolean): void {
   const builds = ['', ...against.map((name) => `, ${name}`)]
   const headings = builds.flatMap((of) => [`requests/s against the floor${of}`, `CPU time against the floor${of}`])
   const rows = lines.map(({ load, rounds }) => {
@@ -66,11 +60,7 @@ function formatTable(lines: readonly Line[], against: readonly string[]): string
     ])
     return [load.title, ...cells]
   })
-  const titles = ['what', ...headings]
-  const widths = titles.map((_, index) => Math.max(...[titles, ...rows].map((row) => (row[index] as string).length)))
-  return [titles, widths.map((width) => '-'.repeat(width)), ...rows]
-    .map((row) => `| ${row.map((cell, index) => cell.padEnd(widths[index] as number)).join(' | ')} |`)
-    .join('\n')
+  printTable('requests', ['what', ...headings], rows, hasCores)
 }
 
 function formatRatios(rounds: Line['rounds'], build: number, figure: 'perSecond' | 'cpuMicros'): string {

@@ -1,6 +1,7 @@
 // Runs the benchmarks that docs/benchmarks.md explains: all of them, or the parts that are named. `curves` and each of its parts run
 // only when they are named: they write the plots of docs/growth.md. `--keep` keeps the ratios as those
-// of a release, and the counts as pins of a test; `--against <checkout>` compares with the build of another checkout.
+// of a release, and the counts as pins of a test; `--write` puts the tables into docs/benchmarks.md; `--against <checkout>` compares
+// with the build of another checkout.
 import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { benchAgents } from './agents.ts'
@@ -21,12 +22,15 @@ import { benchReplicas } from './replicas.ts'
 import { benchRequests } from './requests.ts'
 import { benchResponses } from './responses.ts'
 import { benchSockets } from './sockets.ts'
+import { benchStart } from './start.ts'
 import { benchStores } from './stores.ts'
 import { benchStreams } from './streams.ts'
+import { writeTables } from './tables.ts'
 
 const PARTS: Readonly<Record<string, (against: readonly string[]) => Promise<void>>> = {
   counts: benchCounts,
   requests: benchRequests,
+  start: benchStart,
   approvals: benchApprovals,
   responses: benchResponses,
   sockets: benchSockets,
@@ -43,7 +47,7 @@ const PARTS: Readonly<Record<string, (against: readonly string[]) => Promise<voi
   library: benchLibrary,
 }
 
-const USAGE = `Usage: npm run bench -- [--keep] [--against <checkout>] [part ...]
+const USAGE = `Usage: npm run bench -- [--keep] [--write] [--against <checkout>] [part ...]
 
 Parts: ${Object.keys(PARTS).join(', ')}.
 Only when they are named: curves, ${Object.keys(CURVES).join(', ')}.`
@@ -51,7 +55,9 @@ Only when they are named: curves, ${Object.keys(CURVES).join(', ')}.`
 interface Arguments {
   readonly names: readonly string[]
   readonly isKept: boolean
-  /** Folders of other checkouts, for parts that compare builds: `requests`, `counts`, `pictures`. */
+  /** Tables go into docs/benchmarks.md. */
+  readonly isWritten: boolean
+  /** Folders of other checkouts, for parts that compare builds: `requests`, `start`, `counts`, `pictures`. */
   readonly against: readonly string[]
 }
 
@@ -60,6 +66,7 @@ function readArguments(): Arguments {
   try {
     const options = {
       keep: { type: 'boolean' },
+      write: { type: 'boolean' },
       against: { type: 'string', multiple: true },
       help: { type: 'boolean' },
     } as const
@@ -71,7 +78,7 @@ function readArguments(): Arguments {
     const unbuilt = values.against?.find((checkout) => !existsSync(new URL('index.js', distOf(checkout))))
     if (unbuilt !== undefined) throw new Error(`${unbuilt} has no build: run npm run build there.`)
     const names = named.length > 0 ? named : Object.keys(PARTS)
-    return { names, isKept: values.keep ?? false, against: values.against ?? [] }
+    return { names, isKept: values.keep ?? false, isWritten: values.write ?? false, against: values.against ?? [] }
   } catch (error) {
     return stop(`${(error as Error).message}\n\n${USAGE}`, 2)
   }
@@ -82,9 +89,10 @@ function stop(text: string, exitCode: number): never {
   process.exit(exitCode)
 }
 
-const { names, isKept, against } = readArguments()
+const { names, isKept, isWritten, against } = readArguments()
 for (const name of names) await (PARTS[name] ?? CURVES[name])?.(against)
 reportWorse()
+if (isWritten) writeTables()
 if (isKept) {
   keepRatios()
   keepPins()

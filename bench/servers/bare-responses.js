@@ -1,6 +1,7 @@
-// bare-responses.js <folder> [each]
+// bare-responses.js <folder> [each|unsynced]
 // The floor of responses: a Fastify with a schema, that writes rows of the same bytes into the same kind of store, and answers
-// the same bytes when they are durable. With `each` it makes a transaction for each request itself, as a plain server would. With
+// the same bytes when they are durable. With `each` it makes a transaction for each request itself, as a plain server would; with
+// `unsynced` the same, which survives a crash of the process, and not of the machine. With
 // `store: false` it only answers.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ import { SqliteStore } from '../../build/store/sqlite/sqlite-store.js'
 import { report } from './report.js'
 
 const [, , folder, mode] = process.argv
-const store = mode === 'each' ? openPlain(folder) : await SqliteStore.open(join(folder, 'responses.db'))
+const store = mode ? openPlain(folder) : await SqliteStore.open(join(folder, 'responses.db'))
 const app = fastify()
 app.setValidatorCompiler(({ schema }) => {
   const validator = Compile(schema)
@@ -33,7 +34,8 @@ app.post('/compat/responses', { schema: { body: CreateRequest } }, async (reques
 
 function openPlain(folder) {
   const db = new Database(join(folder, 'plain.db'))
-  for (const pragma of ['journal_mode = WAL', 'synchronous = FULL']) db.exec(`PRAGMA ${pragma}`)
+  for (const pragma of ['journal_mode = WAL', `synchronous = ${mode === 'each' ? 'FULL' : 'NORMAL'}`])
+    db.exec(`PRAGMA ${pragma}`)
   db.exec('CREATE TABLE keyv (key VARCHAR(255) PRIMARY KEY, value TEXT)')
   const [begin, insert, commit] = ['BEGIN', 'INSERT INTO keyv VALUES (?, ?)', 'COMMIT'].map((sql) => db.prepare(sql))
   return {
