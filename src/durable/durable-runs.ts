@@ -1,4 +1,4 @@
-import type { AgentHost } from '../host/host.ts'
+import { type AgentHost, START_MADE } from '../host/host.ts'
 import type { Reservation } from '../host/reservation.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
@@ -189,9 +189,10 @@ export class DurableRuns {
       await this.#startClaimed(run, draft, host.reserve(agent, turn.background === true), turn)
     } else {
       if (turn.variant) await host.openVariant(agent, turn.variant)
-      run.start((turn) => host.start(agent, turn), turn)
+      run.start((turn) => host[START_MADE](agent, turn), turn)
     }
-    this.follow(run, options.store !== undefined && (options.persistsSteps || run.isStored))
+    // Of any other nothing is in the store, now or later.
+    if (options.store || draft.claim) this.follow(run, run.hasStore && (options.persistsSteps || run.isStored))
     return run
   }
 

@@ -114,6 +114,12 @@ export interface ReplayingRun {
   turn(version: string): Turn
 }
 
+/**
+ * Names the method that starts a turn which an adapter of this server has made, from a body that its schema has accepted. The package does not
+ * export it: turns of programs and of foreign adapters come through {@link AgentHost.start}, which checks them.
+ */
+export const START_MADE = Symbol('start a turn that was made here')
+
 let startReplay: (host: AgentHost, name: string, run: ReplayingRun) => Promise<RunHandle>
 
 /**
@@ -403,6 +409,11 @@ export class AgentHost {
    */
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
     requireGiven(TURN, turn, 'turn')
+    return this[START_MADE](name, turn, separator)
+  }
+
+  /** @throws as {@link AgentHost.start} */
+  [START_MADE](name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
     const { agent, entryPoint } = this.#agents.find(name, separator)
     const kind = turn.background ? 'background runs' : 'runs'
     const version = this.#versions.variantOf(agent, turn)

@@ -52,7 +52,7 @@ describe('durable runs', () => {
       const id = ids.next()
       const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], previous)
       const facts = makeFacts({ options: { shows: ['text'] } })
-      const draft = { id, facts, items: Array(60).fill('hi'), turn, earlier: [], idempotency }
+      const draft = { id, facts, items: Array(60).fill('hi'), makeTurn: () => turn, earlier: [], idempotency }
       const kept = { store: runs.store, persistsSteps: true, describeFailure: () => 'failed' }
       return runs.start({ draft, turn: { messages: [] } }, kept)
     }
@@ -120,7 +120,7 @@ describe('durable runs', () => {
     const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
     const pending = [{ callId: 'c1', kind: 'approval', name: 'pay', arguments: {}, ttlSeconds: 60 }] as const
     const waiting = openApprovals({ runId: id, agent: 'agent', pending, createdAt: 1_800_000_000 })
-    const draft = { id, facts: makeFacts(), items: [], turn, earlier: [], idempotency: undefined }
+    const draft = { id, facts: makeFacts(), items: [], makeTurn: () => turn, earlier: [], idempotency: undefined }
     const steps = [{ pending: pending[0] }, { end: 'completed', at: 1_800_000_000 }] as const
     await runs.store.create(draft, steps, { messages: [], pending, waiting })
     expect(await runs.approvals.ofRun(id)).to.have.lengthOf(1)
@@ -148,7 +148,7 @@ describe('durable runs', () => {
     const begin = async () => {
       const id = ids.next()
       const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
-      const draft = { id, facts: makeFacts(), items: [], turn, earlier: [], idempotency: undefined }
+      const draft = { id, facts: makeFacts(), items: [], makeTurn: () => turn, earlier: [], idempotency: undefined }
       const owned = await runs.store.create(draft, [])
       if (!owned) return expect.fail()
       const outcome = {
@@ -181,7 +181,7 @@ describe('durable runs', () => {
     const id = ids.next()
     const pending = { callId: 'c1', kind: 'approval', name: 'pay', arguments: {} } as const
     const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
-    const draft = { id, facts: makeFacts(), items: [], turn, earlier: [], idempotency: undefined }
+    const draft = { id, facts: makeFacts(), items: [], makeTurn: () => turn, earlier: [], idempotency: undefined }
     const outcome = {
       messages: [],
       pending: [pending],
@@ -236,7 +236,14 @@ describe('durable runs', () => {
         const [old, young] = [oldIds.next(oldMs), ids.next()]
         for (const id of [old, young]) {
           const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
-          const draft = { id, facts: makeFacts(), items: ['hi'], turn, earlier: [], idempotency: undefined }
+          const draft = {
+            id,
+            facts: makeFacts(),
+            items: ['hi'],
+            makeTurn: () => turn,
+            earlier: [],
+            idempotency: undefined,
+          }
           await first.runs.of(tenant).store.create(draft, [{ end: 'completed', at: 1_800_000_000 }])
         }
         return { tenant, old, young }

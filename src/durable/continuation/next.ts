@@ -66,20 +66,19 @@ export interface NextRun {
  * @throws HostError `APPROVAL_DECIDED`, `APPROVAL_NOT_FOUND`, `REQUEST_INVALID` for answers that do not fit
  */
 export function next(before: Before | undefined, given: Given, rules: SightRules): NextRun {
-  const { id, tenant, named, items = NONE, tools = NONE, idempotency, isTrailLost } = given
+  const { id, tenant, named, items = NONE, idempotency, isTrailLost } = given
   const { settled, answers, pending, claim, resumes } = before ? goOn(before, given) : BEGINS
   const last = before?.conversation.last
   const earlier = before?.conversation.messages ?? NONE
   const added = settled.length > 0 ? [...settled, ...given.messages] : given.messages
   const all = earlier.length > 0 ? [...earlier, ...added] : added
   const facts = toFacts(before, given, answers !== undefined)
-  const made = makeTurn(id, given.createdAt, added, last, pending)
   return {
     draft: {
       id,
       facts,
       items,
-      turn: answers || named || tools.length > 0 ? withExtras(made, answers, given) : made,
+      makeTurn: () => withExtras(makeTurn(id, given.createdAt, added, last, pending), answers, given),
       earlier,
       idempotency,
       claim: named ? joinClaims(claim, claimConversation(named, id)) : claim,
@@ -173,6 +172,7 @@ function withExtras(
   answers: readonly PendingAnswer[] | undefined,
   { named, tools = NONE }: Given,
 ): StoredTurn {
+  if (!answers && !named && tools.length === 0) return turn
   const more = { ...(tools.length > 0 ? { tools } : {}), ...(named ? { conversation: named.id } : {}) }
   return { ...(answers ? withAnswers(turn, answers) : turn), ...more }
 }

@@ -77,6 +77,8 @@ export class DurableRun implements StepLog {
   readonly #settled = deferred<readonly Step[]>()
   readonly #reasoning: ReasoningCollector | undefined
   readonly #shows: NonNullable<RunOptions['shows']>
+  /** True for one that took decisions: what becomes of them depends on what it has done. */
+  readonly #takesDecisions: boolean
   #handle: RunHandle | undefined
   #steps: Step[] = []
   #ended = false
@@ -96,14 +98,18 @@ export class DurableRun implements StepLog {
   /** Set while a reader waits for the next steps. */
   #change: Deferred<void> | undefined
   #result: Promise<RunResult> | undefined
-  readonly #pressure = new BackPressure()
+  /** Undefined where steps are not shown as they come, and stored with the end alone. */
+  readonly #pressure: BackPressure | undefined
 
   constructor(options: DurableRunOptions) {
     const { origin, seal } = options
+    const { id, facts, resumes } = 'owned' in origin ? origin.owned.row : origin
     this.#options = options
     this.#reasoning = seal && new ReasoningCollector(seal)
-    this.id = 'owned' in origin ? origin.owned.row.id : origin.id
-    this.facts = 'owned' in origin ? origin.owned.row.facts : origin.facts
+    this.id = id
+    this.facts = facts
+    this.#takesDecisions = resumes !== undefined
+    this.#pressure = options.persistsSteps || this.#takesDecisions ? new BackPressure() : undefined
     this.#shows = this.facts.options.shows ?? ANSWER_EVENTS
     this.stored = this.#stored.promise
     this.settled = this.#settled.promise
@@ -140,10 +146,8 @@ export class DurableRun implements StepLog {
    * @throws as `begin`
    */
   start(begin: (turn: Turn) => RunHandle, turn: Omit<Turn, 'onEvent'>): void {
-    const { store } = this.#options
-    const persistsSteps = this.#persistsSteps
+    const { store, onEvent } = this.#options
     this.#given = store && turn.answers ? givenResults(turn) : []
-    const { onEvent } = this.#options
     const take = (event: RunEvent) => this.#take(event)
     this.#handle = begin({ onEvent: onEvent ? (event) => takeBoth(event, take, onEvent) : take, ...turn })
     this.#handle.result.then(
@@ -151,7 +155,7 @@ export class DurableRun implements StepLog {
       (error: unknown) => this.#fail(error),
     )
     // An answer that comes at once is stored once, with its end.
-    if (!persistsSteps) return
+    if (!this.#pressure) return
     if (store) void this.#save()
     else void nextTurn().then(() => this.#stored.resolve())
   }
@@ -263,18 +267,18 @@ export class DurableRun implements StepLog {
 
   /** Returns the steps for the client that is answered: the agent waits for it. `leave` lets the agent go on alone. */
   readAsClient(): StepLog & { leave(): void } {
-    this.#pressure.beginTaking()
+    this.#pressure?.beginTaking()
     let handedOut = 0
     return {
       id: this.id,
       facts: this.facts,
       read: async (from) => {
-        this.#pressure.take(handedOut)
+        this.#pressure?.take(handedOut)
         const steps = await this.read(from)
-        handedOut = this.#pressure.saved
+        handedOut = this.#pressure?.saved ?? 0
         return steps
       },
-      leave: () => this.#pressure.endTaking(),
+      leave: () => this.#pressure?.endTaking(),
     }
   }
 
@@ -357,7 +361,10 @@ export class DurableRun implements StepLog {
   }
 
   #take(event: RunEvent): void | Promise<void> {
-    if (event.type !== 'end') this.#begin()
+    if (event.type !== 'end') {
+      this.#hasBegun = true
+      this.#begun?.resolve()
+    }
     const sealed = this.#reasoning?.take(event)
     if (sealed !== undefined) void this.#add({ sealed })
     const step = this.#toStep(event)
@@ -367,11 +374,6 @@ export class DurableRun implements StepLog {
     if (!this.#options.store) return room
     if (event.type === 'tool_call') return this.#confirmCall()
     return this.#isUnsaid ? this.#whenStored(this.#steps.length) : room
-  }
-
-  #begin(): void {
-    this.#hasBegun = true
-    this.#begun?.resolve()
   }
 
   #toStep(event: RunEvent): Step | undefined {
@@ -405,10 +407,11 @@ export class DurableRun implements StepLog {
   #add(step: Step): void | Promise<void> {
     if (this.#ended) return
     this.#steps.push(step)
-    this.#pressure.produce(lengthOf(step))
-    if (!this.#options.store) this.#show(this.#steps.length)
-    else if (this.#persistsSteps || isOfCall(step)) void this.#save()
-    return this.#waitForRoom()
+    const { store } = this.#options
+    this.#pressure?.produce(lengthOf(step))
+    if (store && (this.#pressure || isOfCall(step))) void this.#save()
+    else if (this.#pressure) this.#show(this.#steps.length)
+    return this.#pressure?.waitForRoom()
   }
 
   #end(step: EndStep): void {
@@ -419,23 +422,13 @@ export class DurableRun implements StepLog {
     else this.#settle()
   }
 
-  /** True for one that took decisions: what becomes of them depends on what it has done. */
-  get #takesDecisions(): boolean {
-    const { origin } = this.#options
-    return ('owned' in origin ? origin.owned.row.resumes : origin.resumes) !== undefined
-  }
-
-  get #persistsSteps(): boolean {
-    return this.#options.persistsSteps || this.#takesDecisions
-  }
-
   /** One write at a time; steps that arrive meanwhile go with the next. */
   async #save(): Promise<void> {
     if (this.#saving) return
     this.#saving = true
     try {
       // Not at once: an agent that answers without waiting for anything is stored once, with its end.
-      if (this.#persistsSteps || !this.#ended) await nextTurn()
+      if (this.#pressure || !this.#ended) await nextTurn()
       if (this.#isRefused) return
       while (!this.#persisted || this.#visible < this.#steps.length) {
         const upTo = this.#steps.length
@@ -489,7 +482,7 @@ export class DurableRun implements StepLog {
 
   #show(upTo: number): void {
     this.#visible = upTo
-    this.#pressure.save()
+    this.#pressure?.save()
     const change = this.#change
     this.#change = undefined
     change?.resolve()
@@ -498,11 +491,6 @@ export class DurableRun implements StepLog {
   #whenChanged(): Promise<void> {
     this.#change ??= deferred()
     return this.#change.promise
-  }
-
-  #waitForRoom(): Promise<void> | undefined {
-    if (!this.#persistsSteps && this.#options.store) return undefined
-    return this.#pressure.waitForRoom()
   }
 }
 

@@ -38,7 +38,8 @@ export interface Draft {
   readonly id: string
   readonly facts: RunFacts
   readonly items: readonly unknown[]
-  readonly turn: StoredTurn
+  /** Makes what the run adds to its conversation: nobody asks for that of a run which is not kept. */
+  readonly makeTurn: () => StoredTurn
   /** Messages before this turn. */
   readonly earlier: readonly Message[]
   readonly idempotency: IdempotentRequest | undefined
@@ -82,7 +83,7 @@ export interface NewRows {
   readonly bytes: readonly NewBytes[]
 }
 
-export function toRows({ id, facts, items: given, turn, idempotency, resumes }: Draft): NewRows {
+export function toRows({ id, facts, items: given, idempotency, resumes }: Draft, turn: StoredTurn): NewRows {
   const { items, bytes } = liftItems(id, given, newBytesOf(turn))
   const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
   const more = { ...request, ...(resumes ? { resumes } : {}) }

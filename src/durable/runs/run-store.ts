@@ -174,8 +174,9 @@ export class RunStore {
     const { id } = draft
     const mark = attempt === 0 ? this.#mark : writeOwner(this.#records.serverId, attempt)
     const isEnded = isEnd(steps.at(-1))
-    const turn = isEnded ? endTurn(draft.turn, { steps, outcome }) : draft.turn
-    const created = await this.#create({ ...draft, turn }, (run) => {
+    const begun = draft.makeTurn()
+    const turn = isEnded ? endTurn(begun, { steps, outcome }) : begun
+    const created = await this.#create(draft, turn, (run) => {
       if (isEnded) return endChanges(run, { steps, outcome })
       const first = steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]
       return [[runningKey(id), mark], ...first, ...beginChanges(run)]
@@ -191,7 +192,7 @@ export class RunStore {
    */
   async enqueue(draft: Draft, queueing: readonly Change[]): Promise<StoredRun | undefined> {
     const changes = (run: PersistedRun) => [...queueing, ...beginChanges(run)]
-    const created = await this.#create(draft, changes, [QUEUE_TOPIC])
+    const created = await this.#create(draft, draft.makeTurn(), changes, [QUEUE_TOPIC])
     if (!created) return undefined
     const { id, facts, inputs, items } = created.row
     return { id, facts, inputs, items, steps: [], batches: 0, isQueued: true }
@@ -199,15 +200,16 @@ export class RunStore {
 
   async #create(
     draft: Draft,
+    turn: StoredTurn,
     describe: (run: PersistedRun) => readonly Change[],
     notify: readonly string[] = [],
   ): Promise<PersistedRun | undefined> {
-    const { id, turn, earlier, idempotency, claim } = draft
+    const { id, earlier, idempotency, claim } = draft
     const equal = claim?.equal ?? []
     const previous = turn.previous_response_id
     const absent = [...(idempotency ? [requestKey(idempotency.hash)] : []), ...(claim?.absent ?? [])]
     const present = previous === null ? [] : [turnKey(previous)]
-    const { row, itemRows, bytes } = toRows(draft)
+    const { row, itemRows, bytes } = toRows(draft, turn)
     const around = [...itemRows, ...(idempotency ? requestChanges(idempotency, id) : []), ...(claim?.changes ?? [])]
     const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
     await writeBytes(this.#records, bytes)

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { AgentHost } from '../../host/host.ts'
+import { type AgentHost, START_MADE } from '../../host/host.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
 import { CLIENT_HAS_LEFT, type LoggedRequest, logLeaving } from '../monitoring/request-log.ts'
 import { logFailureInside } from '../replies/error-replies.ts'
@@ -19,7 +19,7 @@ export interface StreamedAnswer extends EventStreamOptions {
  * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`: before a head is sent, so that they are answered with their status
  */
 export function startTurn(reply: FastifyReply, host: AgentHost, name: string, turn: Turn): RunHandle {
-  const handle = host.start(name, turn)
+  const handle = host[START_MADE](name, turn)
   whenClientLeaves(reply, (reason) => handle.abort(reason))
   return handle
 }

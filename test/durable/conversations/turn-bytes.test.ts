@@ -29,7 +29,7 @@ describe('bytes of a turn', () => {
       const turn = makeTurn(id, nowSeconds(), [asked(picture)], previous)
       const items = [{ content: [{ image_url: new DecodedUrl(HEAD, picture) }] }]
       const earlier = previous ? ((await store.conversation(previous.response_id))?.messages ?? []) : []
-      const draft = { id, facts: makeFacts(), items, turn, earlier, idempotency: undefined }
+      const draft = { id, facts: makeFacts(), items, makeTurn: () => turn, earlier, idempotency: undefined }
       const messages: Message[] = [{ role: 'assistant', content: 'here', attachments: [attachmentOf(ANSWER)] }]
       const isCreated = await store.create(draft, ['here', { end: 'completed', at: nowSeconds() }], {
         messages,
@@ -124,7 +124,7 @@ describe('bytes of a turn', () => {
     const { last, messages } = (await store.conversation(first)) ?? expect.fail('It is stored.')
     const id = ids.next()
     const turn = makeTurn(id, nowSeconds(), [asked(ANSWER)], last)
-    const draft = { id, facts: makeFacts(), items: [], turn, earlier: messages, idempotency: undefined }
+    const draft = { id, facts: makeFacts(), items: [], makeTurn: () => turn, earlier: messages, idempotency: undefined }
     const queue = new RunQueue(records, 10)
     await store.enqueue(draft, queue.changes(id, makeFacts()))
     const [row = ''] = await records.get([`response:${id}`])
@@ -142,7 +142,14 @@ describe('bytes of a turn', () => {
       const { last, messages } = (await store.conversation(first)) ?? expect.fail('It is stored.')
       const id = ids.next()
       const turn = makeTurn(id, nowSeconds(), [{ role: 'user', content: 'more' }], last)
-      const draft = { id, facts: makeFacts(), items: [], turn, earlier: messages, idempotency: undefined }
+      const draft = {
+        id,
+        facts: makeFacts(),
+        items: [],
+        makeTurn: () => turn,
+        earlier: messages,
+        idempotency: undefined,
+      }
       if (isEarly) await store.delete(first)
       await store.enqueue(draft, new RunQueue(records, 10).changes(id, makeFacts()))
       if (!isEarly) await store.delete(first)
@@ -159,7 +166,10 @@ describe('bytes of a turn', () => {
     const id = ids.next()
     const items = [forged, { content: new DecodedUrl(HEAD, ANSWER) }]
     const turn = makeTurn(id, nowSeconds(), [{ role: 'user', content: 'hi' }], undefined)
-    await opened.store.create({ id, facts: makeFacts(), items, turn, earlier: [], idempotency: undefined }, [])
+    await opened.store.create(
+      { id, facts: makeFacts(), items, makeTurn: () => turn, earlier: [], idempotency: undefined },
+      [],
+    )
     expect(await opened.itemsOf(id)).to.deep.equal(items)
   })
 

@@ -80,7 +80,7 @@ describe('a worker of the queue', () => {
     const messages = [{ role: 'user' as const, content: says }]
     const turn = makeTurn(id, 1_800_000_000, messages, undefined)
     const facts = makeFacts({ ...more, options: { shows: ['text'], background: true, ...more.options } })
-    const draft = { id, facts, items: [says], turn, earlier: [], idempotency: undefined }
+    const draft = { id, facts, items: [says], makeTurn: () => turn, earlier: [], idempotency: undefined }
     await runs.enqueue({ draft, turn: { messages } })
     return id
   }

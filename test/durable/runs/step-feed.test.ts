@@ -46,7 +46,7 @@ describe('StepFeed', () => {
   async function begin(): Promise<OwnedRun> {
     const id = ids.next()
     const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
-    const draft = { id, facts: makeFacts(), items: ['hi'], turn, earlier: [], idempotency: undefined }
+    const draft = { id, facts: makeFacts(), items: ['hi'], makeTurn: () => turn, earlier: [], idempotency: undefined }
     return (await store.create(draft, [])) as OwnedRun
   }
 

@@ -146,7 +146,7 @@ describe('a hostile client of the WebSocket', () => {
     const memory = openUnstoredMemory({ maxItems: 100, maxBytes: 20_000 })
     const run = (id: string): Json => ({ id, outcome: { messages: [], pending: [] }, settled: Promise.resolve([]) })
     const draft = (text: string): Json => ({
-      turn: { conversation_data: { messages: [] } },
+      makeTurn: () => ({ conversation_data: { messages: [] } }),
       items: [text],
       earlier: [],
     })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
 import fastify, { type FastifyInstance } from 'fastify'
-import type { AgentHost } from '../../../src/host/host.ts'
+import { type AgentHost, START_MADE } from '../../../src/host/host.ts'
 import { EventStreams } from '../../../src/server/streams/event-streams.ts'
 import { startTurn, streamAnswer } from '../../../src/server/streams/serve-turn.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -13,7 +13,11 @@ describe('serving a turn', () => {
   let app: FastifyInstance
   const aborted: string[] = []
   const host = {
-    start: () => ({ id: '1', result: new Promise(() => {}), abort: (reason: Error) => aborted.push(reason.message) }),
+    [START_MADE]: () => ({
+      id: '1',
+      result: new Promise(() => {}),
+      abort: (reason: Error) => aborted.push(reason.message),
+    }),
   } as unknown as AgentHost
 
   beforeEach(() => {

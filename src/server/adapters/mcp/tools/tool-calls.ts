@@ -4,7 +4,7 @@ import { runIdOf } from '../../../../durable/approvals/approvals.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import type { ClientSeal } from '../../../../durable/durable-runs.ts'
 import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
-import type { AgentHost, Target } from '../../../../host/host.ts'
+import { type AgentHost, START_MADE, type Target } from '../../../../host/host.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import type { RunEventSink } from '../../../../run/run-event.ts'
@@ -76,7 +76,7 @@ export class ToolCalls {
       ...given,
     }
     return this.#answerWith(
-      this.#options.host.start(request.name, turn, '.'),
+      this.#options.host[START_MADE](request.name, turn, '.'),
       request,
       given.messages,
       options,

@@ -24,6 +24,11 @@ const NOTHING: Earlier = Object.freeze({})
 
 type Request = Pick<CreateRequest, 'conversation' | 'previous_response_id' | 'truncation'>
 
+/** Tells whether a request continues a response or a conversation. */
+export function namesEarlier({ conversation, previous_response_id: previous }: Request): boolean {
+  return typeof previous === 'string' || (conversation ?? null) !== null
+}
+
 /** Reads the response or conversation that a request continues. */
 export class EarlierTurns {
   readonly #runs: DurableRuns

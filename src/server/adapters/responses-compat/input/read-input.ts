@@ -53,6 +53,11 @@ export interface AddedTools {
   readonly at: string
 }
 
+/** Reads an input that is one text: a message of the user. */
+export function readText(content: string): ReadInput {
+  return { messages: [{ role: 'user', content }], outputs: [], approvals: [], calls: new CallPairs(), added: undefined }
+}
+
 /**
  * Reads the items of an input. Items that are no part of a conversation are not for the agent.
  *

@@ -1,6 +1,7 @@
 import { runIdOf } from '../../../../durable/approvals/approvals.ts'
 import type { Fields } from '../../../../json.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
+import { namesEarlier } from './earlier-turns.ts'
 
 /**
  * Continues the response that waits where a client answers its approvals and sends the whole history instead of its id. What the
@@ -8,9 +9,8 @@ import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
  * history are those of earlier turns, and say nothing any more.
  */
 export function resumeByApproval(body: CreateRequest): CreateRequest {
-  const { input, previous_response_id: previous, conversation } = body
-  const isNamed = typeof previous === 'string' || (conversation ?? null) !== null
-  if (isNamed || typeof input === 'string' || !input.some(isAnswer)) return body
+  const { input } = body
+  if (typeof input === 'string' || namesEarlier(body) || !input.some(isAnswer)) return body
   const answers = input.slice(input.findLastIndex((item) => !isAnswer(item) && !isOutput(item)) + 1)
   const approval = answers.find(isAnswer)
   if (!approval) return { ...body, input: input.filter((item) => !isAnswer(item)) }

@@ -153,7 +153,7 @@ export class Output {
 
   #current(status: OutputMessage['status']): Growing {
     const { type, text } = this.#open ?? { type: 'message', text: '' }
-    return this.#growing(type, textOf(this.#known?.output[this.#items.length]) ?? text, status)
+    return this.#growing(type, (this.#known && textOf(this.#known.output[this.#items.length])) ?? text, status)
   }
 
   #growing(type: Growing['type'], text: string, status: OutputMessage['status']): Growing {
@@ -240,11 +240,7 @@ export class Output {
     const changes = step.end === 'completed' ? this.#completeAnswer() : NONE
     // Items of `/compat` have two states: one that was cut off was in progress.
     const items = this.#listItems(this.#form.isExtended ? 'incomplete' : 'in_progress')
-    const ended = endRecord(
-      this.#ended ?? this.#begun,
-      items,
-      this.#form.isExtended ? step : { ...step, code: undefined },
-    )
+    const ended = endRecord(this.#ended ?? this.#begun, items, step, this.#form)
     const isCutOff = ended.status === 'completed' && ended.incomplete_details !== null
     if (isCutOff && this.#form.isExtended) ended.status = 'incomplete'
     this.#ended = ended
@@ -281,15 +277,19 @@ function textOf(item: OutputItem | undefined): string | undefined {
 }
 
 /** The record with this end. Completed items stay completed. */
-function endRecord(record: ExtendedRecord, output: OutputItem[], step: EndStep): ExtendedRecord {
-  const { end, at, usage, error, code = 'server_error', incomplete } = step
-  return {
-    ...record,
-    status: end,
-    completed_at: end === 'completed' ? at : record.completed_at,
-    output,
-    error: error === undefined ? null : { code, message: error },
-    incomplete_details: incomplete === undefined ? record.incomplete_details : { reason: incomplete },
-    usage: usage ? addTokenUsage(record.usage, toTokenUsage(usage)) : record.usage,
-  }
+function endRecord(
+  record: ExtendedRecord,
+  output: OutputItem[],
+  { end, at, usage, error, code, incomplete }: EndStep,
+  { isExtended }: RecordForm,
+): ExtendedRecord {
+  // Assigned: in Node 20, each field behind a spread takes up to 1 us.
+  const ended = { ...record }
+  ended.status = end
+  ended.output = output
+  ended.error = error === undefined ? null : { code: (isExtended ? code : undefined) ?? 'server_error', message: error }
+  if (end === 'completed') ended.completed_at = at
+  if (incomplete !== undefined) ended.incomplete_details = { reason: incomplete }
+  if (usage) ended.usage = addTokenUsage(record.usage, toTokenUsage(usage))
+  return ended
 }

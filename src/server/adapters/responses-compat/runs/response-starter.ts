@@ -26,9 +26,9 @@ import { thresholdOf } from '../compaction/compaction.ts'
 import type { Compactor } from '../compaction/compactor.ts'
 import { hasReadableTools, mergeTools } from '../input/client-tools.ts'
 import { addToConversation, continueConversation } from '../input/continue.ts'
-import type { Earlier, EarlierTurns } from '../input/earlier-turns.ts'
+import { type Earlier, type EarlierTurns, namesEarlier } from '../input/earlier-turns.ts'
 import { ItemReferences, isReference } from '../input/item-references.ts'
-import { type ReadInput, readInput } from '../input/read-input.ts'
+import { type ReadInput, readInput, readText } from '../input/read-input.ts'
 import { isSealed, unsealingFor } from '../input/sealed-items.ts'
 import { toInputItems } from '../input/to-input-items.ts'
 import { toRunOptions } from '../input/to-run-options.ts'
@@ -86,6 +86,7 @@ export class ResponseStarter {
    * @throws RequestRepeated when another request with the same idempotency key was quicker
    */
   start(body: CreateRequest, options: StartOptions): Promise<DurableRun> {
+    if (!namesEarlier(body)) return this.#start(body, options)
     return startRepeatedly(options, () => this.#start(body, options))
   }
 
@@ -136,11 +137,11 @@ export class ResponseStarter {
     const instructions = body.instructions ?? undefined
     const long = { responseId: id, agent: body.model, instructions, messages, open }
     const { item, usage, messages: short } = await compactor.summarize(long, options.untilClientLeaves())
-    const given = { ...this.#describe(body, options, read, NO_TOOLS), own: { output: [item] }, items, named }
+    const given = { ...this.#describe(body, options, read, NONE), own: { output: [item] }, items, named }
     const { idempotency, decider } = options
     const alone = { ...given, messages: short, by: decider.by, idempotency }
     const { draft: made } = next(before && withoutPending(before), alone, runs.rulesFor(body.model))
-    const draft: Draft = { ...made, earlier: [], turn: { ...made.turn, startsOver: true } }
+    const draft: Draft = { ...made, earlier: [], makeTurn: () => ({ ...made.makeTurn(), startsOver: true }) }
     const end: EndStep = { end: 'completed', at: nowSeconds(), usage }
     const outcome = { messages: [], pending: open, waiting: [] }
     if (body.store === false) options.unstored?.addEnded({ id, outcome }, draft)
@@ -152,10 +153,15 @@ export class ResponseStarter {
   #read(body: CreateRequest, options: StartOptions): ReadRequest | Promise<ReadRequest> {
     refuseContradictions(body)
     const { ids, limits } = this.#options
+    const { input } = body
     const [id, createdAt] = [ids.next(), nowSeconds()]
-    const items = toInputItems(body.input, id, createdAt)
+    const isNamed = namesEarlier(body)
+    if (typeof input === 'string' && !isNamed) {
+      const items = keeps(body, options) ? toInputItems(input, id, createdAt) : NONE
+      return { id, createdAt, items, input: readText(input) }
+    }
+    const items = toInputItems(input, id, createdAt)
     const budget = new HistoryBudget(limits)
-    const isNamed = typeof body.previous_response_id === 'string' || (body.conversation ?? null) !== null
     if (isNamed || items.some(isReference) || items.some(isSealed))
       return this.#readLater(body, options, { id, createdAt, items, budget })
     if (isTruncated(body)) budget.takeItems(items.length, 0)
@@ -205,11 +211,11 @@ export class ResponseStarter {
     const isGoingOn = messages.length === 0
     requireMayAnswer(isGoingOn ? answers : undefined, last?.pending ?? [], decider)
     if (last && !before?.facts && isGoingOn && answers) unstored?.decide(last.response_id, answers)
-    const tools = mergeTools(last?.tools ?? NO_TOOLS, input.added?.tools ?? NO_TOOLS)
+    const tools = mergeTools(last?.tools ?? NONE, input.added?.tools ?? NONE)
     const begun = this.#describe(body, options, read, tools)
     const { idempotency } = options
     // Of a step that calls own and client tools at once, only the client's are known to anyone afterwards.
-    const isTrailLost = (body.store === false && !unstored) || undefined
+    const isTrailLost = !keeps(body, options) || undefined
     // The spread stands last: each field that is added after one costs 1 us.
     const given = { messages, answers, by: decider.by, items, named, tools, idempotency, isTrailLost, ...begun }
     return next(before, given, runs.rulesFor(body.model))
@@ -218,14 +224,16 @@ export class ResponseStarter {
   /** Describes the run that answers a request. */
   #describe(
     body: CreateRequest,
-    { dialect, traceparent, variant }: StartOptions,
+    circumstances: StartOptions,
     { id, createdAt }: ReadRequest,
     tools: readonly ToolDefinition[],
   ) {
     const { runs, host } = this.#options
+    const { dialect, traceparent, variant } = circumstances
+    const data = keeps(body, circumstances) ? toAsked(body) : body
     const target = host.resolve(body.model)
     const options = toRunOptions(body, { target, tools, dialect, variant, traceparent })
-    return { id, createdAt, tenant: runs.tenant, adapter: RESPONSES, agent: body.model, options, data: toAsked(body) }
+    return { id, createdAt, tenant: runs.tenant, adapter: RESPONSES, agent: body.model, options, data }
   }
 
   /** Puts a summary in the place of a conversation that is too long. One that waits for a person stays as it is until then. */
@@ -245,7 +253,7 @@ export class ResponseStarter {
       draft: {
         ...draft,
         facts: { ...facts, own },
-        turn: { ...draft.turn, ...storedMessages(id, short.messages), startsOver: true },
+        makeTurn: () => ({ ...draft.makeTurn(), ...storedMessages(id, short.messages), startsOver: true }),
         earlier: [],
       },
       turn: { ...turn, messages: short.messages },
@@ -253,7 +261,12 @@ export class ResponseStarter {
   }
 }
 
-const NO_TOOLS = Object.freeze([])
+const NONE: readonly never[] = Object.freeze([])
+
+/** Tells whether anything of a response is kept, for a request that continues it. */
+function keeps({ store }: CreateRequest, { unstored }: StartOptions): boolean {
+  return store !== false || unstored !== undefined
+}
 
 /** The summary holds the calls that are open: they stay so. */
 function withoutPending(before: Before): Before {

@@ -58,14 +58,14 @@ export function toRecord(id: string, facts: RunFacts): ResponseRecord {
     parallel_tool_calls: asked.parallel_tool_calls ?? true,
     // A request names a response or a conversation.
     previous_response_id: conversation === undefined || isUnasked ? previousId : null,
-    ...(conversation === undefined ? {} : { conversation: { id: conversation } }),
+    conversation: conversation === undefined ? undefined : { id: conversation },
     prompt_cache_key: asked.prompt_cache_key ?? null,
     reasoning: asked.reasoning ? { effort: null, summary: null, ...asked.reasoning } : null,
     safety_identifier: asked.safety_identifier ?? null,
     service_tier: asked.service_tier ?? 'default',
     store: asked.store ?? true,
     temperature: asked.temperature ?? 1,
-    text: { ...asked.text, format: asked.text?.format ?? { type: 'text' } },
+    text: asked.text ? { ...asked.text, format: asked.text.format ?? { type: 'text' } } : { format: { type: 'text' } },
     // The step before has done what it asked for.
     tool_choice: isUnasked ? 'auto' : (asked.tool_choice ?? 'auto'),
     tools: (asked.tools ?? []).map(toTool),

@@ -1,6 +1,7 @@
 import {
   type LoadedConversation,
   messagesOf,
+  type StoredTurn,
   withOutcome,
 } from '../../../../durable/conversations/conversation-tree.ts'
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
@@ -17,9 +18,9 @@ const MAX_RESPONSES = 8
 /** Of all connections together. */
 const LIMITS = { maxItems: 10_000, maxBytes: 256 * 1024 * 1024 }
 
-interface Unstored {
+interface Unstored extends Pick<Draft, 'items' | 'earlier'> {
   readonly run: Pick<DurableRun, 'id' | 'outcome'>
-  readonly draft: Draft
+  readonly turn: StoredTurn
 }
 
 /** Responses with `store: false` of all connections. */
@@ -41,20 +42,22 @@ export class UnstoredResponses {
   }
 
   add(run: DurableRun, draft: Draft): void {
-    this.addEnded(run, draft)
+    const added = this.addEnded(run, draft)
     // Again with its text so far.
     run.settled.then(
-      () => this.#memory.get(run.id) && this.#memory.set(run.id, { run, draft }),
+      () => this.#memory.get(run.id) && this.#memory.set(run.id, added),
       () => {},
     )
   }
 
   /** Adds a response that has ended. */
-  addEnded(run: Unstored['run'], draft: Draft): void {
+  addEnded(run: Unstored['run'], { items, earlier, makeTurn }: Draft): Unstored {
+    const added = { run, turn: makeTurn(), items, earlier }
     this.#ids.add(run.id)
-    this.#memory.set(run.id, { run, draft })
+    this.#memory.set(run.id, added)
     const [oldest] = this.#ids
     if (this.#ids.size > MAX_RESPONSES && oldest !== undefined) this.forget(oldest)
+    return added
   }
 
   /** A request that went on from it has failed: clients start again. */
@@ -85,17 +88,17 @@ export class UnstoredResponses {
    * @throws HostError `REQUEST_INVALID` when it is more than the budget has left
    */
   read(id: string, budget: HistoryBudget): LoadedConversation | undefined {
-    const { run, draft } = (this.#ids.has(id) && this.#memory.get(id)) || {}
-    if (!run?.outcome || !draft) return undefined
-    const last = withOutcome(draft.turn, run.outcome)
-    const messages = [...draft.earlier, ...messagesOf(last)]
+    const found = this.#ids.has(id) ? this.#memory.get(id) : undefined
+    if (!found?.run.outcome) return undefined
+    const last = withOutcome(found.turn, found.run.outcome)
+    const messages = [...found.earlier, ...messagesOf(last)]
     for (const message of messages) budget.addItems(1, lengthOf(message))
     return { last, turns: [last], messages }
   }
 }
 
 /** Memory that a response takes at most: earlier messages are counted although other responses may share them. */
-function bytesOf({ run: { outcome }, draft: { turn, items, earlier } }: Unstored): number {
+function bytesOf({ run: { outcome }, turn, items, earlier }: Unstored): number {
   const messages = [...earlier, ...messagesOf(turn), ...(outcome?.messages ?? [])]
   return bytesOfMessages(messages) + 2 * JSON.stringify(items).length
 }
