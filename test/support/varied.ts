@@ -75,6 +75,8 @@ export const HOSTILE_CHANGES: unknown[] = [
   of('llm', ['model'], '${TALKER_KEY}'),
   of('llm', ['model'], '${MODEL:-${TALKER_KEY}}'),
   of('llm', ['model'], '../../v2/evil'),
+  of('llm', ['model'], 'models/../../v2/evil'),
+  of('llm', ['model'], 'evil//evil.test'),
   of('llm', ['model'], 'http://evil.test/v1'),
   of('llm', ['model'], '//evil.test'),
   of('llm', ['model'], 'm?key=1'),

@@ -190,6 +190,16 @@ describe('variants of an agent', () => {
     expect((await run('llm model', '${MODEL}-mini')).text).to.equal('plain|kind|3|small-mini|hi')
   })
 
+  it('have the name of a model, and no address or way to another folder in its place', async () => {
+    const { host } = await makeHost()
+    const run = (model: string) => host.run('talker', 'hi', { variant: [change('llm', 'model', model)] })
+    for (const model of ['models/../../v2/evil', 'evil//evil.test', '../evil', 'm?key=1', 'm'.repeat(301)]) {
+      const problem = `module 'llm' (Model), config: model must be the name of a model, not '${model.slice(0, 100)}'.`
+      expect(await failure(run(model))).to.have.property('message', problem)
+    }
+    expect((await run('eu/models/small-1:2026.1')).text).to.equal('plain|kind|3|eu/models/small-1:2026.1|hi')
+  })
+
   it('go on with their values when they have waited', async () => {
     const { host } = await makeHost()
     const waiting = {

@@ -193,6 +193,22 @@ describe('durable runs that wait for their client', () => {
     })
   }
 
+  it('are cancelled while they are queued, and never begin', async () => {
+    const idle = await open({ noWorker: true })
+    try {
+      await Promise.all([one.close(), two.close()])
+      const runs = idle.runs.of('')
+      const { id, status } = await runs.start({ agent: 'tools', messages: [{ role: 'user', content: 'hi' }] })
+      expect([status, (await runs.cancel(id))?.status]).to.deep.equal(['queued', 'cancelled'])
+      one = await open()
+      const next = await one.runs.of('').start({ agent: 'tools', messages: [{ role: 'user', content: 'hi' }] })
+      await one.runs.of('').outcome(next.id)
+      expect(await runs.find(id)).to.include({ status: 'cancelled', text: '' })
+    } finally {
+      await idle.close()
+    }
+  })
+
   it('go on with a message once they were cancelled, and with no answer', async () => {
     const runs = one.runs.of('')
     const { id, answers } = await wait(runs)
