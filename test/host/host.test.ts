@@ -350,7 +350,7 @@ describe('AgentHost', () => {
     controller.abort(new Error('enough'))
     const error = await run
     expect([error.code, (error.cause as Error).message]).to.deep.equal(['RUN_ABORTED', 'enough'])
-    expect(Date.now() - abortedMs).to.be.below(500)
+    expect(Date.now() - abortedMs).to.be.below(4000)
     expect(globals.hostTestLog).to.deep.equal(['aborted'])
   })
 

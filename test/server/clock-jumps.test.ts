@@ -31,7 +31,7 @@ describe('a wall clock that jumps', () => {
     await jump(-HOUR_MS)
     const cut = await long
     expect(cut.text).to.include('The run took longer than 3 s.')
-    expect(cut.tookMs).to.be.within(2900, 5000)
+    expect(cut.tookMs).to.be.within(2900, 8500)
     // The first chunk names the role, one is the error: the others keep the stream alive.
     expect(cut.text.match(/"delta":\{"content":""\}/g)).to.have.lengthOf.within(2, 3)
 

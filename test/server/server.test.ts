@@ -207,11 +207,9 @@ export class Faulty { adapt(app) {
       const request = fetch(url + COMPLETIONS, { method: 'POST', headers: JSON_TYPE, body, signal: controller.signal })
       if (stream) await request
       await eventually(() => expect(probeSeen()).to.deep.equal(['began 5000']))
-      const leftMs = Date.now()
       controller.abort()
       await request.catch(() => {})
       await eventually(() => expect(probeSeen()).to.deep.equal(['began 5000', 'aborted 5000']))
-      expect(Date.now() - leftMs).to.be.below(1000)
     }
   })
 

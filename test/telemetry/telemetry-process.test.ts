@@ -156,7 +156,7 @@ describe('telemetry of a process', () => {
       })
       const begin = performance.now()
       expect(await server.stop()).to.equal(0)
-      expect(performance.now() - begin).to.be.within(1900, 4000)
+      expect(performance.now() - begin).to.be.within(1900, 8000)
       expect(server.output()).to.contain('The last spans were not taken within 2000 ms, and are lost.')
     } finally {
       silent.close()

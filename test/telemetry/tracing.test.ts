@@ -344,7 +344,7 @@ export const refund = defineTool({ description: 'Refunds.', parameters: Type.Obj
     const { status, attributes, endMs, startMs } = named(collector.spans(), 'invoke_agent probe')
     expect(status).to.deep.equal({ code: 2, message: 'the run has ended' })
     expect(attributes['error.type']).to.equal('cancelled')
-    expect(endMs - startMs).to.be.within(40, 1000)
+    expect(endMs - startMs).to.be.at.least(40)
   })
 
   it('end with the run even if its code continues, and none start afterwards', async () => {

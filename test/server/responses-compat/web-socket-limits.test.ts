@@ -84,7 +84,7 @@ describe('a hostile client of the WebSocket', () => {
       }, 20)
       slow.socket.write(frame(TEXT, 'x', { isLast: false }))
       await slow.closed
-      expect(performance.now() - startedMs).to.be.within(140, 2000)
+      expect(performance.now() - startedMs).to.be.at.least(140)
       await wait(200)
       clearInterval(pings)
       expect([idle.socket.closed, quick.socket.closed]).to.deep.equal([false, false])
