@@ -7,6 +7,7 @@ import type { PendingCall } from '../run/waiting/pending-call.ts'
 import { isWaitingResult } from '../run/waiting/waits-for.ts'
 import { isFailedResult } from '../trace/calls/describe-event.ts'
 import { writePayload } from '../trace/files/payload.ts'
+import { nameAsker } from '../wire/name-asker.ts'
 
 const MAX_CHARS = 200
 
@@ -34,7 +35,8 @@ export function logSteps(host: AgentHost, log: Log): void {
   host.onRunEnd(({ agentId, parentRunId, pending }) => {
     // Its parent waits for the same calls.
     if (parentRunId !== undefined) return
-    for (const call of pending) log.info(`${agentId}  ${describePending(call)}`)
+    for (const call of pending)
+      log.info(`${nameAsker(call.asker ?? { agent: agentId, askedBy: [] })}  ${describePending(call)}`)
   })
 }
 

@@ -1,4 +1,5 @@
 import type { Approval } from '../wire/approval.ts'
+import { nameAsker } from '../wire/name-asker.ts'
 import { type ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
 import { useApprovals } from './approvals/use-approvals.ts'
 import { BaseCommand } from './base-command.ts'
@@ -33,11 +34,11 @@ export default class Approvals extends BaseCommand {
 }
 
 function describe(approval: Approval, question: string | undefined): string[] {
-  const { id, agent, created_at } = approval
+  const { id, agent, asked_by, created_at } = approval
   return [
     id,
     ...(question === undefined ? [] : [`  user: ${shorten(oneLine(question), MAX_QUESTION)}`]),
-    `  ${agent} ${describeWaiting(approval)}`,
+    `  ${nameAsker({ agent, askedBy: asked_by })} ${describeWaiting(approval)}`,
     `  since ${formatTime(created_at)}`,
   ]
 }

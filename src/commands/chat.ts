@@ -4,6 +4,7 @@ import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
+import { nameAsker } from '../wire/name-asker.ts'
 import { agentDirFlag, DEFAULT_AGENT_DIR } from './agents/agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Backend, ChatAgent } from './chat/backend.ts'
@@ -85,7 +86,8 @@ export default class Chat extends BaseCommand {
       return this.log(JSON.stringify({ agent, run_id: runId, text: said, tool_calls: toolCalls, ...waiting }, null, 2))
     }
     this.log('')
-    for (const call of waitsFor) this.logToStderr(`${agent} ${describeWaiting(call)}`)
+    for (const call of waitsFor)
+      this.logToStderr(`${nameAsker(call.asker ?? { agent, askedBy: [] })} ${describeWaiting(call)}`)
     if (waitsFor.length > 0) this.logToStderr(`  ${backend.howToDecide(agent)}`)
   }
 }

@@ -49,7 +49,7 @@ export default class Eval extends BaseCommand {
     set: Flags.string({
       description:
         'Run a variant beside the agent, with another value; several values of one place make several variants',
-      helpValue: '<module>.<path>=<value>',
+      helpValue: '[<agent>.]<module>.<path>=<value>',
       multiple: true,
     }),
     live: Flags.string({
@@ -100,13 +100,14 @@ export default class Eval extends BaseCommand {
       this.requireProject()
       if (flags.resume) this.#refuseWhat(paths)
       if (flags.junit !== undefined) makeWritable(this.pathOf(flags.junit))
-      const request = flags.resume ? undefined : toRequest(flags)
       const { prepareEval } = await import('./eval/prepare-eval.ts')
+      const agentDir = flags['agent-dir'] ?? DEFAULT_AGENT_DIR
+      const request = flags.resume ? undefined : toRequest(flags, await agentIds(agentDir))
       const own = await prepareEval({
         request,
         onlyFailed: flags['last-failed'],
         paths,
-        agentDir: flags['agent-dir'] ?? DEFAULT_AGENT_DIR,
+        agentDir,
         concurrency: flags.concurrency ?? CONCURRENCY,
         log: progress.above(stderrLog),
       })
@@ -203,15 +204,23 @@ async function runUntilStopped(
   }
 }
 
-function toRequest(flags: {
-  agent?: string[]
-  set?: string[]
-  live?: string[]
-  filter?: string[]
-  repeat?: number | undefined
-}): Omit<EvalRequest, 'files'> {
+async function agentIds(agentDir: string): Promise<readonly string[]> {
+  const { ProjectAgents } = await import('../evals/project-agents.ts')
+  return (await ProjectAgents.read(process.cwd(), agentDir)).ids
+}
+
+function toRequest(
+  flags: {
+    agent?: string[]
+    set?: string[]
+    live?: string[]
+    filter?: string[]
+    repeat?: number | undefined
+  },
+  agents: readonly string[],
+): Omit<EvalRequest, 'files'> {
   const { agent = [], set = [], live = [], filter = [], repeat = 1 } = flags
-  return { agents: agent, variants: makeVariants(set.map(readChange)), live, filter, repeat }
+  return { agents: agent, variants: makeVariants(set.map((text) => readChange(text, agents))), live, filter, repeat }
 }
 
 /** Makes a file and its folder before the first question costs money. */

@@ -67,7 +67,7 @@ export default class Replay extends BaseCommand {
       agent: asRecorded
         ? undefined
         : await findAgent(tape, { projectDir: process.cwd(), agentDir: flags['agent-dir'] ?? DEFAULT_AGENT_DIR }),
-      changes: (flags.set ?? []).map(readChange),
+      changes: (flags.set ?? []).map((text) => readChange(text)),
       live: flags.live ?? [],
       from: flags.from ?? 1,
       storage: memoryStorage(),

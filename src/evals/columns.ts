@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { formatPath } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
+import { namePlace, withoutOwnId } from '../variants/called-changes.ts'
 import type { EvalColumn } from '../wire/eval-result.ts'
 import type { VariantChange } from '../wire/variant.ts'
 
@@ -17,7 +17,7 @@ export function makeVariants(changes: readonly VariantChange[]): VariantChange[]
   if (changes.length === 0) return [[]]
   const places = new Map<string, VariantChange[]>()
   for (const change of changes) {
-    const place = `${change.module}.${formatPath(change.path)}`
+    const place = namePlace(change)
     places.set(place, [...(places.get(place) ?? []), change])
   }
   const combined = [...places.values()].reduce<VariantChange[][]>(
@@ -29,7 +29,8 @@ export function makeVariants(changes: readonly VariantChange[]): VariantChange[]
 }
 
 export function makeColumn(agent: string, changes: readonly VariantChange[]): EvalColumn {
-  return { name: nameColumn(agent, changes), agent, version: null, changes: [...changes] }
+  const own = withoutOwnId(changes, agent.split('/')[0] ?? agent)
+  return { name: nameColumn(agent, own), agent, version: null, changes: own }
 }
 
 /** True for the same agent with the same changes. */
@@ -48,9 +49,7 @@ export function withOwnName(column: EvalColumn, others: readonly EvalColumn[]): 
 /** `support (orchestrator.system_prompt="Be brief.")` */
 function nameColumn(agent: string, changes: readonly VariantChange[]): string {
   if (changes.length === 0) return agent
-  const shown = changes.map(
-    ({ module, path, value }) => `${module}.${formatPath(path)}=${shorten(JSON.stringify(value))}`,
-  )
+  const shown = changes.map((change) => `${namePlace(change)}=${shorten(JSON.stringify(change.value))}`)
   return `${agent} (${shown.join(', ')})`
 }
 

@@ -2,6 +2,7 @@ import { raceAbort, settlesWithin } from '../async.ts'
 import { HostError } from '../errors.ts'
 import { Agent, type AgentSurroundings } from '../run/agent/agent.ts'
 import type { Turn } from '../run/turn.ts'
+import { ownChanges } from '../variants/called-changes.ts'
 import { OpenVariants } from '../variants/open-variants.ts'
 import { planVariant } from '../variants/plan-variant.ts'
 import type { VariantChange } from '../wire/variant.ts'
@@ -59,10 +60,12 @@ export class AgentVersions {
    * @throws AgentError `AGENT_INVALID`
    */
   async openVariant(findBase: () => Agent, changes: readonly VariantChange[]): Promise<Agent> {
+    const own = ownChanges(changes)
     for (;;) {
       const base = findBase()
-      const variant = await this.#variants.open(base, changes)
-      if (this.#variants.find(base, changes) === variant) return variant
+      if (own.length === 0) return base
+      const variant = await this.#variants.open(base, own)
+      if (this.#variants.find(base, own) === variant) return variant
     }
   }
 
@@ -72,7 +75,8 @@ export class AgentVersions {
    * @throws HostError `REQUEST_INVALID` for a variant that is not open
    */
   variantOf(base: Agent, { variant }: Turn): Agent {
-    const found = variant ? this.#variants.find(base, variant) : base
+    const own = variant ? ownChanges(variant) : []
+    const found = own.length > 0 ? this.#variants.find(base, own) : base
     if (found) return found
     throw new HostError('REQUEST_INVALID', `The variant of agent '${base.info.id}' is not open.`, {
       suggestions: ['Call host.openVariant first. If the agent changed meanwhile, send the request again.'],

@@ -39,6 +39,34 @@ export function findCircle(start: CallingAgent, agents: ReadonlyMap<string, Call
   return visit(start, [first])
 }
 
+/** Ids of the agents that an agent calls, itself or through others. */
+export function findCalled(start: CallingAgent, agents: ReadonlyMap<string, CallingAgent>): Set<string> {
+  const found = new Set<string>()
+  const rest = calledBy(start, agents)
+  for (let agent = rest.pop(); agent; agent = rest.pop()) {
+    if (found.has(agent.info.id)) continue
+    found.add(agent.info.id)
+    rest.push(...calledBy(agent, agents))
+  }
+  return found
+}
+
+/** An agent that a module can call. */
+export interface AgentCalls {
+  readonly module: string
+  readonly agent: string
+}
+
+/** Agents in service that the modules of an agent can call. */
+export function listCalls(caller: CallingAgent, agents: ReadonlyMap<string, CallingAgent>): AgentCalls[] {
+  return [...caller.calls].flatMap(([name, { module }]) =>
+    calledBy({ ...caller, calls: new Map([[name, { module, caller: '' }]]) }, agents).map(({ info: { id } }) => ({
+      module,
+      agent: id,
+    })),
+  )
+}
+
 /** A pattern does not mean the agent itself; its name does. */
 function calledBy({ info, calls }: CallingAgent, agents: ReadonlyMap<string, CallingAgent>): CallingAgent[] {
   const globs = [...calls.keys()].map((call) => call.split('/')[0] ?? call)

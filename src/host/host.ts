@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { raceAbort } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
-import type { Problem } from '../definition/problem.ts'
+import { AgentError, type Problem } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
@@ -21,11 +21,13 @@ import type { RunObserver } from '../run/started-run.ts'
 import type { RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import { type PendingAnswer, toolCallOf } from '../run/waiting/pending-call.ts'
 import { withKeptAnswers } from '../run/waiting/settle-answers.ts'
+import { changesOfCalled } from '../variants/called-changes.ts'
 import type { VariedAgent } from '../variants/plan-variant.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
 import { AgentVersions } from './agent-versions.ts'
+import type { AgentCalls } from './called-agents.ts'
 import { Listeners } from './listeners.ts'
 import { NO_SEALING, NO_STORAGE } from './no-storage.ts'
 import { type NameSeparator, RegisteredAgents } from './registered-agents.ts'
@@ -286,6 +288,11 @@ export class AgentHost {
     return this.#agents.get(id)?.info
   }
 
+  /** Agents in service that an agent can call, by its modules. */
+  callsOf(id: string): AgentCalls[] {
+    return this.#agents.callsOf(id)
+  }
+
   /** Returns the modules and wiring of an agent; undefined for an unknown id. */
   describe(id: string): AgentDescription | undefined {
     return this.#agents.get(id)?.describe()
@@ -371,8 +378,21 @@ export class AgentHost {
     separator: NameSeparator = '/',
   ): Promise<AgentInfo> {
     requireGiven(CHANGES, changes, 'changes')
-    const find = () => this.#agents.find(name, separator).agent
-    return (await this.#versions.openVariant(find, changes)).info
+    return (await this.#openVariant(() => this.#agents.find(name, separator).agent, changes)).info
+  }
+
+  /** Opens those of the agents that it calls, too: what is wrong with their values is told before a run begins. */
+  async #openVariant(find: () => Agent, changes: readonly VariantChange[]): Promise<Agent> {
+    const variant = await this.#versions.openVariant(find, changes)
+    for (const id of new Set(changes.flatMap(({ agent }) => agent ?? []))) {
+      const called = this.#agents.calledBy(find(), id)
+      await this.#versions
+        .openVariant(() => called, changesOfCalled(changes, id) ?? [])
+        .catch((error) => {
+          throw error instanceof AgentError ? withAgent(error, id) : error
+        })
+    }
+    return variant
   }
 
   /**
@@ -432,7 +452,7 @@ export class AgentHost {
     this.#agents.refuseWhenClosed()
     const slot = this.#running.reserve(isBackground ? 'background runs' : 'runs')
     return reserveAgent(found, slot, {
-      openVariant: (changes) => this.#versions.openVariant(() => this.#agents.find(name, separator).agent, changes),
+      openVariant: (changes) => this.#openVariant(() => this.#agents.find(name, separator).agent, changes),
       checkChildren: (turn) => this.#checkChildren(turn),
     })
   }
@@ -573,8 +593,19 @@ export class AgentHost {
       boundaries: this.#boundaries,
       startChild: (name, turn, parent) => {
         const { agent, entryPoint } = this.#agents.find(name, '/')
-        return this.#running.beginChild((observer) => agent.start(entryPoint, turn, observer, parent))
+        const variant = turn.variant && changesOfCalled(turn.variant, agent.info.id)
+        const begin = (version: Agent, own: Turn) =>
+          this.#running.beginChild((observer) => version.start(entryPoint, own, observer, parent))
+        if (!variant) return begin(agent, turn)
+        return this.#versions.openVariant(() => agent, variant).then((version) => begin(version, { ...turn, variant }))
       },
     }
   }
+}
+
+function withAgent({ problems }: AgentError, agent: string): AgentError {
+  return new AgentError(
+    'AGENT_INVALID',
+    problems.map((problem) => ({ ...problem, agent })),
+  )
 }

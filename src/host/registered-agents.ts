@@ -7,7 +7,15 @@ import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { requireGiven, TEXT } from '../run/checks/given.ts'
 import type { AgentBlueprint } from '../wiring/plan-agent.ts'
 import { ENTRY } from '../wiring/wiring.ts'
-import { findCircle, findUnknownNames, listCallable, placeOfCall } from './called-agents.ts'
+import {
+  type AgentCalls,
+  findCalled,
+  findCircle,
+  findUnknownNames,
+  listCallable,
+  listCalls,
+  placeOfCall,
+} from './called-agents.ts'
 
 /** Separator between an agent and its entry point in a name. */
 export type NameSeparator = '/' | '.'
@@ -108,6 +116,25 @@ export class RegisteredAgents {
   /** Returns the agents that consist of any of these files (absolute paths). */
   using(files: ReadonlySet<string>): Agent[] {
     return this.all.filter((agent) => [...agent.files].some((file) => files.has(file)))
+  }
+
+  /** Calls of an agent to others in service: of which module, and of which agent. */
+  callsOf(id: string): AgentCalls[] {
+    return listCalls(this.require(id), this.#byId)
+  }
+
+  /**
+   * Returns an agent that another one calls, itself or through others.
+   *
+   * @throws AgentError `AGENT_INVALID` for any other
+   */
+  calledBy(caller: Agent, id: string): Agent {
+    const called = findCalled(caller, this.#byId)
+    const agent = called.has(id) ? this.#byId.get(id) : undefined
+    if (agent) return agent
+    const message = `agent '${caller.info.id}' does not call an agent '${id}'.`
+    const suggestions = called.size === 0 ? ['It calls none.'] : [`It calls: ${[...called].join(', ')}.`]
+    throw new AgentError('AGENT_INVALID', [{ message, suggestions }])
   }
 
   /** Problems of names that agents call, and that there are none of at this moment. */

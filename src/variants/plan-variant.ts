@@ -8,6 +8,7 @@ import { REDACTED } from '../redaction/redacted.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import { type AgentBlueprint, type Project, planLoaded } from '../wiring/plan-agent.ts'
 import { getAt, isVariable, listVariables } from '../wiring/variables.ts'
+import { ownChanges } from './called-changes.ts'
 
 /** Agent that a variant differs from: its definition and its loaded modules. No code is loaded for a variant. */
 export interface VariedAgent extends Pick<AgentBlueprint, 'loaded'> {
@@ -18,22 +19,25 @@ export interface VariedAgent extends Pick<AgentBlueprint, 'loaded'> {
 
 /** Problem of a variant, with the value that it is about. */
 export interface VariantProblem extends Problem {
+  /** Called agent that it is one of. */
+  readonly agent?: string
   readonly module?: string
   readonly path?: Path
 }
 
 /**
  * Plans an agent with some values of its configs changed. Everything else is as in its definition: modules, wiring, files, commands,
- * addresses, headers.
+ * addresses, headers. Values of the agents that it calls are left to these.
  *
  * @throws AgentError `AGENT_INVALID` with every change that is refused; otherwise as a file would be, with the place of each value
  *   ({@link VariantProblem})
  */
 export function planVariant(
   { definition, loaded, file, files }: VariedAgent,
-  changes: readonly VariantChange[],
+  all: readonly VariantChange[],
   project: Project,
 ): AgentBlueprint {
+  const changes = ownChanges(all)
   const { modules } = definition
   const problemAt: ProblemAt = (path, message, suggestions = []) => ({
     message,

@@ -3,6 +3,13 @@ import { type Static, Type } from 'typebox'
 /** Value by which a variant differs from its agent. */
 export const VariantChange = Type.Object(
   {
+    agent: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'Id of an agent that the agent calls, whose value it is. Left out: the agent itself.',
+      }),
+    ),
     module: Type.String({ minLength: 1, maxLength: 200, description: 'Id of the module.' }),
     path: Type.Array(Type.Union([Type.String({ maxLength: 200 }), Type.Integer({ minimum: 0, maximum: 10_000 })]), {
       minItems: 1,
@@ -51,6 +58,7 @@ export type Variant = Static<typeof Variant>
 
 /** Reason why a change is refused. */
 export const VariantProblem = Type.Object({
+  agent: Type.Optional(Type.String()),
   module: Type.Optional(Type.String()),
   path: Type.Optional(VariantChange.properties.path),
   line: Type.Optional(Type.Integer()),

@@ -58,6 +58,8 @@ export interface AgentBlueprint {
 /** Place at which an agent names another that it calls. */
 export interface CalledName extends Partial<Position> {
   readonly file?: string
+  /** Id of the module that calls it. */
+  readonly module: string
   /** `module 'team' (tools/agents)` */
   readonly caller: string
 }
@@ -236,7 +238,7 @@ function makeContext(
           ['modules', index, 'config', ...(findPath(config, name) ?? [])],
           `module '${moduleId}' (${module})`,
         )
-        calls.set(name, { ...place, caller })
+        calls.set(name, { ...place, module: moduleId, caller })
       }
       let all: readonly CallableAgent[] | undefined
       let found: readonly CallableAgent[] = []

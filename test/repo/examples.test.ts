@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url'
-import { AgentHost, buildServer } from 'agent-host'
+import { AgentHost, buildServer, openProject } from 'agent-host'
 import { expect } from 'chai'
 import { AgentFolder } from '../../src/host/agent-folder/agent-folder.ts'
 import { silentLog } from '../../src/protocols/log.ts'
+import { DESK_FILES, REFUND, RETURNS } from '../support/desk-example.ts'
 import { runNode } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -46,6 +47,31 @@ describe('examples/agents-calling-agents', () => {
     } finally {
       await host.close(0)
       await library.close()
+    }
+  })
+})
+
+describe('examples/desk', () => {
+  it('asks its agents, remembers per user, redacts, and waits for a person about a refund', async () => {
+    const { dir } = await makeProject(DESK_FILES)
+    const project = await openProject({ projectDir: dir, logLevel: 'silent' })
+    const say = async (input: string, user: string) => (await project.run('desk', input, { user })).text
+    try {
+      expect(await say(RETURNS, 'ada'))
+        .contain('within 30 days')
+        .contain('[redacted]')
+      expect(await say('Show me the receipt of INV-7.', 'ada')).equal('Here is the receipt of INV-7.')
+      expect(await say('Remember that I prefer e-mail.', 'ada')).equal('I will remember that I prefer e-mail.')
+      expect(await say('What do you remember about me?', 'ada')).contain('I prefer e-mail.')
+      expect(await say('What do you remember about me?', 'bob')).contain('Nothing was found.')
+      const { runId, pending } = await project.run('desk', REFUND, { user: 'ada' })
+      expect(pending.map(({ name, asker }) => [name, asker?.agent, asker?.askedBy])).deep.equal([
+        ['refund', 'billing', ['desk']],
+      ])
+      const answers = pending.map(({ callId }) => ({ callId, kind: 'approval' as const, decision: 'approve' as const }))
+      expect((await project.resume(runId, answers)).text).contain('Refunded 40 euros for INV-7.')
+    } finally {
+      await project.close()
     }
   })
 })

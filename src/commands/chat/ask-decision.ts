@@ -1,5 +1,6 @@
 import { isObject, parseJson } from '../../json.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
+import { nameAsker } from '../../wire/name-asker.ts'
 import { formatCall } from '../terminal/format-call.ts'
 import type { WaitingCall } from './backend.ts'
 
@@ -25,11 +26,11 @@ async function askDecision(call: WaitingCall, ask: AskLine): Promise<ApprovalDec
 }
 
 async function askApproval(
-  { name, arguments: args, message }: WaitingCall,
+  { name, arguments: args, message, asker }: WaitingCall,
   ask: AskLine,
 ): Promise<ApprovalDecision | undefined> {
   const reason = message ? ` (${message})` : ''
-  const question = `May it call ${formatCall(name, args)}?${reason} [a]pprove, [r]eject, [e]dit: `
+  const question = `May ${asker ? nameAsker(asker) : 'it'} call ${formatCall(name, args)}?${reason} [a]pprove, [r]eject, [e]dit: `
   for (;;) {
     const choice = await ask(question)
     if (choice === undefined) return undefined

@@ -1,5 +1,6 @@
 import type { Message } from '../../protocols/message.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
+import type { NamedAsker } from '../../wire/name-asker.ts'
 
 /** Agents to talk to, in this process or behind an address. */
 export interface Backend {
@@ -59,6 +60,8 @@ export interface WaitingCall {
   /** The question, or the reason for asking. */
   readonly message?: string | undefined
   readonly schema?: Readonly<Record<string, unknown>> | undefined
+  /** Called agent that makes it. */
+  readonly asker?: NamedAsker | undefined
 }
 
 export interface Reply {

@@ -1,6 +1,6 @@
 import { HostError } from '../../errors.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
-import type { Conversation, Reply, ReplyListener, ToolOutcome } from './backend.ts'
+import type { Conversation, Reply, ReplyListener, ToolOutcome, WaitingCall } from './backend.ts'
 import { readServerEvents, type ServerClient } from './server-client.ts'
 
 interface ToolItem {
@@ -104,8 +104,10 @@ function endCall(item: ToolItem, listener: ReplyListener, toolCalls: ToolOutcome
   listener.onCallEnd(outcome)
 }
 
-function toWaitingCall({ kind, name, arguments: args, message, schema }: Approval): Reply['waitsFor'][number] {
-  return { kind, name, arguments: args, message: message ?? undefined, schema: schema ?? undefined }
+function toWaitingCall({ kind, name, arguments: args, message, schema, ...asker }: Approval): WaitingCall {
+  const { agent, asked_by: askedBy } = asker
+  const child = askedBy.length > 0 ? { asker: { agent, askedBy } } : {}
+  return { kind, name, arguments: args, message: message ?? undefined, schema: schema ?? undefined, ...child }
 }
 
 function init({ signal }: ReplyListener): RequestInit {

@@ -1,5 +1,6 @@
 import { HostError } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
+import { nameAsker } from '../../wire/name-asker.ts'
 import { type Approvals, claimOf, type StoredApproval } from '../approvals/approvals.ts'
 import type { DecidedCalls } from '../continuation/after-decisions.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
@@ -47,7 +48,8 @@ export class Deciding {
     const { runId } = await approvals.get(first)
     const decided = await this.#settle(runId, decisions, by)
     for (const { id, status, pending, agent } of decided.approvals) {
-      if (decisions.has(id)) log.info(`${agent}  ${by} ${status} ${pending.name} (${id})`)
+      if (decisions.has(id))
+        log.info(`${nameAsker(pending.asker ?? { agent, askedBy: [] })}  ${by} ${status} ${pending.name} (${id})`)
     }
     return decided
   }

@@ -57,7 +57,7 @@ export const STORED_MESSAGES: Given = (value) => MESSAGES(value) ?? list(STORED_
 export const PENDING = list(object({ callId: TEXT, kind: oneOf('client_tool', 'approval', 'question'), ...CALL }))
 
 /** Changes of a variant. */
-export const CHANGES = stored(list(object({ module: TEXT, path: list(KEY) })))
+export const CHANGES = stored(list(object({ agent: optional(TEXT), module: TEXT, path: list(KEY) })))
 
 const TOOLS = list(object({ name: TEXT, description: optional(TEXT), parameters: OBJECT }))
 

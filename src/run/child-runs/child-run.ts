@@ -29,17 +29,20 @@ export async function callAgent(run: AgentRun, call: AgentCall, startChild: Star
     startChild(earlier?.agent ?? call.agent, turn, parentRun),
   )
   abort.throwIfRequested()
-  if (result.status === 'waiting') throw waiting.begin(...toPending(callId, earlier?.agent ?? call.agent, result, turn))
+  if (result.status === 'waiting')
+    throw waiting.begin(...toPending(run.agentId, callId, earlier?.agent ?? call.agent, result, turn))
   return { text: result.text, attachments: result.attachments }
 }
 
 /** Ends the child with its parent. */
-async function untilEnd(run: AgentRun, agent: string, start: () => RunHandle): Promise<RunResult> {
+async function untilEnd(run: AgentRun, agent: string, start: () => ReturnType<StartChild>): Promise<RunResult> {
   throwIfAborted(run)
   let handle: RunHandle | undefined
   const forget = onAbort(run, (reason) => handle?.abort(reason))
   try {
-    handle = start()
+    const started = start()
+    handle = started instanceof Promise ? await started : started
+    if (started instanceof Promise && (run.abort.isRequested || run.own.signal?.aborted)) handle.abort()
     return await handle.result
   } catch (cause) {
     throwIfAborted(run)
@@ -96,10 +99,10 @@ export function answersTo(
 }
 
 function inheritedBy(run: AgentRun): Omit<Turn, 'messages'> {
-  const { user, tenant, metadata, waiting } = run
+  const { user, tenant, metadata, waiting, variant } = run
   // Where no one keeps the trail, the output of a client's tool would never reach the child.
   const clientTools = waiting.isTrailLost ? [] : run.clientTools
-  return { user, tenant, metadata, clientTools, onEvent: (event) => passOn(event, run) }
+  return { user, tenant, metadata, clientTools, variant, onEvent: (event) => passOn(event, run) }
 }
 
 /** The answer of a child is progress of its parent. */
@@ -111,6 +114,7 @@ function passOn(event: RunEvent, run: AgentRun): void {
 
 /** Calls for which the parent waits: those of the child. The first has everything that the child needs to go on. */
 function toPending(
+  caller: string,
   within: string,
   agent: string,
   { runId, pending, trail }: RunResult,
@@ -118,7 +122,9 @@ function toPending(
 ): PendingCall[] {
   const child: WaitingChild = { runId, agent, pending, trail: trail.map(toMessageJson), ...(input ? { input } : {}) }
   return pending.map(({ runId: _, decided: __, child: ___, beside: ____, ...asked }, index) => {
-    return { ...asked, callId: toPendingId(within, asked), within, ...(index === 0 ? { child } : {}) }
+    const { asker = { agent, runId, askedBy: [] } } = asked
+    const own = { within, asker: { ...asker, askedBy: [...asker.askedBy, caller] } }
+    return { ...asked, callId: toPendingId(within, asked), ...own, ...(index === 0 ? { child } : {}) }
   })
 }
 

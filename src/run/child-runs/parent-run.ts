@@ -16,8 +16,8 @@ export interface ParentRun {
 }
 
 /**
- * Starts a run of another agent, on the slot of its parent.
+ * Starts a run of another agent, on the slot of its parent; one of a variant once that is open.
  *
  * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID`
  */
-export type StartChild = (name: string, turn: Turn, parent: ParentRun) => RunHandle
+export type StartChild = (name: string, turn: Turn, parent: ParentRun) => RunHandle | Promise<RunHandle>

@@ -3,6 +3,7 @@ import { withoutStack } from '../../errors.ts'
 import { toSortedJson } from '../../json.ts'
 import type { ClientTool } from '../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
+import type { NamedAsker } from '../../wire/name-asker.ts'
 import type { AttachmentJson, MessageJson } from '../attachment-json.ts'
 
 /** Call of a tool that a run waits for. */
@@ -29,6 +30,8 @@ export interface PendingCall {
   readonly url?: string
   /** Answers to earlier questions of the same call, in the order of asking. */
   readonly earlierAnswers?: readonly unknown[]
+  /** Called agent that makes this call; absent for a call of the run itself. */
+  readonly asker?: Asker
   /** Run of another agent that waits for this and what follows with the same `within`: the tool of that call began it. */
   readonly child?: WaitingChild
   /** Earlier decisions about this call, and about calls made by its tool. */
@@ -37,6 +40,11 @@ export interface PendingCall {
   readonly ttlSeconds?: number
   /** Calls of the same run that are answered already, with their answers: nothing is executed before the last of them has one. */
   readonly beside?: readonly AnsweredCall[]
+}
+
+/** Called agent whose run waits. */
+export interface Asker extends NamedAsker {
+  readonly runId: string
 }
 
 /** Call that waits for others to be answered, too. */

@@ -2,6 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { StoredApproval } from '../../durable/approvals/approvals.ts'
 import type { DurableRuns } from '../../durable/durable-runs.ts'
+import { uuidOf } from '../../durable/runs/run-ids.ts'
 import type { Approval, HiddenApproval } from '../../wire/approval.ts'
 import type { Operations } from '../adapters/responses-compat/routes/operations.ts'
 import { toPage } from '../adapters/responses-compat/routes/pages.ts'
@@ -61,6 +62,7 @@ function show(approval: StoredApproval, request: FastifyRequest): Approval | Hid
     ...view,
     id: null,
     response_id: null,
+    run_id: null,
     arguments: null,
     message: null,
     url: null,
@@ -84,13 +86,15 @@ function toView({
   decision,
   continuedBy,
 }: StoredApproval): Approval {
-  const { kind, name, arguments: args, schema = null, message = null, url = null } = pending
+  const { kind, name, arguments: args, schema = null, message = null, url = null, asker } = pending
   return {
     id,
     object: 'approval',
     kind: kind === 'question' ? 'question' : 'approval',
     response_id: runId,
-    agent,
+    agent: asker?.agent ?? agent,
+    asked_by: [...(asker?.askedBy ?? [])],
+    run_id: asker?.runId ?? uuidOf(runId),
     name,
     arguments: args,
     message,

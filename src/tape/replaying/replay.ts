@@ -14,6 +14,7 @@ import { EventListeners } from '../../run/calls/agent-events.ts'
 import type { RunEvent, RunStatus } from '../../run/run-event.ts'
 import type { RunEnd, RunResult, Turn } from '../../run/turn.ts'
 import { digestOf, type PendingAnswer, type PendingCall } from '../../run/waiting/pending-call.ts'
+import { namePlace } from '../../variants/called-changes.ts'
 import type { VariantChange } from '../../wire/variant.ts'
 import { type Project, planAgent } from '../../wiring/plan-agent.ts'
 import { hashFile } from '../file/hash-file.ts'
@@ -170,6 +171,7 @@ async function replayRun(
       }, STUCK_MS)
     },
   })
+  refuseCalled(options.changes ?? [])
   const { agent: standing, bounded } = await withStandIns({
     project,
     source,
@@ -363,5 +365,15 @@ function findChanged(tape: Tape, projectDir: string): Replay['changedFiles'] {
     const now = hashFile(path)
     const owners = modules.filter((module) => module.files.includes(file)).map(({ id }) => id)
     return now === hash ? [] : [{ file, modules: owners }]
+  })
+}
+
+/** @throws HostError `OPTION_INVALID`: their answers come from the tape */
+function refuseCalled(changes: readonly VariantChange[]): void {
+  const change = changes.find(({ agent }) => agent !== undefined)
+  if (!change) return
+  const reason = 'is a value of a called agent, whose answers come from the tape.'
+  throw new HostError('OPTION_INVALID', `${namePlace(change)} ${reason}`, {
+    suggestions: ['Run the case without a tape.'],
   })
 }

@@ -86,7 +86,7 @@ export async function startRerun(host: AgentHost, options: RerunOptions): Promis
 
 /** Of several changes of one value the last counts. */
 function mergeChanges(changes: readonly VariantChange[]): readonly VariantChange[] {
-  const byPlace = new Map(changes.map((change) => [JSON.stringify([change.module, change.path]), change]))
+  const byPlace = new Map(changes.map((change) => [JSON.stringify([change.agent, change.module, change.path]), change]))
   return [...byPlace.values()]
 }
 

@@ -1,6 +1,6 @@
-import { formatPath } from '../../definition/problem.ts'
 import { fieldsOf } from '../../json.ts'
 import { withoutPlainName } from '../../run/calls/agent-events.ts'
+import { namePlace } from '../../variants/called-changes.ts'
 import { addModelUsage, isAborted, isFailedResult, type ModelUsage, usageOf } from '../calls/describe-event.ts'
 import { outcomeOf, type RunOutcome } from '../files/end-event.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
@@ -307,7 +307,7 @@ function isToolFailure({ method_name, result }: TracedEvent): boolean {
 
 /** `llm.temperature, planner.system_prompt`. */
 function nameChanges(changes: NonNullable<TracedEvent['variant']>): string {
-  return changes.map(({ module, path }) => `${module}.${formatPath(path)}`).join(', ')
+  return changes.map(namePlace).join(', ')
 }
 
 function shorten(text: string): string {

@@ -306,6 +306,8 @@ describe('pages of other origins', () => {
       kind: 'approval',
       response_id: null,
       agent: 'shop',
+      asked_by: [],
+      run_id: null,
       name: 'pay',
       arguments: null,
       message: null,

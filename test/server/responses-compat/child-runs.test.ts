@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
+import { logSteps } from '../../../src/assembly/step-log.ts'
+import { silentLog } from '../../../src/protocols/log.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Json } from '../../support/responses.ts'
 import { closeServers, makeServer } from '../../support/server.ts'
@@ -61,10 +63,26 @@ describe('child runs of stored responses', () => {
     await before.app.close()
     const { request, ended } = await serve(project)
     const [approval] = (await request('GET', '/approvals')).data
-    expect(approval).to.deep.include({ agent: 'desk', name: 'pay', arguments: { amount: 40 }, status: 'pending' })
+    const asked = { agent: 'shop', asked_by: ['desk'], name: 'pay', arguments: { amount: 40 }, status: 'pending' }
+    expect(approval).to.deep.include(asked)
+    expect(approval.run_id).to.match(/^[\da-f-]{36}$/)
+    expect(waiting.id).not.to.contain(approval.run_id)
     const { continued_by: next } = await request('POST', `/approvals/${approval.id}`, { decision: 'approve' })
     expect(JSON.stringify((await ended(next)).output)).to.contain('The agent says: Results: pay 40')
     expect(await readFile(project.path('paid.txt'), 'utf8')).to.equal('pay 40\n')
+  })
+
+  it('name the whole way to the agent whose call waits', async () => {
+    const lines: string[] = []
+    const project = await makeProject({ ...FILES, 'agents/hall.yml': desk('hall', 'desk') })
+    const { request, host } = await serve(project)
+    logSteps(host, { ...silentLog, info: (line) => void lines.push(line) })
+    await request('POST', '/responses', { model: 'hall', input: 'please' })
+    const [{ agent, asked_by }] = (await request('GET', '/approvals')).data
+    expect({ agent, asked_by }).to.deep.equal({ agent: 'shop', asked_by: ['desk', 'hall'] })
+    expect(lines).to.deep.equal([
+      'shop (asked by desk, asked by hall)  pay({"amount":40}) waits for a person. Decide with: agent-host approvals',
+    ])
   })
 
   it('keep waiting when they are decided while their agent is gone', async () => {

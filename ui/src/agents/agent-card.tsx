@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { DayFigures } from '../components/day-figures.tsx'
 import { Status } from '../components/status.tsx'
 import { formatAgo } from '../format.ts'
@@ -35,9 +36,38 @@ export function AgentCard({ agent, list }: AgentCardProps) {
         ))}
       </p>
       <AgentMarks modules={modules} />
+      <Calls agent={agent} agents={list.agents} />
       {known ? <DayFigures {...known} /> : <p class="card-quiet muted">No runs in the last 24 hours</p>}
       <CardFoot agent={agent} />
     </li>
+  )
+}
+
+/** The agents that it calls, and those that call it. */
+export function Calls({ agent: { id, calls }, agents }: { agent: AgentSummary; agents: readonly AgentSummary[] }) {
+  const called = [...new Set(calls.map(({ agent }) => agent))]
+  const callers = agents.filter((other) => other.calls.some(({ agent }) => agent === id)).map((other) => other.id)
+  if (called.length + callers.length === 0) return null
+  return (
+    <p class="card-calls muted">
+      <CallsLine words="calls" ids={called} />
+      <CallsLine words="called by" ids={callers} />
+    </p>
+  )
+}
+
+function CallsLine({ words, ids }: { words: string; ids: readonly string[] }) {
+  if (ids.length === 0) return null
+  return (
+    <span>
+      {words}{' '}
+      {ids.map((each, index) => (
+        <Fragment key={each}>
+          {index > 0 && ', '}
+          <a href={href(['agents', each])}>{each}</a>
+        </Fragment>
+      ))}
+    </span>
   )
 }
 

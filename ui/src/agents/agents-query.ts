@@ -1,11 +1,11 @@
 import { useQuery } from '../api.ts'
+import type { CallingAgent } from '../called-agents.ts'
 import { type DayNumbers, useDayNumbers } from '../day-numbers.ts'
 import { useLive, useThrottled } from '../live.ts'
 import { PROBLEM_FIELDS, type Problem, type RunSummary } from '../types.ts'
 
 /** Agent as the list of agents shows it. */
-export interface AgentSummary {
-  readonly id: string
+export interface AgentSummary extends CallingAgent {
   readonly title: string | null
   readonly description: string
   readonly file: string | null
@@ -27,7 +27,7 @@ export interface AgentList {
 }
 
 const QUERY = `{
-  list_agents { id title description file entry_points modules { id module model provides }
+  list_agents { id title description file entry_points calls { module agent } modules { id module model provides }
     latest_run { run_id status incomplete started_at } }
   problems { ${PROBLEM_FIELDS} }
 }`

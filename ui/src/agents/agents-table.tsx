@@ -2,6 +2,7 @@ import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { hasCourse, SparkLine } from '../components/spark-line.tsx'
 import { formatAgo, formatCost, formatCount, formatPercent } from '../format.ts'
 import { href } from '../router.ts'
+import { Calls } from './agent-card.tsx'
 import { AgentMarks } from './agent-marks.tsx'
 import type { AgentList, AgentSummary } from './agents-query.ts'
 import { byHealth, Health } from './health.tsx'
@@ -58,6 +59,7 @@ function AgentRow({ agent, list, isDrawn }: AgentRowProps) {
       </th>
       <td>
         <AgentMarks modules={modules} />
+        <Calls agent={agent} agents={list.agents} />
       </td>
       <td>
         <Health agent={agent} list={list} />

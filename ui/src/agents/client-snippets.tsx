@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { firstToAsk } from '../called-agents.ts'
 import { Code } from '../components/code.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Tabs } from '../components/tabs.tsx'
@@ -24,7 +25,7 @@ interface ClientSnippetsProps {
 /** Ways to call an agent, to be copied. */
 export function ClientSnippets({ agents, server }: ClientSnippetsProps) {
   const [client, setClient] = useState<Client>('curl')
-  const [model, setModel] = useState(agents[0]?.id ?? '')
+  const [model, setModel] = useState(firstToAsk(agents)?.id ?? '')
   const text = writeSnippet(client, model, server)
   const names = agents.flatMap(({ id, entry_points }) => [id, ...entry_points.map((entry) => `${id}/${entry}`)])
   return (

@@ -9,7 +9,7 @@ export interface ApprovalContext {
   readonly user: string
   /** The user's own question. */
   readonly question: string
-  /** Text of the agent before the call. */
+  /** Text before the call, of the agent that makes it. */
   readonly said: string
   /** Description of the tool. */
   readonly description: string
@@ -30,7 +30,8 @@ const FIELDS =
 /** Reads what led to approvals, by their ids. What was read once is not read again. */
 export function useApprovalContexts(approvals: readonly Approval[]): ReadonlyMap<string, ApprovalContext> {
   const [runs, setRuns] = useState<ReadonlyMap<string, RunPart>>(new Map())
-  const missing = [...new Set(approvals.map(({ response_id }) => runIdOf(response_id)))].filter((id) => !runs.has(id))
+  const ids = approvals.flatMap(({ response_id, run_id }) => [runIdOf(response_id), run_id])
+  const missing = [...new Set(ids)].filter((id) => !runs.has(id))
   const wanted = missing.slice(0, MAX_RUNS)
   useEffect(() => {
     if (wanted.length === 0) return
@@ -44,8 +45,8 @@ export function useApprovalContexts(approvals: readonly Approval[]): ReadonlyMap
   }, [wanted.join()])
   return new Map(
     approvals.flatMap((approval) => {
-      const run = runs.get(runIdOf(approval.response_id))
-      return run ? [[approval.id, contextOf(approval, run)] as const] : []
+      const [run, asking] = [runs.get(runIdOf(approval.response_id)), runs.get(approval.run_id)]
+      return run && asking ? [[approval.id, contextOf(approval, run, asking)] as const] : []
     }),
   )
 }
@@ -59,7 +60,11 @@ async function readRuns(ids: readonly string[], signal: AbortSignal): Promise<Ma
   return new Map(ids.map((id, index) => [id, found[`r${index}`] ?? none]))
 }
 
-function contextOf({ name }: Approval, { user, input, output, tools }: RunPart): ApprovalContext {
+/**
+ * @param run that the client asked
+ * @param asking run of the agent that makes the call: the same one, or one below it
+ */
+function contextOf({ name }: Approval, { user, input }: RunPart, { output, tools }: RunPart): ApprovalContext {
   const listed = tools.events.flatMap(({ result }) => (Array.isArray(result) ? (result as unknown[]) : []))
   const tool = listed.map((each) => (each ?? {}) as Record<string, unknown>).find((each) => each.name === name)
   return {

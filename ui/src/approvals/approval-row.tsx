@@ -2,6 +2,7 @@ import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { cleanText } from '../../../src/wire/clean-text.ts'
+import { nameAsker } from '../../../src/wire/name-asker.ts'
 import { Notice } from '../components/notice.tsx'
 import { formatAgo, formatTime } from '../format.ts'
 import { runIdOf } from '../responses/responses-client.ts'
@@ -33,7 +34,8 @@ interface ApprovalRowProps {
 /** One approval: agent, call and age, with its buttons or the decision. */
 export function ApprovalRow(props: ApprovalRowProps) {
   const { approval, isCurrent, isOfShownRun = false, isMarked = false, context, problem, onMark, onCurrent } = props
-  const { id, kind, agent, name, message, response_id, created_at, expires_at } = approval
+  const { id, kind, name, message, response_id, created_at, expires_at } = approval
+  const agent = nameAsker({ agent: approval.agent, askedBy: approval.asked_by })
   const title = cleanText(kind === 'question' ? withoutAddress(approval) : `May ${agent} call ${name}?`)
   return (
     <li class="panel approval" data-id={id} aria-current={isCurrent ? 'true' : undefined} onFocusCapture={onCurrent}>
@@ -63,7 +65,7 @@ export function ApprovalRow(props: ApprovalRowProps) {
         </span>
       </div>
       <div class="approval-body">
-        {context && <Context context={context} />}
+        {context && <Context context={context} agent={approval.agent} />}
         <div>
           {kind === 'approval' && message && <p class="muted">{cleanText(message)}</p>}
           <Arguments values={approval.edited_arguments ?? approval.arguments} />
@@ -82,7 +84,8 @@ function withoutAddress({ message, url }: Approval): string {
 }
 
 /** The question of the user, what the agent said before the call, and what the tool does. */
-function Context({ context: { user, question, said, description } }: { context: ApprovalContext }) {
+function Context({ context, agent }: { context: ApprovalContext; agent: string }) {
+  const { user, question, said, description } = context
   if (question === '' && said === '' && description === '') return null
   return (
     <dl class="approval-context">
@@ -94,7 +97,7 @@ function Context({ context: { user, question, said, description } }: { context: 
       )}
       {said && (
         <>
-          <dt>The agent</dt>
+          <dt>{agent} said</dt>
           <dd>{cleanText(said)}</dd>
         </>
       )}

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { VariantChange } from '../../../src/wire/variant.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { EditorLink } from '../components/editor-link.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -9,7 +10,7 @@ import { type Column, isVaried } from '../responses/column.ts'
 import type { ServerInfo } from '../types.ts'
 import { variablesOf, withChanges } from './changes.ts'
 import { DefinitionEditor } from './definition-editor.tsx'
-import type { AgentChoice } from './play-query.ts'
+import { type AgentChoice, useCalledAgents } from './play-query.ts'
 import { useVariant } from './use-variant.ts'
 import { VariableFields } from './variable-fields.tsx'
 
@@ -28,7 +29,12 @@ interface ChangePanelProps {
   readonly onClose: () => void
 }
 
-/** Values of the agent behind a column, to change and try again. */
+/** Changes that the text of the agent does not hold: those of the agents that it calls. */
+function ofCalled({ changes = [] }: Column): VariantChange[] {
+  return changes.filter(({ agent }) => agent !== undefined)
+}
+
+/** Values of the agent behind a column, and of the agents that it calls, to change and try again. */
 export function ChangePanel({
   agent,
   server,
@@ -42,11 +48,12 @@ export function ChangePanel({
   const [view, setView] = useState<keyof typeof VIEWS>('values')
   /** The whole text, while it is what was edited last. */
   const [text, setText] = useState<string>()
+  const called = useCalledAgents(agent.id)
   const checked = useVariant(column, text)
   const { variant } = checked
   useEffect(() => {
     if (text !== undefined && variant?.definition === text)
-      onColumn(withChanges(column, variant.changes, agent.version))
+      onColumn(withChanges(column, [...variant.changes, ...ofCalled(column)], agent.version))
   }, [variant])
   const change = (next: Column) => {
     setText(undefined)
@@ -75,7 +82,7 @@ export function ChangePanel({
       )}
       {view === 'values' ? (
         <VariableFields
-          variables={variablesOf(agent)}
+          variables={variablesOf(agent, called)}
           column={column}
           version={agent.version}
           problems={checked.problems}

@@ -1,19 +1,26 @@
 import type { VariantChange } from '../../../src/wire/variant.ts'
 import type { Column } from '../responses/column.ts'
 import type { Seed } from '../responses/setup.ts'
-import type { AgentChoice, Variable } from './play-query.ts'
+import type { AgentChoice, CalledAgent, Variable } from './play-query.ts'
 
 /** A value of an agent, with the module that it belongs to. */
 export interface AgentVariable extends Variable {
+  /** Id of a called agent; undefined for a value of the agent itself. */
+  readonly agent?: string
   readonly module: string
 }
 
-export function variablesOf({ modules }: AgentChoice): readonly AgentVariable[] {
-  return modules.flatMap(({ id, variables }) => variables.map((variable) => ({ ...variable, module: id })))
+/** @param called agents that it calls: their values follow */
+export function variablesOf({ modules }: AgentChoice, called: readonly CalledAgent[] = []): readonly AgentVariable[] {
+  const own = modules.flatMap(({ id, variables }) => variables.map((variable) => ({ ...variable, module: id })))
+  const others = called.flatMap(({ id: agent, modules: inner }) =>
+    inner.flatMap(({ id, variables }) => variables.map((variable) => ({ ...variable, agent, module: id }))),
+  )
+  return [...own, ...others]
 }
 
-function isOf({ module, path }: Pick<VariantChange, 'module' | 'path'>, variable: AgentVariable): boolean {
-  return module === variable.module && path.join('\n') === variable.path.join('\n')
+function isOf({ agent, module, path }: Omit<VariantChange, 'value'>, variable: AgentVariable): boolean {
+  return agent === variable.agent && module === variable.module && path.join('\n') === variable.path.join('\n')
 }
 
 export function changeOf({ changes = [] }: Column, variable: AgentVariable): VariantChange | undefined {
@@ -24,8 +31,9 @@ export function changeOf({ changes = [] }: Column, variable: AgentVariable): Var
 export function withValue(column: Column, variable: AgentVariable, value: unknown, version: string): Column {
   const others = (column.changes ?? []).filter((change) => !isOf(change, variable))
   const isSame = JSON.stringify(value ?? null) === JSON.stringify(variable.value)
-  const { module, path } = variable
-  const own: VariantChange[] = isSame ? [] : [{ module, path: [...path], ...(value === undefined ? {} : { value }) }]
+  const { agent, module, path } = variable
+  const place = { ...(agent === undefined ? {} : { agent }), module, path: [...path] }
+  const own: VariantChange[] = isSame ? [] : [{ ...place, ...(value === undefined ? {} : { value }) }]
   return withChanges(column, [...others, ...own], version)
 }
 

@@ -1,4 +1,5 @@
 import { useQuery } from '../api.ts'
+import { type CallingAgent, calledBy } from '../called-agents.ts'
 import type { Schema } from '../components/schema-fields.tsx'
 import { useLive } from '../live.ts'
 
@@ -39,12 +40,12 @@ export interface AgentChoice {
   }[]
 }
 
-const LIST_QUERY = '{ list_agents { id entry_points } }'
+const LIST_QUERY = '{ list_agents { id entry_points calls { module agent } } }'
 const AGENT_QUERY = `query($id: String!) { agent_config(agent_id: $id) {
   id description examples entry_points version file definition attachments modules { id provides tools { name parameters } variables { path schema value } }
 } }`
 
-export type AgentName = Pick<AgentChoice, 'id' | 'entry_points'>
+export type AgentName = Pick<AgentChoice, 'id' | 'entry_points'> & CallingAgent
 
 export function useAgentNames(): readonly AgentName[] | undefined {
   const { data, reload } = useQuery<{ list_agents: AgentName[] }>(LIST_QUERY)
@@ -57,4 +58,27 @@ export function useAgentChoice(id: string): AgentChoice | undefined {
   const { data, reload } = useQuery<{ agent_config: AgentChoice }>(AGENT_QUERY, { id })
   useLive('agents', reload)
   return data?.agent_config.id === id ? data.agent_config : undefined
+}
+
+/** Agent that another calls, with the values that can be varied. */
+export type CalledAgent = Pick<AgentChoice, 'id' | 'modules'>
+
+/** The server limits the aliases of a query. */
+const MAX_CALLED = 30
+
+/** Reads the agents that one calls, itself or through others. */
+export function useCalledAgents(id: string): readonly CalledAgent[] {
+  const ids = calledBy(id, useAgentNames() ?? []).slice(0, MAX_CALLED)
+  const names = ids.map((_, index) => `$a${index}: String!`).join(', ')
+  const fields = ids.map(
+    (_, index) =>
+      `a${index}: agent_config(agent_id: $a${index}) { id modules { id provides tools { name parameters } variables { path schema value } } }`,
+  )
+  const query = ids.length === 0 ? '{ __typename }' : `query(${names}) { ${fields.join(' ')} }`
+  const variables = Object.fromEntries(ids.map((called, index) => [`a${index}`, called]))
+  const { data } = useQuery<Readonly<Record<string, CalledAgent>>>(query, variables)
+  return ids.flatMap((called, index) => {
+    const agent = data?.[`a${index}`]
+    return agent?.id === called ? [agent] : []
+  })
 }

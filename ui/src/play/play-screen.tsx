@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { VariantChange } from '../../../src/wire/variant.ts'
 import { ask } from '../api.ts'
+import { firstToAsk } from '../called-agents.ts'
 import { Command } from '../components/command.tsx'
 import { Empty } from '../components/notice.tsx'
 import { agentOf, type Column } from '../responses/column.ts'
@@ -25,7 +26,7 @@ export function PlayScreen({ route: { path, query }, server }: ScreenProps) {
   const agents = useAgentNames()
   if (!agents || !server) return null
   if (!server.adapters.includes(ADAPTER)) return <NoAdapter />
-  const agent = path[1] ? agents.find(({ id }) => id === path[1]) : agents[0]
+  const agent = path[1] ? agents.find(({ id }) => id === path[1]) : firstToAsk(agents)
   if (!agent) return <NoAgent wanted={path[1]} />
   return <Playground agents={agents} agentId={agent.id} query={query} server={server} />
 }

@@ -18,20 +18,21 @@ interface VariableFieldProps {
 /** One value of an agent: a changed one is marked, and can be reset. */
 export function VariableField(props: VariableFieldProps) {
   const { variable, isChanged, problem, onValue } = props
-  const { module, path, schema, value: original } = variable
+  const { agent, module, path, schema, value: original } = variable
+  const owner = agent === undefined ? module : `${agent}.${module}`
   const id = useId()
   const name = formatPath(path)
   return (
     <div class="variable" data-changed={isChanged}>
       <div class="variable-head">
         <label for={id}>{name.replaceAll('_', ' ')}</label>
-        <code class="muted">{module}</code>
+        <code class="muted">{owner}</code>
         {isChanged && (
           <>
             <span class="edited">edited</span>
             <IconButton
               icon="loop"
-              label={`Reset ${name} of ${module}`}
+              label={`Reset ${name} of ${owner}`}
               onClick={() => onValue(original ?? undefined)}
             />
           </>

@@ -1,4 +1,6 @@
+import { Fragment } from 'preact'
 import type { VariantProblem } from '../../../src/wire/variant.ts'
+import { Icon } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
 import type { Column } from '../responses/column.ts'
 import { type AgentVariable, changeOf, withValue } from './changes.ts'
@@ -17,6 +19,8 @@ interface VariableFieldsProps {
 
 /** Form of an agent's values, each with the problem of its change. The first field takes the focus. */
 export function VariableFields({ variables, column, version, problems, onColumn, onSubmit }: VariableFieldsProps) {
+  const agents = [...new Set(variables.map(({ agent }) => agent))]
+  const rankOf = (variable: AgentVariable) => agents.indexOf(variable.agent) * 10 + rankOfValue(variable)
   const fields = variables.filter(hasField).toSorted((one, other) => rankOf(one) - rankOf(other))
   if (fields.length === 0) return <p class="muted">The modules of this agent have no values to change here.</p>
   const others = problems.filter((problem) => !fields.some((variable) => isAbout(problem, variable)))
@@ -27,17 +31,24 @@ export function VariableFields({ variables, column, version, problems, onColumn,
       ))}
       {fields.map((variable, index) => {
         const change = changeOf(column, variable)
+        const { agent, module, path } = variable
         return (
-          <VariableField
-            key={`${variable.module} ${variable.path.join('.')}`}
-            variable={variable}
-            value={change ? change.value : (variable.value ?? undefined)}
-            isChanged={change !== undefined}
-            problem={problems.find((problem) => isAbout(problem, variable))}
-            hasFocus={index === 0}
-            onValue={(value) => onColumn(withValue(column, variable, value, version))}
-            onSubmit={onSubmit}
-          />
+          <Fragment key={`${agent} ${module} ${path.join('.')}`}>
+            {agent !== undefined && agent !== fields[index - 1]?.agent && (
+              <h3 class="variables-agent">
+                <Icon name="kind-agent" /> {agent}
+              </h3>
+            )}
+            <VariableField
+              variable={variable}
+              value={change ? change.value : (variable.value ?? undefined)}
+              isChanged={change !== undefined}
+              problem={problems.find((problem) => isAbout(problem, variable))}
+              hasFocus={index === 0}
+              onValue={(value) => onColumn(withValue(column, variable, value, version))}
+              onSubmit={onSubmit}
+            />
+          </Fragment>
         )
       })}
     </div>
@@ -47,7 +58,7 @@ export function VariableFields({ variables, column, version, problems, onColumn,
 /** Values that developers change most, in the order of the form. */
 const FIRST = ['system_prompt', 'model', 'temperature']
 
-function rankOf({ path }: AgentVariable): number {
+function rankOfValue({ path }: AgentVariable): number {
   return FIRST.indexOf(String(path.at(-1))) + 1 || FIRST.length + 1
 }
 
@@ -56,6 +67,6 @@ function hasField({ schema }: AgentVariable): boolean {
   return schema.enum !== undefined || ['string', 'number', 'integer', 'boolean'].includes(String(schema.type))
 }
 
-function isAbout({ module, path }: VariantProblem, variable: AgentVariable): boolean {
-  return module === variable.module && path?.join() === variable.path.join()
+function isAbout({ agent, module, path }: VariantProblem, variable: AgentVariable): boolean {
+  return agent === variable.agent && module === variable.module && path?.join() === variable.path.join()
 }

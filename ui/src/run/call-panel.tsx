@@ -17,7 +17,9 @@ import { ModelCall, ModelCallActions } from './kinds/model-call.tsx'
 import { readExchange } from './kinds/model-exchange.ts'
 import { ToolCall } from './kinds/tool-call.tsx'
 import { RerunPanel } from './rerun-panel.tsx'
+import { OwnRun } from './trace-row.tsx'
 import { nameCall } from './trace-rows.ts'
+import { useTape } from './use-tape.ts'
 
 /** Props of the panel for calls of one kind. */
 export interface CallKindProps {
@@ -35,18 +37,19 @@ const KINDS: Readonly<Partial<Record<CallKind, ComponentType<CallKindProps>>>> =
 interface CallPanelProps {
   readonly run: RunSummary
   readonly call: Call
-  /** Offers to run the run again from this call. */
+  /** Offers to run a run with a tape again from this call. */
   readonly mayRerun: boolean
   readonly onClose: () => void
 }
 
 /** Everything about one call, in the way that suits its kind. */
 export function CallPanel({ run, call, mayRerun, onClose }: CallPanelProps) {
-  const { payload, error } = useCallPayload(call.runId ?? run.run_id, call)
+  const own = runOf(call, run)
+  const { payload, error } = useCallPayload(own.run_id, call)
   const [isRerunning, setRerunning] = useState(false)
   useEffect(() => setRerunning(false), [call.id])
   useShortcuts({ Escape: isRerunning ? () => setRerunning(false) : onClose })
-  const isOffered = mayRerun && isRecorded(run, call)
+  const isOffered = useTape(own) && mayRerun && isRecorded(call)
   const Kind = KINDS[call.kind] ?? AnyCall
   return (
     <aside class="panel side call-panel" aria-label="Selected call" tabIndex={0}>
@@ -65,11 +68,11 @@ export function CallPanel({ run, call, mayRerun, onClose }: CallPanelProps) {
               <span>Rerun from here</span>
             </button>
           )}
-          {call.kind === 'model' && <ModelCallActions run={runOf(call, run)} call={call} payload={payload} />}
+          {call.kind === 'model' && <ModelCallActions run={own} call={call} payload={payload} />}
         </div>
       )}
       {isOffered && payload && isRerunning && (
-        <RerunPanel key={call.id} run={run} call={call} payload={payload} onClose={() => setRerunning(false)} />
+        <RerunPanel key={call.id} run={own} call={call} payload={payload} onClose={() => setRerunning(false)} />
       )}
       {payload?.foldedException != null && (
         <ExceptionView
@@ -79,7 +82,7 @@ export function CallPanel({ run, call, mayRerun, onClose }: CallPanelProps) {
           isBad={call.status === 'failed'}
         />
       )}
-      {payload && <Kind run={runOf(call, run)} call={call} payload={payload} />}
+      {payload && <Kind run={own} call={call} payload={payload} />}
       {payload === null && <Notice kind="warn" title="The trace of this call is gone: its file was rotated away." />}
     </aside>
   )
@@ -94,9 +97,9 @@ function runOf({ runId, agentId }: Call, run: RunSummary): RunSummary {
 /** Methods whose calls are on a tape, and worth doing otherwise. */
 const RERUN_METHODS: ReadonlySet<string> = new Set(['generate', 'executeTool', 'search', 'list'])
 
-function isRecorded(run: RunSummary, { kind, method, status, runId }: Call): boolean {
+function isRecorded({ kind, method, status }: Call): boolean {
   const isKind = kind === 'model' || kind === 'tool' || kind === 'memory'
-  return isKind && RERUN_METHODS.has(method) && status !== 'waiting' && (runId ?? run.run_id) === run.run_id
+  return isKind && RERUN_METHODS.has(method) && status !== 'waiting'
 }
 
 interface FactsProps {
@@ -117,6 +120,7 @@ function Facts({ run, call, payload }: FactsProps) {
       {call.kind === 'model' && <ModelFacts usage={call.usage} payload={payload} isDone={status === 'done'} />}
       <span>after {formatDuration((startedAt - run.started_at) * 1000)}</span>
       {payload && <code>{payload.reference}</code>}
+      <OwnRun call={call} />
     </p>
   )
 }

@@ -8,7 +8,7 @@ import { Notice } from '../components/notice.tsx'
 import { parseJson } from '../components/parse-json.ts'
 import { Tabs } from '../components/tabs.tsx'
 import { type AgentVariable, changeOf, variablesOf } from '../play/changes.ts'
-import { useAgentChoice } from '../play/play-query.ts'
+import { useAgentChoice, useCalledAgents } from '../play/play-query.ts'
 import { VariableFields } from '../play/variable-fields.tsx'
 import type { Column } from '../responses/column.ts'
 import { RefusedVariant } from '../responses/variants-client.ts'
@@ -162,10 +162,11 @@ interface VariantData {
 /** Values of the agent as they were in the run. */
 function Values({ run, column, refusal, onColumn, onSubmit }: ValuesProps) {
   const agent = useAgentChoice(run.agent_id)
+  const called = useCalledAgents(run.agent_id)
   const { data } = useQuery<VariantData>(VARIANT_QUERY, { id: run.run_id })
   if (!agent || !data) return null
   const changed = { model: run.agent_id, changes: data.run?.events.events[0]?.variant ?? [] }
-  const variables = variablesOf(agent).map((variable): AgentVariable => {
+  const variables = variablesOf(agent, called).map((variable): AgentVariable => {
     const change = changeOf(changed, variable)
     return change ? { ...variable, value: change.value ?? null } : variable
   })

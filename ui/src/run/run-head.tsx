@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { cleanText } from '../../../src/wire/clean-text.ts'
 import { formatDuration } from '../../../src/wire/format-duration.ts'
+import { useQuery } from '../api.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
@@ -44,6 +45,7 @@ export function RunHead({ loaded, server, hasTape }: RunHeadProps) {
           </span>
           <a href={href(['agents', run.agent_id])}>{run.agent_id}</a>
           {entry && <span class="muted">/{entry}</span>}
+          {run.parent_run_id !== null && <CalledBy id={run.parent_run_id} call={run.parent_run_call_id ?? ''} />}
         </h1>
         <div class="head-links">
           <Neighbours loaded={loaded} />
@@ -69,6 +71,18 @@ export function RunHead({ loaded, server, hasTape }: RunHeadProps) {
       {run.error && run.status === 'failed' && <Notice kind="bad" title={run.error} />}
       {run.status === 'interrupted' && <Notice kind="warn" title="The server went away before the run had ended." />}
     </>
+  )
+}
+
+const PARENT_QUERY = 'query($id: String!) { run(run_id: $id) { agent_id } }'
+
+/** Link to the call of another agent's run that began this one. */
+function CalledBy({ id, call }: { id: string; call: string }) {
+  const { data } = useQuery<{ run: { agent_id: string } | null }>(PARENT_QUERY, { id })
+  return (
+    <a class="called-by" href={href(['runs', id], { call })}>
+      called by {data?.run?.agent_id ?? 'another agent'}
+    </a>
   )
 }
 

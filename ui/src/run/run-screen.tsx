@@ -74,7 +74,7 @@ function Run({ loaded, query, server }: RunProps) {
   const call = query.call === undefined && isNarrow ? undefined : tree.get(selected)
   const isWhole = query.all === '1'
   const hasTape = useTape(run)
-  const mayRerun = hasTape && server?.development === true && server.takes_variants
+  const mayRerun = server?.development === true && server.takes_variants
   return (
     <div class="screen fill">
       <RunHead loaded={loaded} server={server} hasTape={hasTape} />

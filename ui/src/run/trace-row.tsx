@@ -2,7 +2,8 @@ import type { Call } from '../../../src/trace/calls/call-tree.ts'
 import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { formatCount, formatTokens } from '../format.ts'
-import { nameCall, type Span, type TraceRow } from './trace-rows.ts'
+import { href } from '../router.ts'
+import { childRunOf, nameCall, type Span, type TraceRow } from './trace-rows.ts'
 
 /** Deeper calls are indented no further. */
 const MAX_INDENT = 14
@@ -45,10 +46,22 @@ export function TraceRowView({ row: { call, isCollapsed }, span, isSelected, onS
         )}
         <Icon name={`kind-${call.kind}` as IconName} />
         <RowName call={call} />
+        {call.kind === 'agent' && <OwnRun call={call} />}
       </span>
       <Bar call={call} span={span} />
       <span class="trace-time">{call.status === 'running' ? 'running' : formatDuration(call.durationMs)}</span>
     </div>
+  )
+}
+
+/** Link to the page of an agent's run that another began. */
+export function OwnRun({ call }: { call: Call }) {
+  const runId = childRunOf(call)
+  if (runId === undefined) return null
+  return (
+    <a class="own-run" href={href(['runs', runId])} onClick={(event) => event.stopPropagation()}>
+      its own run
+    </a>
   )
 }
 

@@ -55,6 +55,12 @@ export function nameCall(call: Call): { readonly name: string; readonly detail: 
   return { name: `${participantName(moduleId)}.${method}`, detail: '' }
 }
 
+/** Id of the run of the agent that a call began, or that it stands in as the first of another run; undefined for any other. */
+export function childRunOf(call: Call): string | undefined {
+  const entry = [call, ...call.children].find(({ runId, parent }) => parent && runId !== parent.runId)
+  return entry?.runId ?? undefined
+}
+
 /** Returns the call that says most about a run: the one that failed, the one that waits, or the last of a model. */
 export function findDecisive(status: RunStatus, tree: CallTree): Call | undefined {
   if (status === 'failed') return findFailure(tree)

@@ -11,7 +11,9 @@ import { nameCall } from './trace-rows.ts'
 
 /** Calls that a run waits for, with the buttons that decide them, and the runs before and after it. */
 export function WaitingFor({ run, tree }: { run: RunSummary; tree: CallTree }) {
-  const open = useInbox().open.filter(({ response_id }) => runIdOf(response_id) === run.run_id)
+  const open = useInbox().open.filter(
+    ({ response_id, run_id }) => runIdOf(response_id) === run.run_id || run_id === run.run_id,
+  )
   const [decided, setDecided] = useState<ReadonlyMap<string, Approval>>(new Map())
   const shown = [...open.filter(({ id }) => !decided.has(id)), ...(run.status === 'waiting' ? decided.values() : [])]
   return (

@@ -2,6 +2,7 @@ import type { OpenCall } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
 import { HostError } from '../../../errors.ts'
 import type { GivenAnswer, PendingCall } from '../../../run/waiting/pending-call.ts'
+import { nameAsker } from '../../../wire/name-asker.ts'
 import { makeValidator } from '../../bodies/validator.ts'
 import { DecisionRequest, toGivenAnswer } from '../../inbox/decision-request.ts'
 import { isClientCall } from './completion.ts'
@@ -80,9 +81,15 @@ export function toolNameOf(tool: NamedTool): string {
 
 /** Returns an open call of a stored run in the shape of a call of the client's tool. */
 export function toApprovalCall({ id, call }: OpenCall): PendingCall {
-  const { kind, name, arguments: args, message } = call
+  const { kind, name, arguments: args, message, asker } = call
   if (isClientCall(call)) return { ...call, callId: id }
-  const asked = { kind, name, arguments: args, ...(message === undefined ? {} : { message }) }
+  const asked = {
+    kind,
+    name,
+    arguments: args,
+    ...(message === undefined ? {} : { message }),
+    ...(asker ? { agent: asker.agent, asked_by: asker.askedBy } : {}),
+  }
   return { callId: id, kind: 'client_tool', name: APPROVAL_TOOL, arguments: asked }
 }
 
@@ -96,9 +103,10 @@ export function describeApproval({ id, call }: OpenCall, baseUrl: string | undef
   return `${describeCall(call)} Decide ${place}with: agent-host approvals\n`
 }
 
-function describeCall({ kind, name, arguments: args, message = '' }: PendingCall): string {
-  if (kind === 'question') return `\n\n${name} waits for an answer: ${message}`
-  return `\n\nWaiting for approval of ${name} ${JSON.stringify(args)}.`
+function describeCall({ kind, name, arguments: args, message = '', asker }: PendingCall): string {
+  const of = asker ? ` of ${nameAsker(asker)}` : ''
+  if (kind === 'question') return `\n\n${name}${of} waits for an answer: ${message}`
+  return `\n\nWaiting for approval of ${name}${of} ${JSON.stringify(args)}.`
 }
 
 function parseDecision(id: string, content: Messages[number]['content']): GivenAnswer {

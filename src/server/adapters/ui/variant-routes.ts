@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../definition/problem.ts'
 import { HostError } from '../../../errors.ts'
 import type { Redact } from '../../../redaction/redact.ts'
+import { ownChanges } from '../../../variants/called-changes.ts'
 import type { VariantProblem as FoundProblem } from '../../../variants/plan-variant.ts'
 import { type ReadChanges, readChanges, writeChanges } from '../../../variants/variant-text.ts'
 import type { Variant, VariantChange, VariantProblem, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
@@ -75,7 +76,7 @@ async function createVariant(
     refuseSecrets(changes, redact)
     const opened = await host.openVariant(agentId, changes)
     const id = variants.add(principalOf(request).tenant, { agentId, changes })
-    const definition = given.definition ?? (shown === null ? null : writeChanges(shown, changes))
+    const definition = given.definition ?? (shown === null ? null : writeChanges(shown, ownChanges(changes)))
     const variant: Variant = { id, agent_id: agentId, version: opened.version, changes: [...changes], definition }
     return reply.code(201).send(variant)
   } catch (error) {
@@ -108,7 +109,8 @@ export function refuseSecrets(changes: readonly VariantChange[], redact: Redact)
     const text = JSON.stringify(value) ?? ''
     return redact(text) !== text
   })
-  const problems = holding.map(({ module, path }) => ({
+  const problems = holding.map(({ agent, module, path }) => ({
+    ...(agent === undefined ? {} : { agent }),
     ...{ module, path },
     message: `module '${module}', config: ${path.join('.')} holds a secret.`,
     suggestions: ['Leave it out: tools and models get secrets from the environment.'],
@@ -119,9 +121,10 @@ export function refuseSecrets(changes: readonly VariantChange[], redact: Redact)
 /** The answer to changes that are refused, each with its place. */
 export function toRefusal({ problems }: AgentError, locate: ReadChanges['locate'], redact: Redact): VariantRefusal {
   const shown = problems.map((problem: FoundProblem): VariantProblem => {
-    const { module, path, line, column, message, suggestions } = problem
+    const { agent, module, path, line, column, message, suggestions } = problem
     return {
-      ...(module === undefined ? {} : { module, ...locate(module, path) }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(module === undefined ? {} : { module, ...(agent === undefined ? locate(module, path) : {}) }),
       ...(path === undefined ? {} : { path: [...path] }),
       ...(line === undefined ? {} : { line }),
       ...(column === undefined ? {} : { column }),

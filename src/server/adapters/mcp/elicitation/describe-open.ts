@@ -1,4 +1,5 @@
 import type { OpenCall } from '../../../../durable/adapter-runs/adapter-runs.ts'
+import { nameAsker } from '../../../../wire/name-asker.ts'
 
 /** Tells a client whose user cannot be asked who decides, and how the agent goes on then. */
 export function describeOpen(
@@ -6,7 +7,12 @@ export function describeOpen(
   { baseUrl }: { readonly baseUrl: string | undefined },
   { servesInbox }: { readonly servesInbox: boolean },
 ): string {
-  const calls = open.map(({ call }) => `${call.name}(${JSON.stringify(call.arguments)})`).join(', ')
+  const calls = open
+    .map(
+      ({ call }) =>
+        `${call.name}(${JSON.stringify(call.arguments)})${call.asker ? ` of ${nameAsker(call.asker)}` : ''}`,
+    )
+    .join(', ')
   const links = open.map(({ id }) => `${baseUrl}/compat/approvals/${id}`).join(' and ')
   const how =
     servesInbox && baseUrl !== undefined

@@ -1,5 +1,6 @@
 import { isObject } from '../../../../json.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
+import { nameAsker } from '../../../../wire/name-asker.ts'
 
 /** Response of a person to an elicitation (`ElicitResult` of the MCP schema). */
 export interface ElicitationResponse {
@@ -17,7 +18,7 @@ export function toElicitation(pending: PendingCall): { message: string; requeste
   const { kind, name, message, schema = {} } = pending
   if (kind === 'question') return { message: message ?? name, requestedSchema: { ...toForm(schema) } }
   return {
-    message: `May I call ${name}(${JSON.stringify(pending.arguments)})?`,
+    message: `May ${pending.asker ? nameAsker(pending.asker) : 'I'} call ${name}(${JSON.stringify(pending.arguments)})?`,
     requestedSchema: { type: 'object', properties: {} },
   }
 }

@@ -82,6 +82,10 @@ export class AgentView {
     return this.#describe().exchange
   }
 
+  calls(): readonly object[] {
+    return this.#sources.host.callsOf(this.id)
+  }
+
   definition(_: unknown, { seesContent }: Viewer): string | null {
     return seesContent ? shownDefinition(this.id, this.#sources) : null
   }

@@ -1,0 +1,3 @@
+import { scorers } from 'agent-host'
+
+export const { contains, tools } = scorers

@@ -1,0 +1,95 @@
+import { expect } from 'chai'
+import { isTooWide } from '../../support/browser.ts'
+import { DebugUi, see } from '../../support/debug-ui.ts'
+import { DESK_FILES, REFUND, RETURNS } from '../../support/desk-example.ts'
+import { eventually } from '../../support/eventually.ts'
+
+describe('agents that call agents, in the debug UI', () => {
+  const ui = DebugUi.forSuite({ record: 1 }, DESK_FILES)
+
+  const askDesk = async (input: string): Promise<string> => {
+    const payload = { model: 'desk', user: 'ada', input }
+    const { id } = (await ui.server.app.inject({ method: 'POST', url: '/compat/responses', payload })).json()
+    return id.replace('resp_', '')
+  }
+
+  it('names the called agent and its caller in the inbox, with tool, reason, user, question and times', async () => {
+    await askDesk(REFUND)
+    const page = await ui.open('#/approvals', { viewport: { width: 390, height: 800 } })
+    const card = page.getByRole('list', { name: 'Approvals' }).getByRole('listitem')
+    await card.getByRole('heading', { name: 'May billing (asked by desk) call refund?' }).waitFor()
+    const terms = async () => Promise.all((await card.getByRole('term').all()).map((term) => term.innerText()))
+    await eventually(async () =>
+      expect(await terms()).deep.equal(['Asked by ada', 'billing said', 'The tool', 'number', 'euros']),
+    )
+    expect(await card.getByRole('definition').allInnerTexts()).deep.equal([
+      REFUND,
+      'The customer says about INV-7: it arrived broken.',
+      'Pays money back for an invoice.',
+      'INV-7',
+      '40',
+    ])
+    await card.getByText(/· until /).waitFor()
+    expect(await isTooWide(page)).equal(false)
+  })
+
+  it('links the run of a called agent and the call that began it, both ways', async () => {
+    const desk = await askDesk(RETURNS)
+    const page = await ui.open(`#/runs/${desk}`)
+    await page.getByRole('treeitem').filter({ hasText: 'kb(Find returns)' }).click()
+    const panel = page.getByRole('complementary', { name: 'Selected call' })
+    await panel.getByRole('link', { name: 'its own run' }).waitFor()
+    await page.getByRole('treeitem').getByRole('link', { name: 'its own run' }).click()
+    await page.locator('.run-question').getByText('Find returns').waitFor()
+    expect(page.url()).not.contain(desk)
+    await page.getByRole('link', { name: 'called by desk' }).click()
+    await panel.getByRole('heading', { name: 'kb(Find returns)' }).waitFor()
+    expect(page.url()).contain(desk)
+  })
+
+  it('shows the card of a waiting agent on the page of its own run, too', async () => {
+    await askDesk(REFUND)
+    const { data } = (await ui.server.app.inject('/compat/approvals')).json()
+    const page = await ui.open(`#/runs/${data[0].run_id}`)
+    const pending = page.getByRole('list', { name: 'Waits for a person' })
+    await pending.getByRole('heading', { name: 'May billing (asked by desk) call refund?' }).waitFor()
+  })
+
+  it('reruns a called agent from one of its calls', async () => {
+    const desk = await askDesk(RETURNS)
+    const page = await ui.open(`#/runs/${desk}`)
+    await page.getByRole('treeitem').filter({ hasText: 'read_article(returns)' }).click()
+    await page.getByRole('button', { name: 'Rerun from here' }).click()
+    await page.getByRole('textbox', { name: 'Result' }).fill('Within a year.')
+    await page.getByRole('button', { name: 'Rerun and compare' }).click()
+    await see(page, 'Within a year.')
+    expect(page.url()).contain('compare').and.not.contain(desk)
+  })
+
+  it('changes values of the agents that an agent calls, and answers with them', async () => {
+    const page = await ui.open('#/play/desk')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const panel = page.getByRole('complementary', { name: 'Change' })
+    await panel.getByRole('heading', { name: 'billing' }).waitFor()
+    const prompt = panel.locator('.variable', { hasText: 'billing.orchestrator' }).getByLabel('system prompt')
+    await prompt.fill('Be quick.')
+    await panel.getByText('edited', { exact: true }).waitFor()
+    await page.getByLabel('Message to desk').fill('Show me the receipt of INV-7.')
+    await page.getByLabel('Message to desk').press('Enter')
+    await page.getByRole('link', { name: 'View the run' }).click()
+    await page.getByText('variant: billing.orchestrator.system_prompt').waitFor()
+    await page.getByRole('treeitem').getByRole('link', { name: 'its own run' }).click()
+    await page.getByText('variant: orchestrator.system_prompt').waitFor()
+    await page.getByText('Be quick.').first().waitFor()
+  })
+
+  it('says on the cards who calls whom, and begins with the agent that people ask', async () => {
+    const page = await ui.open('#/agents')
+    const card = (id: string) => page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: id }) })
+    await card('Front desk').getByText('calls billing, kb').waitFor()
+    await card('billing').getByText('called by desk').waitFor()
+    expect(await page.getByRole('combobox').inputValue()).equal('desk')
+    await page.goto(`${ui.url}/#/play`)
+    await page.getByLabel('Message to desk').waitFor()
+  })
+})
