@@ -14,6 +14,9 @@ import {
 import { Entries } from './lib/entries.ts'
 import { makeIds, ownedBy, vectorIdFor } from './lib/ids.ts'
 
+/** Before the name of an owner, unless it is the one of requests without a user. */
+const USER = 'user '
+
 export default defineModule({
   name: 'VectorMemory',
   description: 'Stores texts, and finds them by meaning.',
@@ -40,7 +43,7 @@ export default defineModule({
   create: ({ embedder, index, chunker, storage }, config, context) => {
     const entries = new Entries(config.persist ? storage : memoryStorage().storageOf(context))
     const nextId = makeIds()
-    const ownerOf = ({ user }: Run) => (config.per_user && user !== undefined ? `user ${user}` : '')
+    const ownerOf = ({ user }: Run) => (config.per_user && user !== undefined ? USER + user : '')
 
     /** The vectors come first and the entry last: vectors without an entry are never found, so an entry is whole or absent. */
     async function addVectors(entryId: string, text: string, run: Run): Promise<string[]> {
@@ -113,6 +116,16 @@ export default defineModule({
         await removeVectors(old ?? [], run)
         return old !== undefined
       },
+      ...(config.per_user
+        ? {
+            async owners(run: Run) {
+              return Array.from(await entries.owners(run), ([owner, count]) => ({
+                user: owner.slice(USER.length),
+                count,
+              })).sort((one, other) => one.user.localeCompare(other.user))
+            },
+          }
+        : {}),
     }
   },
 })

@@ -381,7 +381,7 @@ export class AgentHost {
     return (await this.#openVariant(() => this.#agents.find(name, separator).agent, changes)).info
   }
 
-  /** Opens those of the agents that it calls, too: what is wrong with their values is told before a run begins. */
+  /** Opens those of the agents that it calls, too, so that wrong values of theirs fail before a run begins. */
   async #openVariant(find: () => Agent, changes: readonly VariantChange[]): Promise<Agent> {
     const variant = await this.#versions.openVariant(find, changes)
     for (const id of new Set(changes.flatMap(({ agent }) => agent ?? []))) {

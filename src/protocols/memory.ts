@@ -1,4 +1,4 @@
-import { defineProtocol } from './protocol.ts'
+import { defineProtocol, type Protocol } from './protocol.ts'
 import type { Run } from './run.ts'
 
 /** Something remembered. */
@@ -11,6 +11,14 @@ export interface MemoryEntry {
 /** An entry that was found, with its similarity (higher is nearer). */
 export interface MemoryMatch extends MemoryEntry {
   readonly score: number
+}
+
+/** User with separate entries. */
+export interface MemoryOwner {
+  /** As the client names it; empty for requests without a user. */
+  readonly user: string
+  /** Number of its entries. */
+  readonly count: number
 }
 
 /**
@@ -44,5 +52,9 @@ export interface Memory {
   update(id: string, text: string, metadata: Readonly<Record<string, unknown>>, run: Run): Promise<boolean>
   /** False for an unknown id. */
   delete(id: string, run: Run): Promise<boolean>
+  /** Lists the users that it keeps separate entries for, by name. Optional: a memory that does not keep users apart leaves it out. */
+  owners?(run: Run): Promise<readonly MemoryOwner[]>
 }
 export const Memory = defineProtocol<Memory>('Memory', ['store', 'get', 'search', 'list', 'update', 'delete'])
+/** The same with the optional method, for the host's own questions. */
+export const MemoryWithOwners: Protocol<Memory> = { ...Memory, methods: [...Memory.methods, 'owners'] }

@@ -12,6 +12,8 @@ export interface ToolResult {
   readonly attachments?: readonly Attachment[]
   /** True if `text` describes a failure that the model may work around. */
   readonly isError?: boolean
+  /** True where a person or a policy did not allow the call. Set by the host: nothing was executed, and nothing failed. */
+  readonly isRejected?: boolean
 }
 
 /** Need of an approval: yes, no, or as the module of this id decides. */

@@ -37,7 +37,8 @@ export function wrapMethods(
 ): object {
   const wrapped: Record<string, unknown> = {}
   for (const name of protocol.methods) {
-    const method = (provider as Record<string, Method>)[name] as Method
+    const method = (provider as Record<string, Method | undefined>)[name]
+    if (!method) continue
     wrapped[name] = (...args: unknown[]) => call(method, name, args)
   }
   if (protocol.name === 'LLM') wrapped.modelInfo = (provider as LLM).modelInfo

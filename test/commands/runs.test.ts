@@ -254,7 +254,7 @@ main.handleText("first question")  500 ms
     await traces.close()
     const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
     const [, ...rows] = (await list()).trimEnd().split('\n')
-    expect(rows[0]).match(/ completed .* 1 {2}write on +incomplete: max_output_tokens$/)
+    expect(rows[0]).match(/ incomplete: max_output_tokens .* 1 {2}write on$/)
     expect(rows[1]).match(/ handed to the client .* 1 {2}weather\?$/)
     expect(await list('--status', 'waiting')).equal('No matching runs.\n')
     expect((await list('--status', 'handed_to_client')).split('\n')).lengthOf(3)

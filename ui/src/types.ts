@@ -29,6 +29,7 @@ export interface RunTool {
   readonly name: string
   readonly calls: number
   readonly errors: number
+  readonly rejected: number
 }
 
 interface Priced {
@@ -76,9 +77,9 @@ export interface ServerInfo {
 }
 
 const USAGE_FIELDS = 'model input_tokens output_tokens cached_input_tokens reasoning_tokens cost'
-export const RUN_FIELDS = `run_id agent_id user entry_point server agent_version variant status incomplete continues continued_by replays replays_from eval_case parent_run_id parent_run_call_id children started_at duration_ms first_text_ms calls errors tools { name calls errors } input output error
+export const RUN_FIELDS = `run_id agent_id user entry_point server agent_version variant status incomplete continues continued_by replays replays_from eval_case parent_run_id parent_run_call_id children started_at duration_ms first_text_ms calls errors tools { name calls errors rejected } input output error
   input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const PROBLEM_FIELDS = 'file line column message suggestions'
-export const NUMBER_FIELDS = `count errors incomplete p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
+export const NUMBER_FIELDS = `count errors incomplete rejected p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const EVENT_FIELDS = `agent_id run_id event_type module_id module_class method_name time call_id caller_id parent_call_id parent_run_call_id duration_ms
-  kind label error is_aborted is_waiting usage { ${USAGE_FIELDS} context_window }`
+  kind label error is_aborted is_waiting verdict usage { ${USAGE_FIELDS} context_window }`

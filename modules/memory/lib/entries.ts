@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { MemoryEntry, Run, Storage } from 'agent-host'
 import { entryIdOf } from './ids.ts'
 
+const ENTRIES = 'entries/'
 const PAGE = 500
 
 interface Row {
@@ -9,6 +10,8 @@ interface Row {
   readonly metadata: MemoryEntry['metadata']
   /** Vectors that lead to the entry. */
   readonly vectors: readonly string[]
+  /** Left out by earlier versions. */
+  readonly owner?: string
 }
 
 /** Entries of a memory, and which vectors lead to them: one record each. Entries of another owner are not there. */
@@ -20,12 +23,12 @@ export class Entries {
   }
 
   async insert(entry: MemoryEntry, owner: string, vectorIds: readonly string[], run: Run): Promise<void> {
-    await this.#storage.set(keyOf(entry.id, owner), toRow(entry, vectorIds), run)
+    await this.#storage.set(keyOf(entry.id, owner), toRow(entry, owner, vectorIds), run)
   }
 
   /** Returns the vectors that lead there no more; `undefined` for an unknown id, and nothing is changed. */
   update(entry: MemoryEntry, owner: string, vectorIds: readonly string[], run: Run) {
-    return this.#replace(entry.id, owner, toRow(entry, vectorIds), run)
+    return this.#replace(entry.id, owner, toRow(entry, owner, vectorIds), run)
   }
 
   /** Returns the vectors that led there; `undefined` for an unknown id. */
@@ -42,11 +45,27 @@ export class Entries {
   async list(owner: string, run: Run): Promise<MemoryEntry[]> {
     const entries: MemoryEntry[] = []
     const prefix = keyOf('', owner)
+    for await (const { key, value } of this.#rows(prefix, run)) entries.push(toEntry(key.slice(prefix.length), value))
+    return entries
+  }
+
+  /** Returns the owners that have entries, with their numbers. */
+  async owners(run: Run): Promise<Map<string, number>> {
+    const counts = new Map<string, number>()
+    for await (const { key, value } of this.#rows(ENTRIES, run)) {
+      const { owner = '' } = value
+      // Earlier versions did not name the owner.
+      if (key.startsWith(keyOf('', owner))) counts.set(owner, (counts.get(owner) ?? 0) + 1)
+    }
+    return counts
+  }
+
+  async *#rows(prefix: string, run: Run): AsyncGenerator<{ key: string; value: Row }> {
     for (let after: string | undefined; ; ) {
       const page = await this.#storage.list({ prefix, limit: PAGE, ...(after === undefined ? {} : { after }) }, run)
-      entries.push(...page.map(({ key, value }) => toEntry(key.slice(prefix.length), value as Row)))
+      yield* page as { key: string; value: Row }[]
       after = page.at(-1)?.key
-      if (page.length < PAGE) return entries
+      if (page.length < PAGE) return
     }
   }
 
@@ -78,11 +97,11 @@ function isId(id: string): boolean {
 
 /** Callers name the owner: its name is not part of the key. */
 function keyOf(id: string, owner: string): string {
-  return `entries/${createHash('sha256').update(owner).digest('hex')}/${id}`
+  return `${ENTRIES}${createHash('sha256').update(owner).digest('hex')}/${id}`
 }
 
-function toRow({ text, metadata }: MemoryEntry, vectors: readonly string[]): Row {
-  return { text, metadata, vectors }
+function toRow({ text, metadata }: MemoryEntry, owner: string, vectors: readonly string[]): Row {
+  return { text, metadata, vectors, ...(owner === '' ? {} : { owner }) }
 }
 
 function toEntry(id: string, { text, metadata }: Row): MemoryEntry {

@@ -33,10 +33,11 @@ interface TableOptions {
 /** Cells of a line by their columns. */
 type Row = Readonly<Record<Column, string>>
 
-const COLUMNS = ['run', 'started', 'agent', 'status', 'time', 'calls', 'server', 'input', 'error'] as const
+const COLUMNS = ['run', 'started', 'agent', 'user', 'status', 'time', 'calls', 'server', 'input', 'error'] as const
 type Column = (typeof COLUMNS)[number]
 const TITLES = Object.fromEntries(COLUMNS.map((column) => [column, column.toUpperCase()])) as Row
 const MAX_INPUT = 40
+const MAX_USER = 20
 /** Numbers stand to the right. */
 const RIGHT: readonly Column[] = ['time', 'calls']
 /** Widths of a table whose lines come one by one. */
@@ -44,6 +45,7 @@ const EXPECTED: Readonly<Record<Column, number>> = {
   run: 13,
   started: 8,
   agent: 16,
+  user: 12,
   status: 20,
   time: 8,
   calls: 5,
@@ -68,7 +70,9 @@ export function formatRuns(runs: readonly RunSummary[], options: TableOptions): 
 
 /** Title and lines of a table of which not all runs are known. */
 export function followRuns(options: Omit<TableOptions, 'hasServer'>): { title: string; line(run: RunSummary): string } {
-  const widths = new Map(COLUMNS.filter((column) => column !== 'server').map((column) => [column, EXPECTED[column]]))
+  const widths = new Map(
+    COLUMNS.filter((column) => column !== 'server' && column !== 'user').map((column) => [column, EXPECTED[column]]),
+  )
   return {
     title: formatRow(TITLES, widths, options),
     line: (run) => formatRow(toRow(run, { ...options, hasServer: false }), widths, options),
@@ -77,17 +81,18 @@ export function followRuns(options: Omit<TableOptions, 'hasServer'>): { title: s
 
 /** @param depth number of the runs above it that began it */
 function toRow(run: RunSummary, { shortId, hasServer }: Omit<TableOptions, 'width'>, depth = 0): Row {
-  const { run_id, started_at, status, duration_ms, calls, server } = run
+  const { run_id, user, started_at, status, incomplete, duration_ms, calls, server, error } = run
   return {
     run: shortId(run_id),
     started: formatTime(started_at),
     agent: depth > 0 ? `${'  '.repeat(depth - 1)}└ ${nameTarget(run)}` : nameTarget(run),
-    status: nameStatus(status),
+    user: shorten(oneLine(user ?? ''), MAX_USER),
+    status: incomplete === null ? nameStatus(status) : `incomplete: ${oneLine(incomplete)}`,
     time: formatDuration(duration_ms),
     calls: String(calls),
     server: hasServer ? server : '',
     input: shorten(describeLink(run, depth > 0, shortId) + oneLine(run.input), MAX_INPUT),
-    error: describeProblem(run),
+    error: oneLine(error ?? ''),
   }
 }
 
@@ -106,11 +111,6 @@ export function nameStatus(status: RunSummary['status']): string {
 const STATUS_NAMES: Readonly<Partial<Record<RunSummary['status'], string>>> = {
   waiting: 'waiting for a person',
   handed_to_client: 'handed to the client',
-}
-
-function describeProblem({ incomplete, error }: RunSummary): string {
-  const problems = [incomplete && `incomplete: ${incomplete}`, error].filter((problem) => problem)
-  return oneLine(problems.join(' · '))
 }
 
 /** The values of a variant, the run that called this one, unless it stands below that, and the other runs of a conversation that waited in between. */

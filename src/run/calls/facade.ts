@@ -30,7 +30,7 @@ export interface Recorder {
 type Method = (...args: unknown[]) => unknown
 
 /**
- * One protocol of one module for one caller: a plain object with exactly the protocol's methods, each of which emits
+ * One protocol of one module for one caller: a plain object with exactly the protocol's methods, optional ones where they are there, each of which emits
  * `call`, and then `result` or `exception`. Without listeners it only hands the call on.
  *
  * @param openCalls the callee's own, kept in step with the calls that are under way
@@ -45,7 +45,8 @@ export function makeFacade(
 ): object {
   const facade: Record<string, Method> = {}
   for (const name of methods) {
-    const method = (target as Record<string, Method>)[name] as Method
+    const method = (target as Record<string, Method | undefined>)[name]
+    if (!method) continue
     facade[name] = (...args) => {
       if (recorder.events.isEmpty || isLook(args.at(-1))) return method.apply(target, args)
       return observe(

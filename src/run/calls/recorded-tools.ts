@@ -190,7 +190,7 @@ async function findRule(
 
 function refused(text: string, reason: string | undefined): ToolResult {
   const why = reason === undefined || reason === '' ? '' : ` Reason: ${reason}`
-  return { text: text + why, isError: true }
+  return { text: text + why, isError: true, isRejected: true }
 }
 
 function hasClientCall({ answer }: RecordedCall, { clientTools }: AgentRun): boolean {

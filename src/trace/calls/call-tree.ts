@@ -29,6 +29,8 @@ export type TraceStep = Pick<
   readonly is_aborted?: boolean
   /** Of a result: the call ended because its run waits. */
   readonly is_waiting?: boolean
+  /** Of the result of a guard: see `verdictOf`. */
+  readonly verdict?: string | null
   /** Of a model's result. */
   readonly usage?: CallUsage | null
   /** Equal for events that say the same; only where runs are compared. */
@@ -66,6 +68,8 @@ export interface Call {
   durationMs: number | undefined
   endIndex: number | undefined
   usage: CallUsage | undefined
+  /** Verdict of a guard; undefined where it let the text pass. */
+  verdict: string | undefined
   /** Digest of what came of it. */
   gives: string | undefined
 }
@@ -135,6 +139,7 @@ export class CallTree {
       durationMs: undefined,
       endIndex: undefined,
       usage: undefined,
+      verdict: undefined,
       gives: undefined,
     }
     this.#byId.set(call.id, call)
@@ -164,6 +169,7 @@ export class CallTree {
     call.status = statusOf(step)
     call.error = step.error ?? undefined
     call.usage = step.usage ?? undefined
+    call.verdict = step.verdict ?? undefined
     call.gives = step.digest ?? undefined
     call.endedAt = step.time
     call.durationMs = step.duration_ms ?? (step.time - call.startedAt) * 1000

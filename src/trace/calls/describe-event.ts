@@ -33,8 +33,8 @@ const MAX_ERROR = 1000
 
 /** Classifies a call by its protocol. */
 export function kindOf({ agent_id, caller_id, parent_call_id, protocol }: TracedEvent): CallKind {
-  if (parent_call_id === null && caller_id === `agent:${agent_id}`) return 'agent'
-  return KINDS[protocol ?? ''] ?? 'module'
+  const isOfAgent = parent_call_id === null && caller_id === `agent:${agent_id}`
+  return KINDS[protocol ?? ''] ?? (isOfAgent ? 'agent' : 'module')
 }
 
 /** Name of a call as a person says it, `lookupOrder(42)` for a tool; null where the method says it all. */
@@ -52,7 +52,20 @@ export function isAborted(exception: string | null): boolean {
 
 /** Tells the result of a tool that reports an error instead of throwing it, as those of MCP servers do. */
 export function isFailedResult(result: unknown): boolean {
-  return fieldsOf(result).isError === true
+  return fieldsOf(result).isError === true && !isRejectedResult(result)
+}
+
+/** Tells the result of a tool that was not executed, since a person or a policy did not allow it. */
+export function isRejectedResult(result: unknown): boolean {
+  return fieldsOf(result).isRejected === true
+}
+
+/** Verdict of a guard on a text, `redact`, `block` or `ask`; null for one that let it pass, and for any other call. */
+export function verdictOf({ method_name, result }: TracedEvent): string | null {
+  if (method_name !== 'checkOutput' && method_name !== 'checkInput') return null
+  const verdicts = (Array.isArray(result) ? result : [result]).map((verdict) => fieldsOf(verdict).action)
+  const found = verdicts.findLast((action) => typeof action === 'string' && action !== 'pass')
+  return typeof found === 'string' ? found : null
 }
 
 /** Messages of an exception and of its causes, one a line, without their stacks; null without an exception. */

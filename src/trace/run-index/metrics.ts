@@ -10,6 +10,8 @@ export interface MetricsRow {
   readonly errors: number
   /** Completed runs whose answer is not complete; 0 for the calls of a module or tool. */
   readonly incomplete: number
+  /** Calls of tools that a person or a policy did not allow. */
+  readonly rejected: number
   readonly p50_ms: number | null
   readonly p95_ms: number | null
   readonly first_text_p50_ms: number | null
@@ -65,6 +67,7 @@ class Tally {
   count = 0
   errors = 0
   incomplete = 0
+  rejected = 0
   inputTokens = 0
   outputTokens = 0
   firstAt = Number.POSITIVE_INFINITY
@@ -94,8 +97,9 @@ class Tally {
     this.outputTokens += stats.output_tokens
   }
 
-  addTool({ calls, errors, durations, models }: ToolStats): void {
+  addTool({ calls, errors, rejected = 0, durations, models }: ToolStats): void {
     this.count += calls
+    this.rejected += rejected
     this.errors += errors
     this.durations.addAll(durations)
     for (const usage of models) {
@@ -110,6 +114,7 @@ class Tally {
       count: this.count,
       errors: this.errors,
       incomplete: this.incomplete,
+      rejected: this.rejected,
       p50_ms: this.durations.quantile(0.5),
       p95_ms: this.durations.quantile(0.95),
       first_text_p50_ms: this.firstTexts.quantile(0.5),

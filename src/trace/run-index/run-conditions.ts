@@ -3,6 +3,9 @@ import type { RunFilter } from './trace-query.ts'
 /** Number of the file of runs whose events are elsewhere. */
 export const REMOTE = 0
 
+/** A call of a single module begins there, and has no turn. */
+const IS_CALL = "(steps LIKE ' ' || entry_point || '.%' AND steps NOT LIKE '%.handle%')"
+
 /** Conditions in SQL that the rows of a filter's runs meet, with the values that they name. */
 export function conditionsOf(filter: RunFilter): { where: string[]; values: (string | number)[] } {
   const where: string[] = []
@@ -17,12 +20,14 @@ export function conditionsOf(filter: RunFilter): { where: string[]; values: (str
   else if (filter.tenant !== undefined) add("tenant <> '' AND tenant = ?", filter.tenant)
   if (filter.server !== undefined) add('server = ?', filter.server)
   if (filter.entryPoint !== undefined) add('entry_point = ?', filter.entryPoint)
+  if (filter.user !== undefined) add('user = ?', filter.user)
   if (filter.status !== undefined) add('status = ?', filter.status)
   if (filter.since !== undefined) add('started_at >= ?', filter.since)
   if (filter.until !== undefined) add('started_at < ?', filter.until)
   if (filter.minDurationMs !== undefined) add('duration_ms >= ?', filter.minDurationMs)
   if (filter.maxDurationMs !== undefined) add('duration_ms <= ?', filter.maxDurationMs)
   if (filter.isEval !== undefined) add(`eval_case IS ${filter.isEval ? 'NOT NULL' : 'NULL'}`)
+  if (filter.isCounted === true) add(`eval_case IS NULL AND replays IS NULL AND NOT ${IS_CALL}`)
   if (filter.hasEvents === true) add(`file <> ${REMOTE}`)
   if (filter.isTopLevel === true) {
     const isKnown = 'EXISTS (SELECT 1 FROM runs AS parent WHERE parent.run_id = runs.parent_run_id)'
@@ -38,7 +43,7 @@ export function conditionsOf(filter: RunFilter): { where: string[]; values: (str
   if (filter.toolName !== undefined) add(`tools LIKE ? ESCAPE '\\'`, `%${literal(JSON.stringify(filter.toolName))}:{%`)
   if (filter.text !== undefined) {
     const pattern = `%${literal(filter.text)}%`
-    const columns = ['input', 'output', 'error', 'run_id', 'agent_id']
+    const columns = ['input', 'output', 'error', 'run_id', 'agent_id', 'user']
     add(`(${columns.map((name) => `${name} LIKE ? ESCAPE '\\'`).join(' OR ')})`, ...columns.map(() => pattern))
   }
   return { where, values }

@@ -55,6 +55,8 @@ export interface RunTool {
   /** Those that have ended. */
   readonly calls: number
   readonly errors: number
+  /** Those that a person or a policy did not allow. */
+  readonly rejected: number
 }
 
 /** A run with its tools, and what the runs below it add. */
@@ -114,7 +116,7 @@ function readSummary(row: SummaryRow): RunSummary {
 
 function readTools(tools: string): RunTool[] {
   const byName = JSON.parse(tools) as RunRecord['tools']
-  return Object.entries(byName).map(([name, { calls, errors }]) => ({ name, calls, errors }))
+  return Object.entries(byName).map(([name, { calls, errors, rejected = 0 }]) => ({ name, calls, errors, rejected }))
 }
 
 /** Text ends at NUL where libsql binds it. */

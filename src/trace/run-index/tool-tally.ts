@@ -1,5 +1,5 @@
 import { isWaitingResult } from '../../run/waiting/waits-for.ts'
-import { addModelUsage, isAborted, isFailedResult, type ModelUsage } from '../calls/describe-event.ts'
+import { addModelUsage, isAborted, isFailedResult, isRejectedResult, type ModelUsage } from '../calls/describe-event.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
 import { Histogram } from './histogram.ts'
 
@@ -7,6 +7,8 @@ import { Histogram } from './histogram.ts'
 export interface ToolStats {
   calls: number
   errors: number
+  /** Calls that were not allowed; left out by earlier versions. */
+  rejected?: number
   durations: Record<string, number>
   /** Tokens of the models that worked within its calls. */
   models: readonly ModelUsage[]
@@ -45,6 +47,7 @@ export class ToolTally {
     // A call that waits is made once the run goes on: until then the tool is named, without a call.
     if (isWaitingResult(result)) return
     stats.calls++
+    if (isRejectedResult(result)) stats.rejected = (stats.rejected ?? 0) + 1
     if (isFailed(exception, result)) stats.errors++
     durations.add(duration_ms ?? 0)
   }

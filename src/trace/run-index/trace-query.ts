@@ -18,6 +18,7 @@ export interface RunFilter {
   /** '' for the runs that belong to none; undefined for those of all. */
   readonly tenant?: string | undefined
   readonly entryPoint?: string | undefined
+  readonly user?: string | undefined
   /** Name of the server that ran it. */
   readonly server?: string | undefined
   readonly agentVersion?: string | undefined
@@ -32,6 +33,8 @@ export interface RunFilter {
   readonly hasEvents?: boolean | undefined
   /** True: only runs of evals; false: only others; undefined: both. */
   readonly isEval?: boolean | undefined
+  /** Only turns of agents: no evals, reruns and calls of single modules. */
+  readonly isCounted?: boolean | undefined
   /** Only runs that no other run began, and those whose parent is not known, or no longer. */
   readonly isTopLevel?: boolean | undefined
   /** Only runs in which some call began (every run), returned or failed, or that have ended. */

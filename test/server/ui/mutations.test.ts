@@ -29,6 +29,8 @@ const CALL =
 
 const OTHERS = [
   'read_memory(agent_id: "shop", module_id: "memory", limit: 3)',
+  'memory_owners(agent_id: "shop", module_id: "memory")',
+  'forget_memory(agent_id: "shop", module_id: "memory", id: "none")',
   'read_conversation(agent_id: "shop", module_id: "main")',
   'stop_run(run_id: "none")',
   'clear_log(agent_id: "shop")',
@@ -56,8 +58,8 @@ describe('mutations of the debug UI', () => {
         calls: 1,
         events: {
           events: [
-            { kind: 'agent', label: 'find(42)' },
-            { kind: 'agent', label: null },
+            { kind: 'tool', label: 'find(42)' },
+            { kind: 'tool', label: null },
             { kind: 'agent', label: null },
           ],
         },

@@ -1,3 +1,4 @@
+import type { CallingAgent } from '../called-agents.ts'
 import type { ExchangeRow, ModuleSummary } from '../graph/graph-layout.ts'
 import { PROBLEM_FIELDS, type Problem } from '../types.ts'
 
@@ -43,11 +44,13 @@ export interface AgentDetails {
   readonly modules: readonly ModuleDetails[]
   readonly exchange: readonly ExchangeRow[]
   readonly loads: readonly Load[]
+  /** Agents that its modules can call. */
+  readonly calls: CallingAgent['calls']
 }
 
 export const AGENT_QUERY = `query($id: String!) { agent_config(agent_id: $id) {
   id title description file entry_points attachments definition
   modules { id module module_class description source scope config provides uses tools { name description parameters is_changed approval } }
-  exchange { module protocol provider fieldName }
+  exchange { module protocol provider fieldName } calls { module agent }
   loads { time file kind version definition problems { ${PROBLEM_FIELDS} } }
 } }`

@@ -1,32 +1,57 @@
 import { useEffect, useState } from 'preact/hooks'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { ask } from '../api.ts'
+import { ConfirmButton } from '../components/confirm-button.tsx'
 import { type MemoryItem, MemoryList } from '../components/memory-list.tsx'
 import { Notice } from '../components/notice.tsx'
+import { formatCount } from '../format.ts'
 
-const READ = `mutation($agent: String!, $module: String!, $search: String) {
-  read_memory(agent_id: $agent, module_id: $module, search: $search)
-}`
+const PLACE = '$agent: String!, $module: String!, $user: String'
+const OF = 'agent_id: $agent, module_id: $module'
+const READ = `mutation(${PLACE}, $search: String) { read_memory(${OF}, user: $user, search: $search) }`
+const OWNERS = `mutation($agent: String!, $module: String!) { memory_owners(${OF}) }`
+const FORGET = `mutation(${PLACE}, $id: String) { forget_memory(${OF}, user: $user, id: $id) }`
+
+/** User with separate entries; the name is empty for requests without one. */
+interface Owner {
+  readonly user: string
+  readonly count: number
+}
 
 interface MemoryViewProps {
   readonly agentId: string
   readonly moduleId: string
 }
 
-/** Contents of a memory: the latest entries, or those nearest to a question. */
+/** Contents of a memory: the latest entries, or those nearest to a question; of one user, where it keeps them apart. */
 export function MemoryView({ agentId, moduleId }: MemoryViewProps) {
+  const place = { agent: agentId, module: moduleId }
   const [search, setSearch] = useState('')
+  const [owners, setOwners] = useState<readonly Owner[] | null>()
+  const [chosen, setChosen] = useState<string>()
   const [items, setItems] = useState<readonly MemoryItem[]>()
   const [error, setError] = useState('')
-  const read = async () => {
+  const user = chosen ?? owners?.[0]?.user ?? ''
+  const attempt = (act: () => Promise<void>) => {
     setError('')
-    try {
-      const variables = { agent: agentId, module: moduleId, search: search.trim() || null }
-      setItems((await ask<{ read_memory: MemoryItem[] }>(READ, variables)).read_memory)
-    } catch (failure) {
-      setError((failure as Error).message)
-    }
+    return act().catch((failure: Error) => setError(failure.message))
   }
-  useEffect(() => void read(), [agentId, moduleId])
+  const readOwners = () =>
+    attempt(async () => setOwners((await ask<{ memory_owners: Owner[] | null }>(OWNERS, place)).memory_owners))
+  const read = () =>
+    attempt(async () => {
+      const variables = { ...place, user: user || null, search: search.trim() || null }
+      setItems((await ask<{ read_memory: MemoryItem[] }>(READ, variables)).read_memory)
+    })
+  const forget = (id?: string) =>
+    attempt(async () => {
+      await ask(FORGET, { ...place, user: user || null, id: id ?? null })
+      if (id === undefined) setChosen(undefined)
+      await readOwners()
+      await read()
+    })
+  useEffect(() => void readOwners(), [agentId, moduleId])
+  useEffect(() => void (owners !== undefined && read()), [agentId, moduleId, user, owners === undefined])
   const submit = (event: Event) => {
     event.preventDefault()
     void read()
@@ -34,6 +59,7 @@ export function MemoryView({ agentId, moduleId }: MemoryViewProps) {
   return (
     <section aria-label="Memory">
       <h3>Remembered</h3>
+      {owners && owners.length > 0 && <Owners owners={owners} user={user} onUser={setChosen} />}
       <form class="inline-form" onSubmit={submit}>
         <input
           type="search"
@@ -45,10 +71,42 @@ export function MemoryView({ agentId, moduleId }: MemoryViewProps) {
         <button type="submit" class="button">
           {search.trim() ? 'Search' : 'Refresh'}
         </button>
+        {owners && items && items.length > 0 && (
+          <ConfirmButton
+            icon="close"
+            label="Delete all"
+            question={`Delete everything that is remembered of ${nameOf(user)} for good?`}
+            onConfirm={() => void forget()}
+          />
+        )}
       </form>
       {error && <Notice kind="bad" title={error} />}
       {items?.length === 0 && <p class="muted">{search ? 'Nothing like it.' : 'Nothing is remembered yet.'}</p>}
-      {items && <MemoryList items={items} />}
+      {items && <MemoryList items={items} onDelete={(id) => void forget(id)} />}
     </section>
   )
+}
+
+interface OwnersProps {
+  readonly owners: readonly Owner[]
+  readonly user: string
+  readonly onUser: (user: string) => void
+}
+
+function Owners({ owners, user, onUser }: OwnersProps) {
+  return (
+    <ul class="memory-owners" aria-label="Users">
+      {owners.map((owner) => (
+        <li key={owner.user}>
+          <button type="button" class="button" aria-pressed={owner.user === user} onClick={() => onUser(owner.user)}>
+            {nameOf(owner.user)} <span class="muted">{formatCount(owner.count)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function nameOf(user: string): string {
+  return cleanText(user) || 'requests without a user'
 }

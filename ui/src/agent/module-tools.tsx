@@ -53,6 +53,7 @@ function ToolFigures({ numbers }: { numbers: Numbers | undefined }) {
     <span class="facts dotted tool-figures">
       <span>{plural(numbers.count, 'call')}</span>
       {numbers.errors > 0 && <span class="bad-text">{numbers.errors} failed</span>}
+      {numbers.rejected > 0 && <span>{numbers.rejected} rejected</span>}
       <span>p95 {formatDuration(numbers.p95_ms)}</span>
     </span>
   )

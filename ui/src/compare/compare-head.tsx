@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { Markdown } from '../components/markdown.tsx'
 import { ReplayMark } from '../components/replay-mark.tsx'
@@ -10,9 +10,16 @@ import { markDifferences } from '../play/mark-differences.ts'
 import { href } from '../router.ts'
 import type { LoadedRun } from '../traces/run-query.ts'
 import type { RunSummary } from '../types.ts'
+import type { ComparedCalls } from './compare-runs.ts'
+
+interface CompareHeadProps {
+  readonly left: LoadedRun
+  readonly right: LoadedRun
+  readonly pairs: readonly ComparedCalls[]
+}
 
 /** Questions and answers of two runs, and their figures. */
-export function CompareHead({ left, right }: { left: LoadedRun; right: LoadedRun }) {
+export function CompareHead({ left, right, pairs }: CompareHeadProps) {
   const first = useRef<HTMLDivElement>(null)
   const second = useRef<HTMLDivElement>(null)
   const texts = [left, right].map(({ run }) => [run.input, run.output, run.error].join())
@@ -23,7 +30,7 @@ export function CompareHead({ left, right }: { left: LoadedRun; right: LoadedRun
     <div class="compare-head">
       <RunCard run={left.run} name="First" place={first} />
       <RunCard run={right.run} name="Second" place={second} />
-      <Figures left={left} right={right} />
+      <Figures left={left} right={right} pairs={pairs} />
     </div>
   )
 }
@@ -57,36 +64,49 @@ function RunCard({ run, name, place }: RunCardProps) {
 
 interface Figure {
   readonly name: string
-  readonly of: (loaded: LoadedRun) => number | null
+  /** @param taped calls that stand on the tape of the other run alone */
+  readonly of: (loaded: LoadedRun, taped: ReadonlySet<Call>) => number | null
   readonly format: (value: number) => string
 }
 
 const FIGURES: readonly Figure[] = [
+  // A tape answers at once: the time of a rerun is no other time.
   { name: 'Time', of: ({ run }) => run.duration_ms, format: formatDuration },
-  { name: 'Tokens in', of: ({ run }) => run.input_tokens, format: formatCount },
-  { name: 'Tokens out', of: ({ run }) => run.output_tokens, format: formatCount },
-  { name: 'Cost', of: ({ run }) => run.cost, format: formatCost },
-  { name: 'Model calls', of: ({ tree }) => countOf(tree, 'generate'), format: formatCount },
-  { name: 'Tool calls', of: ({ tree }) => countOf(tree, 'executeTool'), format: formatCount },
+  { name: 'Tokens in', of: (loaded, taped) => tokensOf(loaded, taped, 'input_tokens'), format: formatCount },
+  { name: 'Tokens out', of: (loaded, taped) => tokensOf(loaded, taped, 'output_tokens'), format: formatCount },
+  { name: 'Cost', of: ({ run }, taped) => (taped.size > 0 ? null : run.cost), format: formatCost },
+  { name: 'Model calls', of: ({ tree }, taped) => countOf(tree, 'generate', taped), format: formatCount },
+  { name: 'Tool calls', of: ({ tree }, taped) => countOf(tree, 'executeTool', taped), format: formatCount },
 ]
 
-function countOf({ calls }: CallTree, name: string): number {
-  return calls.filter(({ method }) => method === name).length
+function countOf({ calls }: CallTree, name: string, taped: ReadonlySet<Call>): number {
+  return calls.filter((call) => call.method === name && !taped.has(call)).length
 }
 
-function Figures({ left, right }: { left: LoadedRun; right: LoadedRun }) {
+/** Tokens of a run, without those of calls that the other run took from the tape. */
+function tokensOf({ run }: LoadedRun, taped: ReadonlySet<Call>, name: 'input_tokens' | 'output_tokens'): number {
+  const spared = [...taped].reduce((sum, { usage }) => sum + (usage?.[name] ?? 0), 0)
+  return run[name] - spared
+}
+
+function Figures({ left, right, pairs }: CompareHeadProps) {
+  const tapedOf = (side: 'left' | 'right') => new Set(pairs.flatMap((pair) => (pair.isTaped && pair[side]) || []))
+  const [spared, sparedToo] = [tapedOf('left'), tapedOf('right')]
+  const isRerun = left.run.replays === right.run.run_id || right.run.replays === left.run.run_id
   return (
     <table class="compare-figures">
       <TableHead names={['Figure', 'First', 'Second', 'Change']} figures={['First', 'Second', 'Change']} />
       <tbody>
         {FIGURES.map(({ name, of, format }) => {
-          const [one, other] = [of(left), of(right)]
+          const [one, other] = [of(left, spared), of(right, sparedToo)]
           return (
             <tr key={name}>
               <th scope="row">{name}</th>
               <td class="number">{one === null ? '–' : format(one)}</td>
               <td class="number">{other === null ? '–' : format(other)}</td>
-              <td class="number">{describeChange(one, other, format)}</td>
+              <td class="number">
+                {isRerun && name === 'Time' ? 'from the tape' : describeChange(one, other, format)}
+              </td>
             </tr>
           )
         })}

@@ -110,7 +110,7 @@ function Row({ shown: { pair, index }, place, count, isSelected, onSelect }: Row
       aria-setsize={count}
       aria-posinset={place}
       data-selected={isSelected}
-      data-state={!left ? 'added' : !right ? 'removed' : mark === '' ? 'same' : 'changed'}
+      data-state={pair.isTaped ? 'same' : !left ? 'added' : !right ? 'removed' : mark === '' ? 'same' : 'changed'}
       onClick={() => onSelect(index)}
     >
       <Side call={left} other={right} />
@@ -123,7 +123,8 @@ function Row({ shown: { pair, index }, place, count, isSelected, onSelect }: Row
 const WORDS: Readonly<Record<Difference, string>> = { asked: 'asked', given: 'result', state: 'state' }
 
 /** Differences in words: no colour alone says it. */
-function describe({ left, right, differs }: ComparedCalls): string {
+function describe({ left, right, differs, isTaped }: ComparedCalls): string {
+  if (isTaped) return 'tape'
   if (!left) return 'only 2nd'
   if (!right) return 'only 1st'
   return differs.map((difference) => WORDS[difference]).join(', ')

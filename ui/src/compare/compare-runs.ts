@@ -6,6 +6,8 @@ export interface ComparedCalls {
   readonly right: Call | undefined
   /** Differences between the two; empty for calls that are alike, and for a call that stands alone. */
   readonly differs: readonly Difference[]
+  /** A rerun has no such call, since the tape answered the one around it. */
+  readonly isTaped?: boolean
 }
 
 /** `asked`: the arguments. `given`: the result or error. `state`: how the call ended. */
@@ -46,9 +48,22 @@ export function compareCalls(left: readonly Call[], right: readonly Call[]): Com
   })
 }
 
-/** Tells whether two calls side by side differ, or one is missing. */
-export function isDifferent({ left, right, differs }: ComparedCalls): boolean {
-  return !left || !right || differs.length > 0
+/** Tells whether two calls side by side differ, or one is missing that the tape does not stand for. */
+export function isDifferent({ left, right, differs, isTaped }: ComparedCalls): boolean {
+  return !isTaped && (!left || !right || differs.length > 0)
+}
+
+/** Marks the calls of a recorded run that its rerun did not make: the tape answered the call around them. */
+export function markTaped(pairs: readonly ComparedCalls[], recorded: 'left' | 'right'): ComparedCalls[] {
+  const rerun = recorded === 'left' ? 'right' : 'left'
+  const partners = new Map(pairs.flatMap((pair) => (pair[recorded] ? [[pair[recorded], pair[rerun]]] : [])))
+  const isTaped = (call: Call | undefined): boolean => {
+    const around = call?.parent
+    if (!around) return false
+    const partner = partners.get(around)
+    return partner ? partner.children.length === 0 && around.children.length > 0 : isTaped(around)
+  }
+  return pairs.map((pair) => (!pair[rerun] && isTaped(pair[recorded]) ? { ...pair, isTaped: true } : pair))
 }
 
 /** Places of a call in both lists; one is undefined where it has none. */

@@ -13,7 +13,7 @@ import { type LoadedRun, useRun } from '../traces/run-query.ts'
 import { CompareHead } from './compare-head.tsx'
 import { CompareList } from './compare-list.tsx'
 import { ComparePanel } from './compare-panel.tsx'
-import { type ComparedCalls, compareCalls, isDifferent } from './compare-runs.ts'
+import { type ComparedCalls, compareCalls, isDifferent, markTaped } from './compare-runs.ts'
 
 /** Windows in which the panel of a pair is a sheet over the page. */
 const NARROW = '(max-width: 1000px)'
@@ -45,10 +45,11 @@ interface CompareProps {
 
 function Compare({ left, right, query }: CompareProps) {
   const isNarrow = useMedia(NARROW)
-  const pairs = useMemo(
-    () => compareCalls(listCalls(left.tree), listCalls(right.tree)),
-    [left.tree, left.size, right.tree, right.size],
-  )
+  const pairs = useMemo(() => {
+    const compared = compareCalls(listCalls(left.tree), listCalls(right.tree))
+    if (right.run.replays === left.run.run_id) return markTaped(compared, 'left')
+    return left.run.replays === right.run.run_id ? markTaped(compared, 'right') : compared
+  }, [left.tree, left.size, right.tree, right.size])
   const isOnlyDifferent = query.only === '1'
   const shown = useMemo(() => {
     const numbered = pairs.map((pair, index) => ({ pair, index }))
@@ -73,7 +74,7 @@ function Compare({ left, right, query }: CompareProps) {
           </button>
         </div>
       </div>
-      <CompareHead left={left} right={right} />
+      <CompareHead left={left} right={right} pairs={pairs} />
       <div class="run-bar compare-bar">
         <h2>Calls</h2>
         <span class="muted">{count === 0 ? 'no differences' : plural(count, 'difference')}</span>

@@ -149,10 +149,8 @@ function optionsFor(place: HTMLElement, { series, isBars, isWhole, latest, setHo
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
     padding: [8, 24, 0, 0],
     scales: {
-      // Whole bars at both ends.
-      ...(isBars
-        ? { x: { range: ({ data: [times] }, min, max) => [min - stepOf(times) / 2, max + stepOf(times) / 2] } }
-        : {}),
+      // Whole bars at both ends, and the same axis for lines beside them.
+      x: { range: ({ data: [times] }, min, max) => [min - stepOf(times) / 2, max + stepOf(times) / 2] },
       y: { range: (_plot, _min, max) => [0, (isWhole ? Math.max(max, 1) : max || 1) * 1.1] },
     },
     axes: [

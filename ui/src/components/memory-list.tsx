@@ -1,18 +1,20 @@
 import { formatTime } from '../format.ts'
+import { ConfirmButton } from './confirm-button.tsx'
 
 /** Something remembered; with a score where it was searched for. */
 export interface MemoryItem {
+  readonly id?: string
   readonly text: string
   readonly score?: number
   readonly metadata?: unknown
 }
 
 /** Entries of a memory, with their scores. */
-export function MemoryList({ items }: { items: readonly MemoryItem[] }) {
+export function MemoryList({ items, onDelete }: { items: readonly MemoryItem[]; onDelete?: (id: string) => void }) {
   return (
     <ol class="matches">
-      {items.map(({ text, score, metadata }, index) => (
-        <li key={index}>
+      {items.map(({ id, text, score, metadata }, index) => (
+        <li key={id ?? index}>
           {score !== undefined && (
             <>
               <meter min={0} max={1} value={score} aria-label="Score" /> <b class="figure-text">{score.toFixed(3)}</b>
@@ -20,6 +22,14 @@ export function MemoryList({ items }: { items: readonly MemoryItem[] }) {
           )}
           <p>{text}</p>
           {hasFields(metadata) && <Facts of={metadata} />}
+          {id !== undefined && onDelete && (
+            <ConfirmButton
+              icon="close"
+              label="Delete"
+              question={`Delete "${shorten(text)}" for good?`}
+              onConfirm={() => onDelete(id)}
+            />
+          )}
         </li>
       ))}
     </ol>
@@ -36,6 +46,10 @@ function Facts({ of: metadata }: { of: object }) {
       ))}
     </p>
   )
+}
+
+function shorten(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }
 
 function formatFact(value: unknown): string {

@@ -5,7 +5,7 @@ import { useQuery } from '../api.ts'
 
 const REFRESH_MS = 3000
 const QUERY = `query($file: String) {
-  evals { results { file problem name created_at columns { name score } } case_files }
+  evals { results { file problem name created_at is_part columns { name score } } case_files }
   eval_result(file: $file) {
     file path name status created_at duration_ms spent before { file created_at } problems { where message }
     columns { name score passed failed unscored cost difference confidence }
@@ -23,6 +23,8 @@ export interface EvalSummary {
   readonly problem: string | null
   readonly name: string | null
   readonly created_at: number | null
+  /** It ran a part of the cases alone. */
+  readonly is_part: boolean
   readonly columns: readonly { readonly name: string; readonly score: number | null }[]
 }
 

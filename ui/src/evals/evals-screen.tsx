@@ -122,6 +122,9 @@ interface SummaryProps {
 /** Numbers of each agent and variant, and the scores of earlier results. */
 function Summary({ result, results, onFile }: SummaryProps) {
   const { name, status, before, spent, duration_ms: ms, columns, problems, path } = result
+  const isPart = results.find(({ file }) => file === result.file)?.is_part ?? false
+  const isSame =
+    before !== null && result.cases.every(({ cells }) => cells.every((cell) => !cell || cell.change === 'same'))
   return (
     <div class="eval-summary">
       <section aria-label="Agents and variants" class="eval-columns">
@@ -137,6 +140,8 @@ function Summary({ result, results, onFile }: SummaryProps) {
               'the first result of this name'
             )}
           </span>
+          {isSame && <span>No case changed.</span>}
+          {isPart && <span>a part of the cases</span>}
           <a href={href(['runs'], { evals: 'true' })}>runs of evals</a>
         </p>
         <code class="eval-path">{path}</code>
@@ -165,7 +170,11 @@ function Summary({ result, results, onFile }: SummaryProps) {
           </Notice>
         ))}
       </section>
-      <ScoreChart results={results.filter((each) => each.name === name)} columns={columns} onFile={onFile} />
+      <ScoreChart
+        results={results.filter((each) => each.name === name && each.is_part === isPart)}
+        columns={columns}
+        onFile={onFile}
+      />
     </div>
   )
 }

@@ -68,6 +68,8 @@ export interface GraphLayout {
 export type Direction = 'LR' | 'TB'
 
 export const ENTRY = '__entry__'
+/** In the place of the module, in the id of an agent that can be called. */
+export const CALLABLE = '*'
 const GROUP = 'group:'
 const CHAR = 7.6
 const SMALL_CHAR = 7.3
@@ -115,7 +117,7 @@ export function layoutGraph(
   for (const { id, width, height } of wiring.nodes) {
     graph.setNode(id, { width, height })
     const agent = agentOf(id)
-    if (agent !== undefined) graph.setParent(id, GROUP + agent)
+    if (agent !== undefined && wiring.agents.includes(agent)) graph.setParent(id, GROUP + agent)
   }
   for (const { from, to } of wiring.links) graph.setEdge(from, to, { weight: from === ENTRY ? 4 : 1 })
   layout(graph)
@@ -240,7 +242,7 @@ function readWiring(modules: readonly ModuleSummary[], exchange: readonly Exchan
   return {
     nodes: [...ids].map((id) => ({ id, ...describe(id, byId.get(id)), ...sizeOf(id, byId.get(id)) })),
     links: [...links.values()],
-    agents: [...new Set([...ids].flatMap((id) => agentOf(id) ?? []))],
+    agents: [...new Set([...ids].filter((id) => moduleOf(id) !== CALLABLE).flatMap((id) => agentOf(id) ?? []))],
   }
 }
 
@@ -319,7 +321,13 @@ export function withCalled(
     const kind = kinds[id]
     return { id, module: '', source: '', provides: null, ...(kind ? { kind } : {}) }
   })
-  return { modules: [...modules, ...added], exchange: [...exchange, ...links] }
+  // A run that calls an agent shows its modules.
+  const calledAgents = new Set(added.flatMap(({ id }) => agentOf(id) ?? []))
+  const isShown = (id: string) => moduleOf(id) === CALLABLE && calledAgents.has(agentOf(id) ?? '')
+  return {
+    modules: [...modules.filter(({ id }) => !isShown(id)), ...added],
+    exchange: [...exchange.filter(({ provider }) => !isShown(provider)), ...links],
+  }
 }
 
 /** Returns the point at a share of an edge, from 0 at its beginning to 1. */
@@ -361,7 +369,8 @@ function describe(
 ): Pick<GraphNode, 'title' | 'subtitle' | 'kind' | 'source'> {
   if (id === ENTRY) return { title: 'User', subtitle: '', kind: 'entry', source: '' }
   const kind = KINDS.find(([protocol]) => module?.provides?.includes(protocol))?.[1] ?? module?.kind ?? 'module'
-  return { title: moduleOf(id), subtitle: module?.module ?? '', kind, source: module?.source ?? '' }
+  const title = moduleOf(id) === CALLABLE ? (agentOf(id) ?? '') : moduleOf(id)
+  return { title, subtitle: module?.module ?? '', kind, source: module?.source ?? '' }
 }
 
 /** Middle of the side at which an edge leaves (1) or arrives (-1). */

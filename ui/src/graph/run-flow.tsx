@@ -5,7 +5,7 @@ import { findPlumbing } from '../traces/plumbing.ts'
 import type { LoadedRun } from '../traces/run-query.ts'
 import { Flow } from './flow.ts'
 import { FlowBar } from './flow-bar.tsx'
-import { agentOf, ENTRY, type ExchangeRow, type ModuleSummary, moduleOf, withCalled } from './graph-layout.ts'
+import { agentOf, CALLABLE, ENTRY, type ExchangeRow, type ModuleSummary, moduleOf, withCalled } from './graph-layout.ts'
 import { GraphView } from './graph-view.tsx'
 import { usePlayer } from './player.ts'
 
@@ -42,7 +42,7 @@ export function RunFlow({ loaded, modules, exchange, selected, onSelect }: RunFl
         {...wiring}
         selected={selected}
         flow={player.hasMotion ? state : { ...state, travels: [] }}
-        onSelect={(id) => select(id, onSelect)}
+        onSelect={(id) => openModule(id, onSelect)}
       />
       <FlowBar player={player} calls={calls} startedAt={run.started_at} totalMs={totalMs} isRunning={isRunning} />
     </>
@@ -50,10 +50,10 @@ export function RunFlow({ loaded, modules, exchange, selected, onSelect }: RunFl
 }
 
 /** Opens a module: that of another agent on the page of that one. */
-function select(id: string, onSelect: (module: string) => void): void {
+export function openModule(id: string, onSelect: (module: string) => void): void {
   const agent = agentOf(id)
   if (agent === undefined) onSelect(id)
-  else go(href(['agents', agent], { module: moduleOf(id) }))
+  else go(href(['agents', agent], moduleOf(id) === CALLABLE ? {} : { module: moduleOf(id) }))
 }
 
 /** Kinds of the first calls, by module. */

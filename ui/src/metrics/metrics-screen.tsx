@@ -71,6 +71,7 @@ function Selection({ selection: { range, agent, module }, metrics: { agents, mod
 
 function Totals({ metrics: { total, tools }, what }: { metrics: Metrics; what: string }) {
   const failedTools = tools.reduce((sum, { numbers }) => sum + numbers.errors, 0)
+  const rejected = tools.reduce((sum, { numbers }) => sum + numbers.rejected, 0)
   return (
     <dl class="figures wide panel">
       <Figure name={what} value={formatCount(total.count)} />
@@ -80,6 +81,7 @@ function Totals({ metrics: { total, tools }, what }: { metrics: Metrics; what: s
         isBad={total.errors > 0}
       />
       {what === 'Runs' && failedTools > 0 && <Figure name="Failed tool calls" value={formatCount(failedTools)} />}
+      {rejected > 0 && <Figure name="Rejected calls" value={formatCount(rejected)} />}
       {total.incomplete > 0 && <Figure name="Incomplete" value={formatCount(total.incomplete)} />}
       <Figure name="p50" value={formatDuration(total.p50_ms)} />
       <Figure name="p95" value={formatDuration(total.p95_ms)} />

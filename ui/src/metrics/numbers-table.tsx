@@ -21,8 +21,16 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
   if (rows.length === 0) return null
   const hasCost = rows.some(({ numbers }) => numbers.cost !== null)
   const hasTokens = rows.some(({ numbers }) => numbers.input_tokens + numbers.output_tokens > 0)
+  const hasRejected = rows.some(({ numbers }) => numbers.rejected > 0)
   const optional = [...(hasTokens ? ['Tokens in', 'Tokens out'] : []), ...(hasCost ? ['Cost'] : [])]
-  const columns = [what, what === 'Runs' ? 'Failed' : 'Errors', 'p50', 'p95', ...optional]
+  const columns = [
+    what,
+    what === 'Runs' ? 'Failed' : 'Errors',
+    ...(hasRejected ? ['Rejected'] : []),
+    'p50',
+    'p95',
+    ...optional,
+  ]
   return (
     <section class="panel">
       <h2>{title}</h2>
@@ -37,6 +45,7 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
                 </th>
                 <td class="number">{formatCount(numbers.count)}</td>
                 <td class={`number ${numbers.errors > 0 ? 'bad-text' : ''}`}>{formatCount(numbers.errors)}</td>
+                {hasRejected && <td class="number">{formatCount(numbers.rejected)}</td>}
                 <td class="number">{formatDuration(numbers.p50_ms)}</td>
                 <td class="number">{formatDuration(numbers.p95_ms)}</td>
                 {hasTokens && <td class="number">{tokensOf(numbers, numbers.input_tokens)}</td>}

@@ -67,11 +67,15 @@ export function VersionsTable({ versions, range }: VersionsTableProps) {
         </table>
       </div>
       <p class="muted table-note">
-        A version is the text of an agent file. In brackets: the change from the version before.
+        A version is the text of an agent file. In brackets: the change from the version before, from {MIN_RUNS} runs of
+        each on.
       </p>
     </section>
   )
 }
+
+/** Of fewer runs a change in percent says nothing. */
+const MIN_RUNS = 20
 
 interface VersionRowProps {
   readonly version: VersionNumbers
@@ -82,6 +86,7 @@ interface VersionRowProps {
 
 function VersionRow({ version, before, measures, range }: VersionRowProps) {
   const { agent_id: agent, agent_version: id, first_at, numbers } = version
+  const areMany = before !== undefined && Math.min(before.count, numbers.count) >= MIN_RUNS
   return (
     <tr>
       <th scope="row">
@@ -96,7 +101,7 @@ function VersionRow({ version, before, measures, range }: VersionRowProps) {
         return (
           <td key={name} class="number">
             {value === null ? '' : format(value)}
-            <span class="muted">{formatChange(value, before ? read(before) : null)}</span>
+            <span class="muted">{formatChange(value, areMany ? read(before) : null)}</span>
           </td>
         )
       })}

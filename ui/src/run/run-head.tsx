@@ -19,6 +19,7 @@ import { writeIssueReport } from './issue-report.ts'
 import { exportRun } from './run-export.ts'
 import { SaveTest } from './save-test.tsx'
 import { StopButton } from './stop-button.tsx'
+import { VERDICTS } from './trace-row.tsx'
 import { WaitingFor } from './waiting-for.tsx'
 
 interface RunHeadProps {
@@ -123,15 +124,27 @@ function Exchange({ run: { input, output, status } }: { run: RunSummary }) {
 function Outcome({ run, tree }: { run: RunSummary; tree: CallTree }) {
   const tokens = formatTokens(run)
   const failures = run.status === 'failed' ? 0 : run.errors
+  const verdicts = verdictsOf(tree)
   return (
     <p class="facts dotted">
       <Status status={run.status} incomplete={run.incomplete} />
       <Clock run={run} />
       {tokens && <span>{tokens} tokens</span>}
       {run.cost !== null && <span>{formatCost(run.cost)}</span>}
+      {verdicts.map((words) => (
+        <span key={words} class="warn-text">
+          {words}
+        </span>
+      ))}
       {failures > 0 && <span class="warn-text">{plural(failures, failedNoun(tree))} failed</span>}
     </p>
   )
+}
+
+/** `redacted by no-addresses`, once each. */
+function verdictsOf({ calls }: CallTree): readonly string[] {
+  const words = calls.flatMap(({ verdict, to }) => (verdict ? `${VERDICTS[verdict] ?? verdict} by ${to}` : []))
+  return [...new Set(words)]
 }
 
 /** Names what failed on the way: a tool, where all that failed are tools. */
@@ -151,7 +164,7 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
         </span>
       ))}
       {tools > 0 && <span>{plural(tools, 'tool call')}</span>}
-      {run.first_text_ms !== null && <span>first token {formatDuration(run.first_text_ms)}</span>}
+      {run.first_text_ms !== null && <span>{describeFirstText(run)}</span>}
       <time dateTime={new Date(run.started_at * 1000).toISOString()}>{formatTime(run.started_at)}</time>
       {hasServer && <a href={href(['runs'], { server: run.server })}>{run.server}</a>}
       {run.agent_version && (
@@ -159,7 +172,7 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
           version {shortVersion(run.agent_version)}
         </a>
       )}
-      {run.user && <span>user {cleanText(run.user)}</span>}
+      {run.user && <a href={href(['runs'], { user: run.user })}>user {cleanText(run.user)}</a>}
       {run.variant && <span title={run.variant}>variant: {run.variant}</span>}
       <ReplayMark run={run} />
       {run.eval_case !== null && (
@@ -175,6 +188,12 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
   )
 }
 
+/** An answer that came at the end in one piece was not streamed. */
+function describeFirstText({ first_text_ms: firstMs, duration_ms: totalMs }: RunSummary): string {
+  const isAtEnd = firstMs !== null && totalMs !== null && totalMs - firstMs < totalMs * AT_END
+  return isAtEnd ? 'not streamed' : `first token ${formatDuration(firstMs)}`
+}
+
 /** Models of a run with the number of their calls, in the order of first use. */
 function modelCounts({ calls }: CallTree): [string, number][] {
   const counts = new Map<string, number>()
@@ -183,6 +202,9 @@ function modelCounts({ calls }: CallTree): [string, number][] {
   }
   return [...counts]
 }
+
+/** Part of the duration. */
+const AT_END = 0.02
 
 /** Beginning of an id, as the command line takes it: ids of stored runs begin with their time in milliseconds. */
 function shortId(id: string): string {

@@ -46,12 +46,18 @@ export function TraceRowView({ row: { call, isCollapsed }, span, isSelected, onS
         )}
         <Icon name={`kind-${call.kind}` as IconName} />
         <RowName call={call} />
-        {call.kind === 'agent' && <OwnRun call={call} />}
+        {isFirstOfRun(call) && <OwnRun call={call} />}
       </span>
       <Bar call={call} span={span} />
       <span class="trace-time">{call.status === 'running' ? 'running' : formatDuration(call.durationMs)}</span>
     </div>
   )
+}
+
+/** Tells whether a run of another agent begins with a call. */
+function isFirstOfRun(call: Call): boolean {
+  const { parent } = call
+  return parent?.children.find(({ runId }) => runId !== parent.runId) === call
 }
 
 /** Link to the page of an agent's run that another began. */
@@ -64,6 +70,9 @@ export function OwnRun({ call }: { call: Call }) {
     </a>
   )
 }
+
+/** Verdicts of guards, in a word. */
+export const VERDICTS: Readonly<Record<string, string>> = { redact: 'redacted', block: 'blocked', ask: 'held' }
 
 function RowName({ call }: { call: Call }) {
   const { name, detail } = nameCall(call)
@@ -78,6 +87,7 @@ function RowName({ call }: { call: Call }) {
       {name}
       {detail && <span class="muted"> {detail}</span>}
       {call.usage && <span class="muted"> {formatTokens(call.usage)}</span>}
+      {call.verdict && <span class="warn-text"> {VERDICTS[call.verdict] ?? call.verdict}</span>}
     </span>
   )
 }

@@ -5,6 +5,7 @@ export const FILTERS: Readonly<Record<string, string>> = {
   agent: 'agent_id',
   entry: 'entry_point',
   server: 'server',
+  user: 'user',
   status: 'status',
   type: 'event_type',
   module: 'module_id',
@@ -50,6 +51,7 @@ export function mayMatch(run: RunSummary, filter: RunFilter): boolean {
   return (
     (filter.agent_id === undefined || run.agent_id === filter.agent_id) &&
     (filter.entry_point === undefined || run.entry_point === filter.entry_point) &&
+    (filter.user === undefined || run.user === filter.user) &&
     (filter.server === undefined || run.server === filter.server) &&
     (filter.agent_version === undefined || run.agent_version === filter.agent_version) &&
     (filter.evals === undefined || run.eval_case !== null) &&

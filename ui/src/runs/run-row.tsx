@@ -105,6 +105,7 @@ export function RunRow({
             </span>
           )}
           {run.eval_case !== null && <span class="badge">case {run.eval_case}</span>}
+          {run.user && <span class="run-server muted">{cleanText(run.user)}</span>}
           {hasServer && <span class="run-server muted">{run.server}</span>}
         </span>
         <Used run={run} />
@@ -127,12 +128,13 @@ function Used({ run: { models, tools } }: { run: RunSummary }) {
     <span class="run-model muted">
       <span>{models.map(({ model }) => model).join(', ')}</span>
       <span>
-        {tools.map(({ name, calls, errors }, index) => (
+        {tools.map(({ name, calls, errors, rejected }, index) => (
           <Fragment key={name}>
             {index > 0 && ', '}
-            <span class={errors > 0 ? 'warn-text' : ''} title={describeTool({ name, calls, errors })}>
+            <span class={errors > 0 ? 'warn-text' : ''} title={describeTool({ name, calls, errors, rejected })}>
               {errors > 0 && '✕ '}
               {name}
+              {rejected > 0 && ' (rejected)'}
               {calls > 1 && ` ×${formatCount(calls)}`}
             </span>
           </Fragment>
@@ -142,9 +144,9 @@ function Used({ run: { models, tools } }: { run: RunSummary }) {
   )
 }
 
-function describeTool({ name, calls, errors }: RunTool): string {
+function describeTool({ name, calls, errors, rejected }: RunTool): string {
   if (calls === 0) return `${name}: not called in this run, which waits or waited`
-  return `${name}: ${plural(calls, 'call')}${errors > 0 ? `, ${errors} failed` : ''}`
+  return `${name}: ${plural(calls, 'call')}${errors > 0 ? `, ${errors} failed` : ''}${rejected > 0 ? `, ${rejected} rejected` : ''}`
 }
 
 /** Status of HTTP that a vendor answered with, as its message names it. */

@@ -48,7 +48,7 @@ export function RunsFilters({ query, onChange }: RunsFiltersProps) {
         <TimeRange value={query.range} onChange={(range) => onChange({ range, since: '', until: '' })} />
         <Choice name="Event" value={query.type} options={EVENT_TYPES} onChange={(type) => onChange({ type })} />
         <Choice name="Module" value={query.module} options={modules} onChange={(module) => onChange({ module })} />
-        <Typed name="Method" value={query.method} onChange={(method) => onChange({ method })} />
+        <Typed name="User" value={query.user} onChange={(user) => onChange({ user })} />
       </search>
       <Chips query={query} onChange={onChange} />
     </>

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
 import { HostError } from '../../../errors.ts'
 import { ConversationHistory } from '../../../protocols/conversation-history.ts'
-import { Memory } from '../../../protocols/memory.ts'
+import { Memory, MemoryWithOwners } from '../../../protocols/memory.ts'
 import type { Run } from '../../../protocols/run.ts'
 import { ToolProvider } from '../../../protocols/tool-provider.ts'
 import { writePayload } from '../../../trace/files/payload.ts'
@@ -63,7 +63,10 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
       }
     },
 
-    async read_memory(call: OfModule & { search?: string | null; limit: number }, viewer: Viewer) {
+    async read_memory(
+      call: OfModule & { user?: string | null; search?: string | null; limit: number },
+      viewer: Viewer,
+    ) {
       guard(viewer)
       const { agent_id, module_id: moduleId, search } = call
       const limit = between('limit', call.limit, MAX_ENTRIES)
@@ -72,6 +75,7 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
           moduleId,
           protocol: Memory,
           tenant: viewer.tenant,
+          user: call.user ?? undefined,
           isLook: true,
           act: async (memory, run) => {
             const entries = search ? await memory.search(search, limit, run) : await memory.list(run)
@@ -79,6 +83,29 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
           },
         }),
       )
+    },
+
+    async memory_owners({ agent_id, module_id: moduleId }: OfModule, viewer: Viewer) {
+      guard(viewer)
+      const act = async (memory: Memory, run: Run) => show((await memory.owners?.(run)) ?? null)
+      const call = { moduleId, protocol: MemoryWithOwners, act, tenant: viewer.tenant, isLook: true }
+      return attempt(() => host.callModule(agent_id, call))
+    },
+
+    async forget_memory(call: OfModule & { user?: string | null; id?: string | null }, viewer: Viewer) {
+      guard(viewer)
+      const { keyScopes, tenant } = viewer
+      if (keyScopes.length > 0 && !keyScopes.includes('approve')) {
+        throw new GraphQLError("This needs a key with the scope 'approve'.")
+      }
+      const { agent_id, module_id: moduleId, id } = call
+      const act = async (memory: Memory, run: Run) => {
+        const ids = id ? [id] : (await memory.list(run)).map((entry) => entry.id)
+        const gone = await Promise.all(ids.map((each) => memory.delete(each, run)))
+        return gone.filter((isGone) => isGone).length
+      }
+      const user = call.user ?? undefined
+      return attempt(() => host.callModule(agent_id, { moduleId, protocol: Memory, act, tenant, user }))
     },
 
     async read_conversation({ agent_id, module_id: moduleId, ...owner }: OfModule & Owner, viewer: Viewer) {

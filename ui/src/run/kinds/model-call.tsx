@@ -12,6 +12,7 @@ import type { RunSummary } from '../../types.ts'
 import type { CallPayload } from '../call-payload.ts'
 import { AnyCall } from './any-call.tsx'
 import { ContextView } from './context-view.tsx'
+import { useLiveText } from './live-text.ts'
 import { type ModelExchange, readExchange } from './model-exchange.ts'
 import { vendorCurl } from './vendor-curl.ts'
 
@@ -19,20 +20,23 @@ const VIEWS = { prompt: 'Prompt', answer: 'Answer', parameters: 'Parameters', co
 
 interface ModelCallProps {
   readonly run: RunSummary
-  readonly call: Pick<Call, 'status' | 'usage'>
+  readonly call: Pick<Call, 'status' | 'usage' | 'startedAt'>
   readonly payload: CallPayload
 }
 
 /** A model call: its conversation, answer, parameters, and how it fills the model's context. */
-export function ModelCall({ call, payload }: ModelCallProps) {
+export function ModelCall({ run, call, payload }: ModelCallProps) {
   const [view, setView] = useState<keyof typeof VIEWS>('prompt')
-  const exchange = readExchange(payload.args[0], payload.result)
-  if (!exchange) return <AnyCall payload={payload} />
+  const live = useLiveText(run.run_id, call)
+  const read = readExchange(payload.args[0], payload.result)
+  if (!read) return <AnyCall payload={payload} />
+  const exchange = live === undefined ? read : { ...read, answer: { ...read.answer, content: live } }
   return (
     <>
       <Tabs label="Views of the model call" titles={VIEWS} selected={view} onSelect={setView} />
       {view === 'prompt' && <Prompt exchange={exchange} />}
       {view === 'answer' && <Answer exchange={exchange} />}
+      {live !== undefined && <span class="typing" role="status" aria-label="The model answers" />}
       {view === 'parameters' && <Parameters parameters={exchange.parameters} />}
       {view === 'context' && <ContextView exchange={exchange} usage={call.usage} />}
       {view === 'raw' && <AnyCall payload={payload} />}
@@ -78,7 +82,7 @@ function Answer({ exchange }: { exchange: ModelExchange }) {
   )
 }
 
-function Said({ exchange: { answer, reasoning } }: { exchange: ModelExchange }) {
+function Said({ exchange: { answer, reasoning, finish } }: { exchange: ModelExchange }) {
   const isEmpty = answer.content === '' && answer.toolCalls.length === 0
   return (
     <>
@@ -87,7 +91,11 @@ function Said({ exchange: { answer, reasoning } }: { exchange: ModelExchange }) 
           <p class="pre">{reasoning}</p>
         </FoldedBubble>
       )}
-      {isEmpty ? <p class="muted">No answer.</p> : <Bubble message={answer} isAnswer />}
+      {isEmpty ? (
+        <p class="muted">{finish === undefined ? 'Nothing was said so far.' : 'No answer.'}</p>
+      ) : (
+        <Bubble message={answer} isAnswer />
+      )}
     </>
   )
 }

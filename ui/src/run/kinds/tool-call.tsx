@@ -11,6 +11,7 @@ interface ToolResult {
   readonly data?: unknown
   readonly attachments?: unknown
   readonly isError?: unknown
+  readonly isRejected?: unknown
 }
 
 /** Arguments and result of a tool: text as text, pictures as pictures, values as trees. */
@@ -27,11 +28,14 @@ export function ToolCall({ call, payload }: { call: Pick<Call, 'status'>; payloa
   )
 }
 
-function Result({ result: { text, data, attachments, isError } }: { result: ToolResult }) {
+function Result({ result: { text, data, attachments, isError, isRejected } }: { result: ToolResult }) {
   return (
     <>
       <h3>Result</h3>
-      {isError === true && <Notice kind="warn" title="The tool reports an error to the model." />}
+      {isRejected === true && <Notice kind="info" title="It was not allowed, and was not executed." />}
+      {isError === true && isRejected !== true && (
+        <Notice kind="warn" title="The tool reports an error to the model." />
+      )}
       {data !== undefined ? (
         <JsonTree value={data} label="result" />
       ) : (

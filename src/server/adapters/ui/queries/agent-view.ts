@@ -113,7 +113,7 @@ export class AgentView {
     const { traces, prices, reads, host } = this.#sources
     await prices.refresh()
     const page = await traces?.query('runs', {
-      filter: { agentId: this.id, tenant, isEval: false },
+      filter: { agentId: this.id, tenant, isCounted: true },
       first: 1,
       after: undefined,
     })

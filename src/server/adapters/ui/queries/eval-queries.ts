@@ -77,6 +77,7 @@ export interface Summary {
   readonly name: string | null
   readonly status: string | null
   readonly created_at: number | null
+  readonly is_part: boolean
   readonly columns: readonly { readonly name: string; readonly score: number | null }[]
 }
 
@@ -98,14 +99,15 @@ async function summarizeFile(path: string, projectDir: string): Promise<Summary>
   const file = basename(path)
   try {
     const result = await readResult(path, MAX_BYTES)
-    const { name, status, created_at } = result
+    const { name, status, created_at, request } = result
+    const is_part = request.filter.length > 0 || request.only !== undefined
     const columns = result.columns.map((column, index) => {
       return { name: column.name, score: summarize(outcomesOf(result, index)).score }
     })
-    return { file, problem: null, name, status, created_at, columns }
+    return { file, problem: null, name, status, created_at, is_part, columns }
   } catch (error) {
     const problem = messageOf(error).replaceAll(projectDir + sep, '')
-    return { file, problem, name: null, status: null, created_at: null, columns: [] }
+    return { file, problem, name: null, status: null, created_at: null, is_part: false, columns: [] }
   }
 }
 

@@ -21,6 +21,7 @@ export interface RawFilter {
   agent_id: string
   entry_point: string
   server: string
+  user: string
   agent_version: string
   status: string
   since: number
@@ -111,6 +112,7 @@ function readFilter(given: GivenFilter): RunFilter {
     agentId: given.agent_id ?? undefined,
     entryPoint: given.entry_point ?? undefined,
     server: given.server ?? undefined,
+    user: given.user ?? undefined,
     agentVersion: given.agent_version ?? undefined,
     status: oneOf('status', given.status, RUN_STATUSES),
     since: given.since ?? undefined,

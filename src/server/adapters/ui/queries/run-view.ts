@@ -2,7 +2,15 @@ import { HostError } from '../../../../errors.ts'
 import type { Prices } from '../../../../prices/prices.ts'
 import { foldStack } from '../../../../run/calls/fold-stack.ts'
 import { isWaitingResult } from '../../../../run/waiting/waits-for.ts'
-import { type CallKind, errorOf, isAborted, kindOf, labelOf, usageOf } from '../../../../trace/calls/describe-event.ts'
+import {
+  type CallKind,
+  errorOf,
+  isAborted,
+  kindOf,
+  labelOf,
+  usageOf,
+  verdictOf,
+} from '../../../../trace/calls/describe-event.ts'
 import { readTraceLine } from '../../../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 import type { ListedRun } from '../../../../trace/run-index/run-row.ts'
@@ -136,6 +144,10 @@ class EventView {
 
   parent_run_call_id(_: unknown, viewer: Viewer): string | null {
     return contentFor(viewer, this.#event.parent_run_call_id ?? null)
+  }
+
+  verdict(): string | null {
+    return verdictOf(this.#event)
   }
 
   label(_: unknown, viewer: Viewer): string | null {

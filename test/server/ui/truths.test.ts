@@ -1,0 +1,127 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { DebugUi, see } from '../../support/debug-ui.ts'
+import { DESK_FILES, REFUND, RETURNS } from '../../support/desk-example.ts'
+import { eventually } from '../../support/eventually.ts'
+import { ask } from '../../support/graphql.ts'
+
+describe('what the debug UI says', () => {
+  const ui = DebugUi.forSuite({ record: 1 }, DESK_FILES)
+
+  const askAgent = async (input: string, user = 'ada', model = 'desk'): Promise<string> => {
+    const payload = { model, user, input }
+    const { id } = (await ui.server.app.inject({ method: 'POST', url: '/compat/responses', payload })).json()
+    return id.replace('resp_', '')
+  }
+  const decide = async (run: string, payload: object) => {
+    const url = `/compat/approvals/mcpr_${run}-000`
+    const { continued_by: next } = (await ui.server.app.inject({ method: 'POST', url, payload })).json()
+    return String(next).replace('resp_', '')
+  }
+  const turnsOf = (page: Page) =>
+    page.locator('.conversation > *').evaluateAll((turns) => turns.map(({ className }) => className))
+
+  it('lists the users of a memory with their entries, and deletes one, or all of a user, after asking twice', async () => {
+    await askAgent('Remember that I prefer e-mail.')
+    await askAgent('Remember that I live in Lima.', 'bob')
+    await askAgent('Remember that I like tea.', 'bob')
+    const page = await ui.open('#/agents/desk?view=memory')
+    const memory = page.getByRole('region', { name: 'Memory' })
+    const users = memory.getByRole('list', { name: 'Users' }).getByRole('button')
+    await eventually(async () => expect(await users.allTextContents()).deep.equal(['ada 1', 'bob 2']))
+    await see(page, 'The customer says: I prefer e-mail.')
+    await users.filter({ hasText: 'bob' }).click()
+    const tea = memory.getByRole('listitem').filter({ hasText: 'I like tea' })
+    await tea.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await eventually(async () => expect(await users.allTextContents()).deep.equal(['ada 1', 'bob 1']))
+    await memory.getByRole('button', { name: 'Delete all' }).click()
+    await page.getByRole('dialog').getByText('Delete everything that is remembered of bob for good?').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete all' }).click()
+    await eventually(async () => expect(await users.allTextContents()).deep.equal(['ada 1']))
+  })
+
+  it("counts a person's no as a decision, not as a failed tool", async () => {
+    const waiting = await askAgent(REFUND)
+    const next = await decide(waiting, { decision: 'reject', reason: 'Too much' })
+    const query = `query($id: String!) { run(run_id: $id) { status errors error below { tools { name calls errors rejected } } } metrics(agent_id: "billing") { tools { tool_name numbers { count errors rejected } } } }`
+    await eventually(async () => {
+      const { run, metrics } = await ask<{ run: { below: object[] }; metrics: object }>(ui.server, query, { id: next })
+      expect(run).deep.equal({
+        status: 'completed',
+        errors: 0,
+        error: null,
+        below: [{ tools: [{ name: 'refund', calls: 1, errors: 0, rejected: 1 }] }],
+      })
+      expect(metrics).deep.equal({
+        tools: [{ tool_name: 'refund', numbers: { count: 1, errors: 0, rejected: 1 } }],
+      })
+    })
+    const page = await ui.open(`#/runs/${next}`)
+    await page.getByRole('treeitem').filter({ hasText: 'refund(INV-7, 40)' }).click()
+    await see(page, 'It was not allowed, and was not executed.')
+    expect(await page.locator('.run-head .warn-text, .run-head .bad-text').count()).equal(0)
+    await page.goto(`${ui.url}/#/metrics`)
+    await page.locator('.figures').getByText('Rejected calls').waitFor()
+  })
+
+  it('marks what a guard has redacted, and folds the lists of own protocols', async () => {
+    const run = await askAgent(RETURNS)
+    const page = await ui.open(`#/runs/${run}`)
+    await page.locator('.run-head').getByText('redacted by no-addresses').waitFor()
+    await page.getByRole('treeitem').filter({ hasText: 'no-addresses.checkOutput redacted' }).waitFor()
+    await page.getByRole('treeitem').filter({ hasText: 'read_article(returns)' }).waitFor()
+    const rows = await page.getByRole('treeitem').allInnerTexts()
+    expect(rows.filter((row) => /listTools|titles/.test(row))).deep.equal([])
+  })
+
+  it('draws the agents that an agent can call, and no line to a model that a guard does not ask', async () => {
+    const page = await ui.open('#/agents/desk')
+    const wiring = page.getByRole('region', { name: 'Wiring of the agent' })
+    const titles = () => wiring.locator('.node').allTextContents()
+    await eventually(async () =>
+      expect((await titles()).join())
+        .contain('billing')
+        .contain('kb'),
+    )
+    expect(await wiring.locator('.edge[data-key="no-addresses llm"], [data-edge="no-addresses llm"]').count()).equal(0)
+  })
+
+  it('puts what was said before a tool before it', async () => {
+    const waiting = await askAgent('Refund 40 euros for INV-7: it arrived broken.', 'ada', 'billing')
+    const next = await decide(waiting, { decision: 'approve' })
+    const page = await ui.open(`#/runs/${waiting}?view=conversation`)
+    await see(page, 'The customer says about INV-7: it arrived broken.')
+    expect((await turnsOf(page)).map((name) => name.split(' ').at(-1))).deep.equal(['user', 'assistant', 'tool-turn'])
+    await page.goto(`${ui.url}/#/runs/${next}?view=conversation`)
+    await see(page, 'Refunded 40 euros for INV-7.')
+  })
+
+  it('takes calls that a rerun had from the tape as no differences, and reruns as no runs of the metrics', async () => {
+    const run = await askAgent(RETURNS)
+    const page = await ui.open(`#/runs/${run}`)
+    await page.getByRole('button', { name: 'Rerun from here' }).click()
+    await page.getByRole('button', { name: 'Rerun and compare' }).click()
+    await page.getByText('tape', { exact: true }).first().waitFor()
+    expect(await page.getByText('only 1st').count()).equal(0)
+    await page.getByText('no differences').waitFor()
+    const { metrics, runs } = await ask<{ metrics: object; runs: { total: number } }>(
+      ui.server,
+      '{ metrics(agent_id: "desk") { total { count } } runs(filter: { agent_id: "desk" }) { total } }',
+    )
+    expect([metrics, runs]).deep.equal([{ total: { count: 1 } }, { total: 2 }])
+  })
+
+  it('lists the runs of one user', async () => {
+    await askAgent(RETURNS, 'ada')
+    const bob = await askAgent(RETURNS, 'bob')
+    const page = await ui.open(`#/runs/${bob}`)
+    await page.locator('.run-head').getByRole('link', { name: 'user bob' }).click()
+    const rows = page.getByRole('list', { name: 'Runs' }).getByRole('listitem')
+    await eventually(async () => expect((await rows.allInnerTexts()).every((row) => row.includes('bob'))).equal(true))
+    await page.goto(`${ui.url}/#/runs?text=bob`)
+    await eventually(async () => expect(await rows.count()).greaterThan(0))
+    await page.goto(`${ui.url}/#/runs?user=nobody`)
+    await see(page, 'No matching runs')
+  })
+})
