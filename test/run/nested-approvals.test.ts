@@ -25,7 +25,8 @@ export default defineModule({ name: 'Bank', provides: [ToolProvider], create: ()
   } }) })`,
   'modules/batch.ts': `import { defineModule, ToolProvider } from 'agent-host'
 const parameters = { type: 'object', properties: {} }
-const names = ['both', 'together', 'twice', 'careful', 'asking', 'failing', 'guarded']
+const names = ['both', 'together', 'twice', 'careful', 'asking', 'failing', 'guarded', 'wavering']
+let rounds = 0
 export default defineModule({ name: 'Batch', provides: [ToolProvider], uses: { bank: ToolProvider }, create: ({ bank }) => ({
   listTools: () => names.map((name) => ({ name, description: name, parameters })),
   needsApproval: (name) => name === 'guarded',
@@ -34,6 +35,11 @@ export default defineModule({ name: 'Batch', provides: [ToolProvider], uses: { b
     if (name === 'together') return { text: (await Promise.all([pay(1), pay(2)])).join(', ') }
     if (name === 'twice') return { text: [await pay(5), await pay(5)].join(', ') }
     if (name === 'guarded') return { text: await pay(7) }
+    if (name === 'wavering') {
+      const paid = []
+      for (const amount of [[1], [1, 2], [2, 3], [1, 3]][rounds++]) paid.push(await pay(amount))
+      return { text: paid.join(', ') }
+    }
     if (name === 'careful') {
       const color = await run.ask({ message: 'Which color?', schema: { type: 'string' } })
       return { text: color + ' ' + (await pay(3)) }
@@ -160,6 +166,15 @@ describe('approvals of nested tool calls', () => {
     const second = await decide(await ask('failing'), approve)
     const { text } = await decide(second, approve)
     expect([text, executed()]).to.deep.equal(['no funds, paid 1', ['pay 13', 'pay 1']])
+  })
+
+  it('hold for the rounds to come, also where one round does without the call', async () => {
+    let last = await ask('wavering')
+    for (const amount of [1, 2, 3]) {
+      expect(waitsFor(last)).to.deep.equal([['approval', 'pay', { amount }]])
+      last = await decide(last, approve)
+    }
+    expect([last.text, executed()]).to.deep.equal(['paid 1, paid 3', ['pay 1', 'pay 2', 'pay 3']])
   })
 
   it('need the digest of the call: a decision without one applies to the call in the conversation', async () => {
