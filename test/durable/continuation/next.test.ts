@@ -31,6 +31,13 @@ function before(pending: readonly PendingCall[], more: Partial<Before> = {}): Be
   return { conversation: { messages: [asked, CALLS], last }, facts, approvals: [], ...more } as Before
 }
 
+/** The next run, with its turn made. */
+function run(...given: Parameters<typeof next>) {
+  const { draft, turn } = next(...given)
+  const { makeTurn: make, ...rest } = draft
+  return { draft: { ...rest, turn: make() }, turn }
+}
+
 const codeOf = (work: () => unknown) => {
   try {
     work()
@@ -42,7 +49,7 @@ const codeOf = (work: () => unknown) => {
 
 describe('the next run of a conversation', () => {
   it('begins one, with nothing that it does not need', () => {
-    const { draft, turn } = next(undefined, given({ messages: [user('hi')] }), RULES)
+    const { draft, turn } = run(undefined, given({ messages: [user('hi')] }), RULES)
     const { id: _id, ...stored } = draft.turn
     expect({ ...draft, turn: stored }).to.deep.equal({
       id: 'resp_2',
@@ -75,18 +82,18 @@ describe('the next run of a conversation', () => {
   it('keeps the tools and the conversation of its client, and the input as it came', () => {
     const named = { id: 'conv_1', head: 'resp_1', tools: [] } as unknown as NonNullable<Given['named']>
     const asked = given({ messages: [user('hi')], tools: [TOOL], items: ['hi'], isTrailLost: true, named })
-    const { draft, turn } = next(undefined, asked, RULES)
+    const { draft, turn } = run(undefined, asked, RULES)
     expect([draft.turn.tools, draft.turn.conversation, draft.items]).to.deep.equal([[TOOL], 'conv_1', ['hi']])
     expect([draft.facts.conversation, turn.isTrailLost]).to.deep.equal(['conv_1', true])
     expect(draft.claim?.changes).to.be.an('array')
-    const bare = next(undefined, given({ messages: [user('hi')], tools: [TOOL] }), RULES).draft.turn
+    const bare = run(undefined, given({ messages: [user('hi')], tools: [TOOL] }), RULES).draft.turn
     expect(bare)
       .to.deep.include({ tools: [TOOL] })
       .and.not.have.property('conversation')
   })
 
   it('goes on with the answers to its open calls, and keeps them', () => {
-    const { draft, turn } = next(before([WEATHER]), given({ answers: [SUNNY] }), RULES)
+    const { draft, turn } = run(before([WEATHER]), given({ answers: [SUNNY] }), RULES)
     expect(draft.turn).to.deep.include({ pending: [WEATHER], previous_response_id: 'resp_1' })
     expect(draft.turn.answers).to.have.lengthOf(1)
     expect(draft.turn.conversation_data.messages).to.deep.equal([])
@@ -98,19 +105,19 @@ describe('the next run of a conversation', () => {
   })
 
   it('is the only one that goes on where only one may', () => {
-    const { draft } = next(before([WEATHER]), given({ answers: [SUNNY], isOnce: true }), RULES)
+    const { draft } = run(before([WEATHER]), given({ answers: [SUNNY], isOnce: true }), RULES)
     expect(draft.resumes).to.deep.equal({ runId: 'resp_1', approvals: [] })
     const claimed = draft.claim?.changes ?? []
     expect(claimed).to.not.deep.equal([])
     const named = { id: 'conv_1', head: 'resp_1', tools: [] } as unknown as NonNullable<Given['named']>
-    const joined = next(before([WEATHER]), given({ answers: [SUNNY], isOnce: true, named }), RULES).draft.claim
+    const joined = run(before([WEATHER]), given({ answers: [SUNNY], isOnce: true, named }), RULES).draft.claim
     expect(joined?.changes.slice(0, claimed.length)).to.deep.equal(claimed)
     expect(joined?.changes.length).to.be.above(claimed.length)
     for (const continuedBy of ['resp_3', null])
       expect(
-        codeOf(() => next(before([WEATHER], { continuedBy }), given({ answers: [SUNNY], isOnce: true }), RULES)),
+        codeOf(() => run(before([WEATHER], { continuedBy }), given({ answers: [SUNNY], isOnce: true }), RULES)),
       ).to.equal('APPROVAL_DECIDED')
-    const branch = next(
+    const branch = run(
       before([WEATHER], { continuedBy: 'resp_3' }),
       given({ messages: [user('no')], isOnce: true }),
       RULES,
@@ -119,7 +126,7 @@ describe('the next run of a conversation', () => {
   })
 
   it('begins with a message in the place of the answers: what was open has a result', () => {
-    const { draft, turn } = next(before([WEATHER]), given({ messages: [user('never mind')], answers: [SUNNY] }), RULES)
+    const { draft, turn } = run(before([WEATHER]), given({ messages: [user('never mind')], answers: [SUNNY] }), RULES)
     expect(draft.turn.conversation_data.messages).to.deep.equal([RESULT, user('never mind')])
     expect(draft.turn).to.not.have.any.keys('pending', 'answers')
     expect(turn.messages).to.deep.equal([user('weather?'), CALLS, RESULT, user('never mind')])
@@ -128,7 +135,7 @@ describe('the next run of a conversation', () => {
   })
 
   it('follows a run that waits for nothing', () => {
-    const { draft, turn } = next(before([]), given({ messages: [user('more')] }), RULES)
+    const { draft, turn } = run(before([]), given({ messages: [user('more')] }), RULES)
     expect(draft.facts.previousId).to.equal('resp_1')
     expect(draft.facts.options).to.deep.equal({})
     expect(turn.messages).to.deep.equal([user('weather?'), CALLS, user('more')])
