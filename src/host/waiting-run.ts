@@ -17,6 +17,7 @@ export type WaitingOptions = Pick<
   | 'input'
   | 'requestOptions'
   | 'maxToolCalls'
+  | 'ttlSeconds'
   | 'clientTools'
   | 'background'
   | 'variant'
@@ -41,7 +42,7 @@ export function toResumableRun(agent: string, result: RunResult, turn: WaitingOp
   const { runId, pending, trail } = result
   const { instructions, user, tenant, metadata, input, requestOptions, maxToolCalls, clientTools, background } = turn
   const shared = { instructions, user, tenant, metadata, input, requestOptions, maxToolCalls, clientTools, background }
-  const options = { ...shared, traceparent: turn.traceparent, variant: turn.variant }
+  const options = { ...shared, ttlSeconds: turn.ttlSeconds, traceparent: turn.traceparent, variant: turn.variant }
   return { runId, agent, pending, trail, options }
 }
 

@@ -45,6 +45,8 @@ export interface Turn {
   readonly requestOptions?: Readonly<ModelOptions> | undefined
   /** Maximum number of calls of the agent's own tools; further ones fail, and the model reads why. */
   readonly maxToolCalls?: number | undefined
+  /** Seconds in which a person has to decide, where the agent allows more, or names no time. */
+  readonly ttlSeconds?: number | undefined
   /** Tools that the client runs itself. */
   readonly clientTools?: readonly ToolDefinition[] | undefined
   /**

@@ -104,8 +104,6 @@ export interface KeptRun extends WaitingOptions, Pick<Turn, 'messages'> {
   readonly result: RunResult
   /** Id under which it is stored; left out, it gets one. */
   readonly id?: string
-  /** Seconds in which a person has to decide, where the agent allows more. */
-  readonly ttlSeconds?: number | undefined
   /** As {@link DurableRequest.data}. */
   readonly data?: unknown
 }
@@ -124,8 +122,11 @@ export interface OpenCall {
   readonly call: PendingCall
 }
 
-/** State of a durable run. `waiting`: it needs a person or a client, and continues as a new run. */
-export type StoredRunStatus = 'queued' | 'in_progress' | 'waiting' | 'completed' | 'failed' | 'cancelled'
+/**
+ * State of a durable run. `waiting`: it needs a person or a client, and continues as a new run. `expired`: nobody decided in time; a message
+ * continues it.
+ */
+export type StoredRunStatus = 'queued' | 'in_progress' | 'waiting' | 'expired' | 'completed' | 'failed' | 'cancelled'
 
 /** Durable run as it is at this moment. */
 export interface StoredRunInfo {

@@ -14,7 +14,6 @@ import {
   optional,
   POSITIVE,
   requireGiven,
-  SECONDS,
   SIGNAL,
   TEXT,
 } from '../../run/checks/given.ts'
@@ -48,7 +47,6 @@ import type {
   ResumedRun,
   RunOutcome,
   StoredRunInfo,
-  StoredRunStatus,
   TenantRuns,
   WaitingPage,
   WaitingRange,
@@ -67,7 +65,6 @@ const KEPT = object({
   messages: STORED_MESSAGES,
   result: object({ text: TEXT, usage: stored(OBJECT), pending: stored(PENDING), trail: STORED_MESSAGES }),
   id: optional(matching(/^resp_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/, 'the id of a run')),
-  ttlSeconds: optional(SECONDS),
   data: optional(JSON_VALUE),
   ...STORED_FIELDS,
 })
@@ -130,10 +127,9 @@ class StoredTenantRuns implements TenantRuns {
     const { service, host, adapter } = this.#options
     const { isRestartSafe } = host.resolve(agent).agent
     const runs = await this.#open()
-    const { text, usage, trail } = result
+    const { text, usage, trail, pending } = result
     const createdAt = nowSeconds()
-    const { tenant, id = service.ids.next(), ttlSeconds, ...asked } = given
-    const pending = result.pending.map((call) => limitTime(call, ttlSeconds))
+    const { tenant, id = service.ids.next(), ...asked } = given
     const options = { ...asked, shows: SHOWN_AFTER_DECISION, isRestartSafe }
     const begun = { id, createdAt, tenant: runs.tenant, adapter, agent, messages, data, by: adapter }
     const { draft } = next(undefined, { ...begun, options }, runs.rulesFor(agent))
@@ -185,8 +181,8 @@ class StoredTenantRuns implements TenantRuns {
     requireGiven(optional(SIGNAL), signal, 'signal')
     for await (const event of this.follow(id, signal && { signal })) void event
     const info = await this.find(id)
-    if (info?.status === 'completed' || info?.status === 'waiting') return info
-    throw failureOf(info?.error, info?.code)
+    if (!info || info.status === 'failed' || info.status === 'cancelled') throw failureOf(info?.error, info?.code)
+    return info
   }
 
   async answer(answers: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun> {
@@ -311,13 +307,15 @@ class StoredTenantRuns implements TenantRuns {
     const end = isEnd(last) ? last : undefined
     const pending = steps.flatMap((step) => (typeof step === 'object' && 'pending' in step ? [step.pending] : []))
     const read = end && pending.length > 0 ? await readOpen(runs, id, pending) : NOTHING_OPEN
-    const { open, continuedBy } = end?.end === 'completed' ? read : { ...read, open: [] }
+    const isEnded = end?.end === 'completed'
+    const open = isEnded ? read.open : []
+    const isExpired = isEnded && read.isExpired
     return {
       id,
-      status: statusOf(end?.end, open.length > 0, isQueued),
+      status: open.length > 0 ? 'waiting' : isExpired ? 'expired' : (end?.end ?? (isQueued ? 'queued' : 'in_progress')),
       text: answerOf(steps),
       open,
-      continuedBy,
+      continuedBy: read.continuedBy,
       previousId: facts.previousId,
       agent: facts.agent,
       data: facts.adapter === this.#options.adapter ? facts.data : null,
@@ -331,21 +329,26 @@ class StoredTenantRuns implements TenantRuns {
   }
 }
 
-const NOTHING_OPEN = Object.freeze({ open: [], continuedBy: null })
+const NOTHING_OPEN = Object.freeze({ open: [], continuedBy: null, isExpired: false })
 
 /** Reads what is still open of a run that has ended waiting: nothing once another continues it. */
 async function readOpen(
   runs: Runs,
   id: string,
   pending: readonly PendingCall[],
-): Promise<Pick<StoredRunInfo, 'open' | 'continuedBy'>> {
+): Promise<Pick<StoredRunInfo, 'open' | 'continuedBy'> & { readonly isExpired: boolean }> {
   const approvals = await runs.approvals.ofRun(id)
   const continuedBy = approvals.length > 0 ? approvals.find(isContinued)?.continuedBy : await runs.store.nextOf(id)
-  if (continuedBy) return { open: [], continuedBy }
+  if (continuedBy) return { ...NOTHING_OPEN, continuedBy }
   const all = pending.map((call, index) => ({ id: approvalId(id, index), call }))
   const isOpen = ({ id, call }: OpenCall) =>
     call.kind === 'client_tool' || approvals.some((approval) => approval.id === id && approval.status === 'pending')
-  return { open: all.filter(isOpen), continuedBy: null }
+  const open = all.filter(isOpen)
+  return {
+    open,
+    continuedBy: null,
+    isExpired: open.length === 0 && approvals.some(({ status }) => status === 'expired'),
+  }
 }
 
 function isContinued({ continuedBy }: StoredApproval): boolean {
@@ -354,20 +357,6 @@ function isContinued({ continuedBy }: StoredApproval): boolean {
 
 function waitsForClient({ open }: StoredRunInfo): boolean {
   return open.length > 0 && open.every(({ call }) => call.kind === 'client_tool')
-}
-
-function limitTime(call: PendingCall, maxSeconds: number | undefined): PendingCall {
-  if (maxSeconds === undefined || call.kind === 'client_tool') return call
-  return { ...call, ttlSeconds: Math.min(call.ttlSeconds ?? maxSeconds, maxSeconds) }
-}
-
-function statusOf(
-  end: 'completed' | 'failed' | 'cancelled' | undefined,
-  isWaiting: boolean,
-  isQueued: boolean,
-): StoredRunStatus {
-  if (end === undefined) return isQueued ? 'queued' : 'in_progress'
-  return isWaiting ? 'waiting' : end
 }
 
 async function readBefore(runs: Runs, id: string, budget: HistoryBudget): Promise<Before> {

@@ -200,7 +200,7 @@ export function toTurn(
   given: Pick<Turn, 'messages' | 'answers' | 'pending' | 'isTrailLost'>,
 ): Turn {
   const { instructions, user, metadata, traceparent, input, requestOptions, maxToolCalls, clientTools } = options
-  const { background, variant, answersTo } = options
+  const { background, variant, answersTo, ttlSeconds } = options
   return {
     runId: uuidOf(id),
     messages: given.messages,
@@ -217,6 +217,7 @@ export function toTurn(
     input,
     requestOptions,
     maxToolCalls,
+    ttlSeconds,
     clientTools,
     variant,
   }

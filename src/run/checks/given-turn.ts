@@ -13,6 +13,7 @@ import {
   object,
   oneOf,
   optional,
+  SECONDS,
   SIGNAL,
   TEXT,
 } from './given.ts'
@@ -70,6 +71,7 @@ export const STORED_FIELDS = {
   input: optional(stored(OBJECT)),
   requestOptions: optional(stored(OBJECT)),
   maxToolCalls: optional(COUNT),
+  ttlSeconds: optional(SECONDS),
   clientTools: optional(stored(TOOLS)),
   variant: optional(CHANGES),
 }

@@ -15,7 +15,7 @@ import {
 const NONE = Object.freeze([])
 
 /** Facts of a turn about the runs before it, and about waiting. */
-type TurnToContinue = Pick<Turn, 'answers' | 'pending' | 'isTrailLost' | 'answersTo' | 'onQuestion'>
+type TurnToContinue = Pick<Turn, 'answers' | 'pending' | 'isTrailLost' | 'answersTo' | 'onQuestion' | 'ttlSeconds'>
 
 /** Calls that a run waits for, and the answers that it got to those of the run before. */
 export class RunWaiting {
@@ -91,12 +91,10 @@ export class RunWaiting {
     return RUN_WAITS
   }
 
-  /** The smaller time of the agent and of those that it called. */
+  /** The smallest time of the request, the agent and those that it called. */
   #expiryOf({ kind, ttlSeconds }: PendingCall): Pick<PendingCall, 'ttlSeconds'> {
-    if (kind === 'client_tool' || (ttlSeconds ?? this.#ttlSeconds) === undefined) return {}
-    return {
-      ttlSeconds: Math.min(ttlSeconds ?? Number.POSITIVE_INFINITY, this.#ttlSeconds ?? Number.POSITIVE_INFINITY),
-    }
+    const given = [ttlSeconds, this.#ttlSeconds, this.#turn.ttlSeconds].filter((seconds) => seconds !== undefined)
+    return kind === 'client_tool' || given.length === 0 ? {} : { ttlSeconds: Math.min(...given) }
   }
 
   /** Tells whether the run waits for a tool call, or for a child that it began. */

@@ -54,6 +54,23 @@ describe('project.listWaiting has the runs that wait for a tool of the program',
     expect(await list()).to.deep.equal([])
   })
 
+  it('until it has expired: its status says so, it takes no answer, and a message continues it', async () => {
+    const id = await begin('hasty', 'pay Lima')
+    const runs = project.runs.of('')
+    const [call] = (await runs.find(`resp_${id}`))?.open ?? []
+    await eventually(async () => expect(await list()).to.deep.equal([]), 10_000)
+    expect(await runs.find(`resp_${id}`)).to.deep.include({ status: 'expired', open: [], continuedBy: null })
+    expect((await runs.listWaiting()).waiting).to.deep.equal([])
+    expect(await runs.outcome(`resp_${id}`)).to.include({ status: 'expired' })
+    const approve = new Map([[call?.id ?? '', { kind: 'approval', decision: 'approve' } as const]])
+    const refused = await runs.answer(approve, 'me').catch((error: { code: string }) => error.code)
+    expect(refused).to.equal('APPROVAL_DECIDED')
+    const messages = [{ role: 'user' as const, content: 'never mind' }]
+    const { id: next } = await runs.start({ agent: 'tools', messages, previousId: `resp_${id}` })
+    await runs.outcome(next)
+    expect(await runs.find(`resp_${id}`)).to.include({ status: 'completed', continuedBy: next })
+  })
+
   it('in every round, and again when the run that goes on has failed before it has called anything', async () => {
     const id = await begin('twice', 'weather')
     await project.resume(id, await outputs(id)).catch(() => {})

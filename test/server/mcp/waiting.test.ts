@@ -156,11 +156,35 @@ for (const [title, version, connect] of CLIENTS) {
       const client = await connect(new URL('/mcp', await listen()), async () => {
         const inbox = (await app.inject('/compat/approvals')).json<{ data: Approval[] }>()
         kept.push(...inbox.data.map(({ created_at, expires_at }) => expires_at - created_at))
+        return { action: 'accept', content: { answer: 42 } }
+      })
+      for (const name of ['shop', 'hasty', 'twice']) await client.call(name)
+      await client.close()
+      const week = 7 * 24 * 60 * 60
+      // The last step of `twice` has two questions, asked one after the other.
+      expect(kept).to.deep.equal([week, 60, week, week, week, week, week, week])
+    })
+
+    it('is not executed once its time is over, and its client reads so', async () => {
+      const [, shop = ''] = FILES['agents/shop.yml'].split('id: shop')
+      const files = { ...FILES, 'agents/hasty.yml': `id: hasty\napproval_ttl: 1${shop}` }
+      const { app, listen } = await makeMcp({ adapters: ['McpApiAdapter', 'ResponsesCompatApiAdapter'] }, files)
+      const statuses = async () => {
+        const { data } = (await app.inject('/compat/approvals?status=all')).json<{ data: { status: string }[] }>()
+        return data.map(({ status }) => status)
+      }
+      let asked = 0
+      const client = await connect(new URL('/mcp', await listen()), async () => {
+        if (asked++ === 0) await eventually(async () => expect(await statuses()).to.deep.equal(['expired']), 15_000)
         return { action: 'accept', content: {} }
       })
-      for (const name of ['shop', 'hasty']) await client.call(name)
+      const ended = await client.call('hasty').then(
+        ({ content }) => JSON.stringify(content),
+        (error: Error) => error.message,
+      )
       await client.close()
-      expect(kept).to.deep.equal([7 * 24 * 60 * 60, 60])
+      expect(ended).to.contain('No person has decided in time')
+      expect([asked, paid(), await statuses()]).to.deep.equal([1, [], ['expired']])
     })
 
     it("asks the client's user, and executes the approved call once", async () => {

@@ -10,6 +10,7 @@ import { describeOpen } from '../elicitation/describe-open.ts'
 import { type ElicitationResponse, toElicitation, toPendingAnswer } from '../elicitation/elicitation.ts'
 import { INTERNAL_ERROR, invalidParams, type JsonRpcError } from '../json-rpc.ts'
 import { toContent } from './content.ts'
+import { UNDECIDED } from './tool-calls.ts'
 import type { ToolCatalog, ToolInput } from './tool-catalog.ts'
 import { type CallTask, type ToolResult, withStructure } from './tool-result.ts'
 
@@ -153,6 +154,10 @@ export class CallTasks {
     if (status === 'queued' || status === 'in_progress') return { status: 'working' }
     if (status === 'cancelled') return { status }
     if (status === 'failed') return { status, statusMessage: error, error: { code: INTERNAL_ERROR, message: error } }
+    if (status === 'expired') {
+      const content = [{ type: 'text' as const, text: UNDECIDED }]
+      return { status: 'completed', result: { resultType: 'complete', content, isError: true } }
+    }
     if (status === 'completed') {
       const result = await this.#resultOf(last, client)
       return { status, result: { resultType: 'complete', ...result } }
@@ -163,9 +168,8 @@ export class CallTasks {
 
   async #resultOf(last: StoredRunInfo, client: TaskClient): Promise<ToolResult> {
     const { text } = last
-    const answer = await readAnswerOf(this.#runsOf(client), last.id)
-    if (answer.isUndecided) return { content: [{ type: 'text', text: UNDECIDED }], isError: true }
-    const content = toContent(text, answer.attachments, client.version)
+    const attachments = await readAttachments(this.#runsOf(client), last.id)
+    const content = toContent(text, attachments, client.version)
     const output = this.#outputOf(last)
     return output ? withStructure(content, text, output, this.#options.catalog) : { content }
   }
@@ -181,26 +185,19 @@ function unknownTask({ taskId }: Params): JsonRpcError {
   return invalidParams(`there is no task '${taskId}'`)
 }
 
-const UNDECIDED = 'No person has decided in time about what the agent was to do; it was not executed.'
-
 /** Tells runs of calls that became tasks from those that this adapter kept for another reason. */
 function isTask({ data }: StoredRunInfo): boolean {
   return isDeepStrictEqual(data, TASK)
 }
 
-/** Reads what a run that has ended has answered beside text, and whether it ended for want of a decision. */
-async function readAnswerOf(
-  runs: TenantRuns,
-  id: string,
-): Promise<{ readonly attachments: readonly Attachment[]; readonly isUndecided: boolean }> {
+/** Reads what a run that has ended has answered beside text. */
+async function readAttachments(runs: TenantRuns, id: string): Promise<readonly Attachment[]> {
   let attachments: Attachment[] = []
-  let isUndecided = false
   for await (const event of runs.follow(id)) {
     if (event.type === 'restart') attachments = []
     else if (event.type === 'attachment') attachments.push(fromAttachmentJson(event.attachment))
-    else if (event.type === 'end') isUndecided = event.status === 'waiting'
   }
-  return { attachments, isUndecided }
+  return attachments
 }
 
 function toInputRequests(open: readonly OpenCall[]): NonNullable<CallTask['inputRequests']> {

@@ -31,6 +31,8 @@ export interface ToolRequest {
   readonly input: ToolInput
 }
 
+/** Reason of a call that has ended for want of a decision. */
+export const UNDECIDED = 'No person has decided in time about what the agent was to do; it was not executed.'
 /** A person who has not answered by then does not answer any more. */
 const WAITING_SECONDS = 7 * 24 * 60 * 60
 
@@ -71,6 +73,7 @@ export class ToolCalls {
     const turn = {
       tenant,
       traceparent,
+      ttlSeconds: WAITING_SECONDS,
       input: request.input.input,
       onEvent: onProgress && toProgress(onProgress),
       ...given,
@@ -151,6 +154,7 @@ export class ToolCalls {
     const waiting = typeof id === 'string' ? await runs.find(id) : undefined
     if (!waiting || !isCallOf(waiting, request)) throw unknownState()
     if (waiting.continuedBy !== null) return this.#follow(waiting.continuedBy, request, options)
+    if (waiting.status === 'expired') throw new JsonRpcError(INVALID_PARAMS, UNDECIDED)
     const answers = waiting.open.flatMap(({ call }) => {
       const response = responses[call.callId]
       return (response && toPendingAnswer(call, response, by)) ?? []
