@@ -216,7 +216,8 @@ export const REFUSALS: readonly Refusal[] = [
     name: 'the history cannot be read',
     cannotBe: () => undefined,
     async begin({ records }) {
-      const keys = await records.list({ prefix: 'turn:', limit: 1000 })
+      // The latest: a store that other proofs have used has more.
+      const keys = await records.list({ prefix: 'turn:', order: 'desc', limit: 1000 })
       const texts = await records.get(keys)
       const stored = keys.flatMap((key, index): Change[] => {
         const text = texts[index]
