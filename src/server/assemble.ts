@@ -63,12 +63,12 @@ export async function assemble(
   app.addHook('onRequest', checkHost(servedNames(options)))
   const origins = new Origins(options)
   await addCors(app, options.corsOrigins, origins)
-  const onWrongKey = limitWrongKeys(app, options.authRateLimit)
+  const refuseWrongKey = limitWrongKeys(app, options.authRateLimit)
   await serveOpenapi(app)
   if (options.development) serveApiDocs(app)
   const gauges = () => parts().flatMap(({ part }) => part.gauges ?? [])
   if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
-  const doors = new Doors(loaded, { fileKeys, origins, onWrongKey })
+  const doors = new Doors(loaded, { fileKeys, origins, refuseWrongKey })
   setVisitor(app, doors.unseen)
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
   const variants = new NamedVariants(host, options.development || options.allowVariants)
@@ -80,7 +80,6 @@ export async function assemble(
     openRecords,
     streams,
     describeFailure,
-    onWrongKey,
     durableRuns,
     servesInbox: loaded.some(({ name }) => name === INBOX),
     variants,

@@ -10,6 +10,7 @@ import { makeQueryValidator } from './bodies/query-validator.ts'
 import { makeValidator } from './bodies/validator.ts'
 import { trackMethods } from './guards/allowed-methods.ts'
 import { limitSockets } from './guards/limit-sockets.ts'
+import { makeIsProxy } from './guards/trusted-proxies.ts'
 import type { ServerOptions } from './options/options.ts'
 import { dialectOf } from './replies/dialect.ts'
 import { makeErrorHandler, rawErrorReply } from './replies/error-replies.ts'
@@ -24,7 +25,8 @@ const LINGER_MS = 1000
 
 /** Creates an app without routes: its limits, the parsing of bodies, and the replies to errors. */
 export function makeApp(options: ServerOptions, log: ServerLog, describeFailure: DescribeFailure): FastifyInstance {
-  const { bodyLimit, ...limits } = options
+  const { bodyLimit, trustedProxies, ...limits } = options
+  const isProxy = trustedProxies.length > 0 ? makeIsProxy(trustedProxies) : undefined
   const process = randomUUID().slice(0, 8)
   let requests = 0
   const app: FastifyInstance = fastify({
@@ -34,6 +36,8 @@ export function makeApp(options: ServerOptions, log: ServerLog, describeFailure:
     logController: new fastify.LogController({ disableRequestLogging: true }),
     genReqId: () => `${process}-${(++requests).toString(36)}`,
     bodyLimit,
+    // The right-most address of `X-Forwarded-For` that is no proxy; nothing here reads its host or protocol.
+    trustProxy: isProxy ?? false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -54,6 +58,7 @@ export function makeApp(options: ServerOptions, log: ServerLog, describeFailure:
   limitSockets(app.server, {
     maxConnections: limits.maxConnections,
     maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
+    isProxy,
     writeTimeoutMs: limits.writeTimeout * 1000,
     maxUnsentBytes: limits.maxUnsentMb * 1024 * 1024,
   })

@@ -40,8 +40,6 @@ export interface AdapterOptions {
   readonly streams: EventStreams
   /** Returns the message for clients when an agent fails: the reason only in debug mode, and never a secret. */
   readonly describeFailure: (error: unknown) => string
-  /** Takes note of a wrong key; only where wrong keys are limited. */
-  readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
   /** True where the server lets in only requests with a key: it has checked theirs before a route is called. */
   readonly requiresKey: boolean
   /** Returns the tenant that a request belongs to, for the runs that it starts: `host.run(name, text, { tenant })`. */

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
-import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { onRequestHookHandler } from 'fastify'
 import { HostError } from '../../errors.ts'
 import type { Origins } from './origins.ts'
 import { type KeyScope, type Principal, setVisitor } from './principal.ts'
+import type { RefuseWrongKey } from './wrong-keys.ts'
 
 /** Key that opens a door. */
 export interface Key {
@@ -21,8 +22,7 @@ export interface DoorOptions {
   readonly anonymous: Principal
   readonly origins: Origins
   readonly readCredentials?: ReadCredentials | undefined
-  /** Takes note of each request with a wrong key. */
-  readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
+  readonly refuseWrongKey: RefuseWrongKey
 }
 
 /** Part of the `config` of a route that names the scope it needs. */
@@ -55,18 +55,16 @@ function makeClosedDoor({
   keys,
   origins,
   readCredentials = readBearer,
-  onWrongKey,
+  refuseWrongKey,
 }: Omit<DoorOptions, 'anonymous'>): onRequestHookHandler {
   const visitors = new Map(keys.map(({ digest, principal }) => [digest, { principal, origins }]))
   return (request, _reply, done) => {
     const { scope = 'run' } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
     if (scope === 'none') return done()
     const credentials = readCredentials(request.headers.authorization)
-    const visitor = typeof credentials === 'string' ? visitors.get(digestOf(credentials)) : undefined
-    if (visitor === undefined) {
-      onWrongKey?.(request)
-      return done(typeof credentials === 'string' ? new HostError('UNAUTHORIZED', 'Invalid API key') : credentials)
-    }
+    if (typeof credentials !== 'string') return done(credentials)
+    const visitor = visitors.get(digestOf(credentials))
+    if (visitor === undefined) return done(refuseWrongKey(request))
     setVisitor(request, visitor)
     const { principal } = visitor
     done(principal.scopes.includes(scope) ? undefined : lacksScope(principal, scope))

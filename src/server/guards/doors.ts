@@ -1,8 +1,9 @@
-import type { FastifyBaseLogger, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyBaseLogger, onRequestHookHandler } from 'fastify'
 import { HostError } from '../../errors.ts'
 import { type Key, makeDoor, type ReadCredentials } from './door.ts'
 import type { Origins } from './origins.ts'
 import { KEY_SCOPES, makePrincipal, type Visitor } from './principal.ts'
+import type { RefuseWrongKey } from './wrong-keys.ts'
 
 /** An adapter with the keys that are its own. */
 export interface KeyedAdapter {
@@ -15,7 +16,7 @@ export interface DoorsOptions {
   /** Keys of the file of keys; undefined where there is none. */
   readonly fileKeys: readonly Key[] | undefined
   readonly origins: Origins
-  readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
+  readonly refuseWrongKey: RefuseWrongKey
 }
 
 /** The doors of the adapters of one server: a file of keys closes all of them, keys of its own close that of an adapter. */
@@ -40,10 +41,10 @@ export class Doors {
 
   /** Returns the hook that checks the requests for an adapter. */
   doorOf({ keys, readCredentials }: KeyedAdapter): onRequestHookHandler {
-    const { fileKeys = [], origins, onWrongKey } = this.#options
+    const { fileKeys = [], origins, refuseWrongKey } = this.#options
     const scopes = KEY_SCOPES.filter((scope) => scope !== 'approve' || !this.#areScoped)
     const anonymous = makePrincipal({ scopes, hasKey: false })
-    return makeDoor({ keys: [...fileKeys, ...keys], anonymous, origins, readCredentials, onWrongKey })
+    return makeDoor({ keys: [...fileKeys, ...keys], anonymous, origins, readCredentials, refuseWrongKey })
   }
 
   /** Visitor of the requests that no door has seen: without any scope where keys name scopes. */

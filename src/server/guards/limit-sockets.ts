@@ -1,10 +1,13 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { IsProxy } from './trusted-proxies.ts'
 
 export interface SocketLimits {
   /** 0 for no limit, as for the next. */
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number
+  /** Proxies, whose connections come from many clients, may have as many as there are. */
+  readonly isProxy?: IsProxy | undefined
   /** A client that does not read is cut off after this long without progress. */
   readonly writeTimeoutMs: number
   /** Maximum of unread answers, of all connections together. */
@@ -18,7 +21,7 @@ export function limitSockets(server: Server, limits: SocketLimits): void {
   const sockets = new Set<Socket>()
   let clock: NodeJS.Timeout | undefined
   if (limits.maxConnections > 0) server.maxConnections = limits.maxConnections
-  limitAddresses(server, limits.maxConnectionsPerAddress)
+  limitAddresses(server, limits)
   server.on('connection', (socket: Socket) => {
     if (sockets.has(socket)) return
     sockets.add(socket)
@@ -32,8 +35,8 @@ export function limitSockets(server: Server, limits: SocketLimits): void {
   })
 }
 
-function limitAddresses(server: Server, maxPerAddress: number): void {
-  if (maxPerAddress === 0) return
+function limitAddresses(server: Server, { maxConnectionsPerAddress: max, isProxy }: SocketLimits): void {
+  if (max === 0) return
   const counts = new Map<string, number>()
   const counted = new WeakSet<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -41,6 +44,7 @@ function limitAddresses(server: Server, maxPerAddress: number): void {
     if (counted.has(socket)) return
     counted.add(socket)
     const address = socket.remoteAddress ?? ''
+    if (isProxy?.(address)) return
     const count = (counts.get(address) ?? 0) + 1
     counts.set(address, count)
     socket.once('close', () => {
@@ -48,7 +52,7 @@ function limitAddresses(server: Server, maxPerAddress: number): void {
       if (left === 0) counts.delete(address)
       else counts.set(address, left)
     })
-    if (count > maxPerAddress) socket.destroy()
+    if (count > max) socket.destroy()
   })
 }
 

@@ -42,15 +42,15 @@ export function number(
 
 /** Option that can be given several times, or as one text with commas. */
 export function list(flag: string, description: string): OptionSpec<readonly string[]> {
-  const read = (raw: unknown): readonly string[] => {
-    const items: unknown[] = Array.isArray(raw) ? raw : [raw]
-    if (items.every((item) => typeof item === 'string')) {
-      const names = items.flatMap((item) => item.split(',')).map((name) => name.trim())
-      return Object.freeze(names.filter((name) => name !== ''))
-    }
-    throw new Error('must be a list of strings')
-  }
-  return { flag, variable: variableOf(flag), description, kind: 'list', default: Object.freeze([]), read }
+  return { flag, variable: variableOf(flag), description, kind: 'list', default: Object.freeze([]), read: readList }
+}
+
+/** Reads a list of texts, or one text with commas. */
+export function readList(raw: unknown): readonly string[] {
+  const items: unknown[] = Array.isArray(raw) ? raw : [raw]
+  if (!items.every((item) => typeof item === 'string')) throw new Error('must be a list of strings')
+  const names = items.flatMap((item) => item.split(',')).map((name) => name.trim())
+  return Object.freeze(names.filter((name) => name !== ''))
 }
 
 /** Option that is a key of an adapter, or several with names. */

@@ -6,6 +6,7 @@ import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError } from '../../errors.ts'
 import { type Fields, isObject } from '../../json.ts'
 import { isRedisUrl } from '../../store/redis/redis-location.ts'
+import { makeIsProxy } from '../guards/trusted-proxies.ts'
 import {
   key,
   list,
@@ -13,6 +14,7 @@ import {
   type OptionSpec,
   readBoolean,
   readBytes,
+  readList,
   readSecret,
   readShare,
   readToken,
@@ -55,6 +57,8 @@ export interface ServerOptions extends ProjectOptions {
   readonly maxUnsentMb: number
   /** Wrong keys of one address in a minute; 0 for no limit. */
   readonly authRateLimit: number
+  /** Addresses, and subnets like 10.0.0.0/8, of proxies whose `X-Forwarded-For` names the client. */
+  readonly trustedProxies: readonly string[]
   readonly requireAuth: boolean
   /** Serves `GET /metrics`. */
   readonly metrics: boolean
@@ -294,6 +298,13 @@ export const SERVER_OPTIONS: OptionSpecs = {
       max: 1_000_000,
     },
   ),
+  trustedProxies: {
+    ...list(
+      'trusted-proxy',
+      'Address or subnet (10.0.0.0/8) of a proxy whose X-Forwarded-For names the client; can be given several times',
+    ),
+    read: readProxies,
+  },
   requireAuth: {
     flag: 'require-auth',
     variable: 'AGENT_HOST_REQUIRE_AUTH',
@@ -471,6 +482,12 @@ function readOrigins(raw: unknown): readonly string[] {
     throw new Error(`must be an origin such as https://app.example, not '${item}'`)
   }
   return Object.freeze(origins.map((item) => item.toLowerCase()))
+}
+
+function readProxies(raw: unknown): readonly string[] {
+  const subnets = readList(raw)
+  makeIsProxy(subnets)
+  return subnets
 }
 
 function readLogLevel(raw: unknown): LogLevel {

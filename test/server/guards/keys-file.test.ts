@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import fastify from 'fastify'
-import type { HostError } from '../../../src/errors.ts'
+import { HostError } from '../../../src/errors.ts'
 import { keysOf } from '../../../src/server/guards/api-keys.ts'
 import { Doors } from '../../../src/server/guards/doors.ts'
 import { readKeysFile } from '../../../src/server/guards/keys-file.ts'
@@ -22,6 +22,8 @@ const KEYS = `keys:
 function digestOf(key: string): string {
   return `sha256:${hash('sha256', key)}`
 }
+
+const refuseWrongKey = () => new HostError('UNAUTHORIZED', 'Invalid API key')
 
 describe('the file of keys', () => {
   afterEach(closeServers)
@@ -85,9 +87,11 @@ describe('the file of keys', () => {
     const app = fastify()
     app.addHook(
       'onRequest',
-      new Doors([adapter], { fileKeys, origins: new Origins({ allowedHosts: [], trustedOrigins: [] }) }).doorOf(
-        adapter,
-      ),
+      new Doors([adapter], {
+        fileKeys,
+        origins: new Origins({ allowedHosts: [], trustedOrigins: [] }),
+        refuseWrongKey,
+      }).doorOf(adapter),
     )
     app.get('/', (request) => principalOf(request))
     const whoIs = async (key: string) =>

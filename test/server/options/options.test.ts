@@ -79,6 +79,7 @@ describe('server options', () => {
       allowedHosts: [],
       corsOrigins: [],
       trustedOrigins: [],
+      trustedProxies: [],
       logLevel: 'info',
       maxConcurrentRuns: 10_000,
       maxBackgroundRuns: 1000,
