@@ -12,6 +12,9 @@ import Eject from './eject.ts'
 import EvalCompare from './eval/compare.ts'
 import Eval from './eval.ts'
 import Init from './init.ts'
+import KeysAdd from './keys/add.ts'
+import KeysList from './keys/list.ts'
+import KeysRevoke from './keys/revoke.ts'
 import McpLogin from './mcp/login.ts'
 import Mcp from './mcp.ts'
 import New from './new.ts'
@@ -67,6 +70,9 @@ export const COMMANDS = {
   replay: Replay,
   eval: Eval,
   'eval:compare': EvalCompare,
+  'keys:add': KeysAdd,
+  'keys:list': KeysList,
+  'keys:revoke': KeysRevoke,
   'store:check': StoreCheck,
   'store:backup': StoreBackup,
   'store:restore': StoreRestore,

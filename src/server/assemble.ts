@@ -10,8 +10,8 @@ import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
 import { DEBUG_UI, type LoadedAdapter } from './adapters/load-adapter.ts'
 import { addCors } from './guards/cors.ts'
-import type { Key } from './guards/door.ts'
 import { Doors } from './guards/doors.ts'
+import type { FollowedKeys } from './guards/followed-keys.ts'
 import { checkHost, isLoopback, servedNames } from './guards/host-check.ts'
 import { type ServedAdapter, warnOfOpenAdapters } from './guards/open-adapters.ts'
 import { Origins } from './guards/origins.ts'
@@ -35,7 +35,7 @@ const LAST_FRAME_MS = 1000
 /** Parts that a server is assembled from, beside its options and its project. */
 export interface ServerParts {
   readonly adapters: readonly LoadedAdapter[]
-  readonly fileKeys: readonly Key[] | undefined
+  readonly fileKeys: FollowedKeys | undefined
   readonly describeFailure: DescribeFailure
 }
 
@@ -58,7 +58,7 @@ export async function assemble(
     isDraining = true
   })
   const findObstacle = async () => (isDraining ? 'The server shuts down.' : findUnready(parts()))
-  answerProbes(app, findObstacle, () => host.missing)
+  answerProbes(app, { findObstacle, listMissing: () => host.missing, findWeakness: () => fileKeys?.problem })
   drainOnClose(app, project, streams)
   app.addHook('onRequest', checkHost(servedNames(options)))
   const origins = new Origins(options)
@@ -90,6 +90,8 @@ export async function assemble(
   adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
   if (!options.workerOnly) warnOfOpenAdapters(adapters, options, app.log)
   doors.logSurprises(app.log)
+  const stop = doors.follow(app.log)
+  app.addHook('onClose', async () => stop())
 }
 
 /** Carries out the runs of other servers from the start on. */

@@ -14,8 +14,7 @@ import { adapterName } from './adapters/adapter-name.ts'
 import { DEBUG_UI, loadAdapters } from './adapters/load-adapter.ts'
 import { assemble } from './assemble.ts'
 import { readApiKeys } from './guards/api-keys.ts'
-import type { Key } from './guards/door.ts'
-import { readKeysFile } from './guards/keys-file.ts'
+import { FollowedKeys } from './guards/followed-keys.ts'
 import { answerUnknownRoutes, makeApp, nameRequests, setRules } from './make-app.ts'
 import { logRequests } from './monitoring/request-log.ts'
 import { onStart } from './on-start.ts'
@@ -121,8 +120,8 @@ function secretsOf(options: ServerOptions): Readonly<Record<string, string | und
   return { ...process.env, ...secrets, ui_token: uiToken, secret_key: secretKey, store, queue }
 }
 
-async function readFileKeys({ keys, projectDir }: ServerOptions): Promise<readonly Key[] | undefined> {
-  return keys === undefined ? undefined : readKeysFile(keys, projectDir)
+async function readFileKeys({ keys, projectDir }: ServerOptions): Promise<FollowedKeys | undefined> {
+  return keys === undefined ? undefined : FollowedKeys.read(keys, projectDir)
 }
 
 function toServer(app: FastifyInstance, options: ServerOptions, project: AssembledProject): BuiltServer {

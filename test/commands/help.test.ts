@@ -23,6 +23,7 @@ describe('help and version', () => {
       const { exitCode, stdout, stderr } = await runCli(args)
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
       expect([...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, name]) => name)).to.deep.equal([
+        'keys',
         'store',
         'init',
         'dev',
@@ -83,6 +84,7 @@ describe('help and version', () => {
       ['runs', 'STORE'],
       ['replay', 'LIVE PROJECT'],
       ['eval', 'RESULT PROJECT'],
+      ['keys:add', 'PROJECT'],
     ])
   })
 

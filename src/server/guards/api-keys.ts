@@ -1,4 +1,4 @@
-import { digestOf, type Key } from './door.ts'
+import { digestOf, type Key } from './key.ts'
 import { type KeyScope, makePrincipal } from './principal.ts'
 
 /** Key of an adapter, from its option or variable. */

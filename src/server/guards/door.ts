@@ -1,23 +1,21 @@
-import { hash } from 'node:crypto'
 import type { onRequestHookHandler } from 'fastify'
 import { HostError } from '../../errors.ts'
+import type { FollowedKeys } from './followed-keys.ts'
+import { digestOf, type Key } from './key.ts'
 import type { Origins } from './origins.ts'
 import { type KeyScope, type Principal, setVisitor } from './principal.ts'
 import type { RefuseWrongKey } from './wrong-keys.ts'
-
-/** Key that opens a door. */
-export interface Key {
-  /** SHA-256, in hex. */
-  readonly digest: string
-  readonly principal: Principal
-}
 
 /** Reads the credentials of an `Authorization` header; an error when there are none, or in another form than the adapter takes. */
 export type ReadCredentials = (authorization: string | undefined) => string | HostError
 
 export interface DoorOptions {
-  /** Keys that open it; none leaves it open. */
+  /** Name of the adapter behind it. */
+  readonly adapter: string
+  /** Keys that open this door alone. */
   readonly keys: readonly Key[]
+  /** Keys that open every door; without them, and without keys of its own, the door is open. */
+  readonly fileKeys?: FollowedKeys | undefined
   /** Principal of every request where the door is open. */
   readonly anonymous: Principal
   readonly origins: Origins
@@ -42,8 +40,9 @@ export function withScope(config: object, scope: ScopedRoute['scope']): object {
  *
  * @throws HostError `UNAUTHORIZED`, `KEY_FORBIDDEN`
  */
-export function makeDoor({ keys, anonymous, origins, ...credentials }: DoorOptions): onRequestHookHandler {
-  if (keys.length > 0) return makeClosedDoor({ keys, origins, ...credentials })
+export function makeDoor({ anonymous, ...options }: DoorOptions): onRequestHookHandler {
+  const { keys, fileKeys, origins } = options
+  if (keys.length > 0 || fileKeys) return makeClosedDoor(options)
   const visitor = { principal: anonymous, origins }
   return (request, _reply, done) => {
     setVisitor(request, visitor)
@@ -52,28 +51,29 @@ export function makeDoor({ keys, anonymous, origins, ...credentials }: DoorOptio
 }
 
 function makeClosedDoor({
+  adapter,
   keys,
+  fileKeys,
   origins,
   readCredentials = readBearer,
   refuseWrongKey,
 }: Omit<DoorOptions, 'anonymous'>): onRequestHookHandler {
-  const visitors = new Map(keys.map(({ digest, principal }) => [digest, { principal, origins }]))
-  return (request, _reply, done) => {
+  const ownKeys = new Map(keys.map((key) => [key.digest, key]))
+  return (request, reply, done) => {
     const { scope = 'run' } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
     if (scope === 'none') return done()
     const credentials = readCredentials(request.headers.authorization)
     if (typeof credentials !== 'string') return done(credentials)
-    const visitor = visitors.get(digestOf(credentials))
-    if (visitor === undefined) return done(refuseWrongKey(request))
-    setVisitor(request, visitor)
-    const { principal } = visitor
+    const digest = digestOf(credentials)
+    const fileKey = fileKeys?.find(digest)
+    const key = fileKey ?? ownKeys.get(digest)
+    if (key === undefined) return done(refuseWrongKey(request))
+    if (fileKey) fileKeys?.guard(fileKey, request, reply)
+    const { principal, adapters } = key
+    setVisitor(request, { principal, origins })
+    if (adapters && !adapters.includes(adapter)) return done(isNotFor(principal, adapter))
     done(principal.scopes.includes(scope) ? undefined : lacksScope(principal, scope))
   }
-}
-
-/** Returns the SHA-256 of a key, in hex: keys are looked up by it, so no comparison takes longer for a better guess. */
-export function digestOf(secret: string): string {
-  return hash('sha256', secret)
 }
 
 /** Reads bearer credentials (RFC 6750, section 2.1). Another scheme counts as none. */
@@ -90,7 +90,14 @@ export function readExactBearer(authorization: string | undefined): string | Hos
 }
 
 /** Error of a key that lacks the scope for a request. */
-export function lacksScope({ name }: Principal, scope: KeyScope): HostError {
-  const key = name === undefined ? 'The key' : `The key '${name}'`
-  return new HostError('KEY_FORBIDDEN', `${key} lacks the scope '${scope}'`)
+export function lacksScope(principal: Principal, scope: KeyScope): HostError {
+  return new HostError('KEY_FORBIDDEN', `${keyOf(principal)} lacks the scope '${scope}'`)
+}
+
+function isNotFor(principal: Principal, adapter: string): HostError {
+  return new HostError('KEY_FORBIDDEN', `${keyOf(principal)} is not for ${adapter}`)
+}
+
+function keyOf({ name }: Principal): string {
+  return name === undefined ? 'The key' : `The key '${name}'`
 }

@@ -1,6 +1,8 @@
 import type { FastifyBaseLogger, onRequestHookHandler } from 'fastify'
 import { HostError } from '../../errors.ts'
-import { type Key, makeDoor, type ReadCredentials } from './door.ts'
+import { makeDoor, type ReadCredentials } from './door.ts'
+import type { FollowedKeys } from './followed-keys.ts'
+import type { Key } from './key.ts'
 import type { Origins } from './origins.ts'
 import { KEY_SCOPES, makePrincipal, type Visitor } from './principal.ts'
 import type { RefuseWrongKey } from './wrong-keys.ts'
@@ -13,8 +15,8 @@ export interface KeyedAdapter {
 }
 
 export interface DoorsOptions {
-  /** Keys of the file of keys; undefined where there is none. */
-  readonly fileKeys: readonly Key[] | undefined
+  /** The file of keys; undefined where there is none. */
+  readonly fileKeys: FollowedKeys | undefined
   readonly origins: Origins
   readonly refuseWrongKey: RefuseWrongKey
 }
@@ -31,7 +33,7 @@ export class Doors {
     this.#adapters = adapters
     this.#options = options
     this.#areScoped = this.#names().length > 0
-    for (const adapter of adapters) refuseShared(adapter, options.fileKeys ?? [])
+    this.#refuseShared(options.fileKeys?.all ?? [])
   }
 
   /** Tells whether requests for an adapter need a key. */
@@ -40,11 +42,10 @@ export class Doors {
   }
 
   /** Returns the hook that checks the requests for an adapter. */
-  doorOf({ keys, readCredentials }: KeyedAdapter): onRequestHookHandler {
-    const { fileKeys = [], origins, refuseWrongKey } = this.#options
+  doorOf({ name, keys, readCredentials }: KeyedAdapter): onRequestHookHandler {
     const scopes = KEY_SCOPES.filter((scope) => scope !== 'approve' || !this.#areScoped)
     const anonymous = makePrincipal({ scopes, hasKey: false })
-    return makeDoor({ keys: [...fileKeys, ...keys], anonymous, origins, readCredentials, refuseWrongKey })
+    return makeDoor({ ...this.#options, adapter: name, keys, anonymous, readCredentials })
   }
 
   /** Visitor of the requests that no door has seen: without any scope where keys name scopes. */
@@ -62,8 +63,17 @@ export class Doors {
     log.warn(`Keys name scopes, so approvals cannot be decided without a key, also not through ${open.join(', ')}.`)
   }
 
+  /** Follows the file of keys, if there is one, until the returned function is called. */
+  follow(log: FastifyBaseLogger): () => void {
+    return this.#options.fileKeys?.follow(log, (keys) => this.#refuseShared(keys)) ?? (() => {})
+  }
+
+  #refuseShared(fileKeys: readonly Key[]): void {
+    for (const adapter of this.#adapters) refuseShared(adapter, fileKeys)
+  }
+
   #names(isMeant: (key: Key) => boolean = () => true): string[] {
-    const keys = [...(this.#options.fileKeys ?? []), ...this.#adapters.flatMap((adapter) => adapter.keys)]
+    const keys = [...(this.#options.fileKeys?.all ?? []), ...this.#adapters.flatMap((adapter) => adapter.keys)]
     return [...new Set(keys.filter(isMeant).flatMap(({ principal }) => principal.name ?? []))]
   }
 }

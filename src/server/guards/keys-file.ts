@@ -7,19 +7,27 @@ import { findValueProblems, type ValueProblem } from '../../definition/schema-pr
 import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
 import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
-import type { Key } from './door.ts'
-import { KEY_SCOPES, makePrincipal, Name } from './principal.ts'
+import type { Key } from './key.ts'
+import { KEY_SCOPES, type KeyScope, makePrincipal, Name } from './principal.ts'
+
+/** A day, which begins in UTC, or a moment with its offset (RFC 3339). */
+const EXPIRES = '^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d))?$'
 
 const KeyEntry = Type.Object({
   name: Name,
   tenant: Type.Optional(Name),
   digest: Type.String({ pattern: '^sha256:[0-9a-fA-F]{64}$' }),
-  scopes: Type.Array(Type.Union(KEY_SCOPES.map((scope) => Type.Literal(scope))), { minItems: 1 }),
+  scopes: Type.Array(Type.Unsafe<KeyScope>(Type.Union(KEY_SCOPES.map((scope) => Type.Literal(scope)))), {
+    minItems: 1,
+  }),
+  adapters: Type.Optional(Type.Array(Name, { minItems: 1 })),
+  expires: Type.Optional(Type.String({ pattern: EXPIRES })),
 })
 
 const KeysFile = Type.Object({ keys: Type.Array(KeyEntry, { minItems: 1 }) })
 
-type KeyEntry = Static<typeof KeyEntry>
+/** One key of the file, as it stands there. */
+export type KeyEntry = Static<typeof KeyEntry>
 
 /** 16 MiB, for about 100,000 keys. */
 const MAX_BYTES = 16 * 1024 * 1024
@@ -27,10 +35,12 @@ const NAME_RULE = "It has letters, digits, '.', '_', '@' and '-', 64 at most."
 
 /** Advice for a field that is wrong. */
 const ADVICE: Readonly<Record<string, string>> = {
-  keys: 'The file lists keys: { name, tenant, digest, scopes }.',
+  keys: 'The file lists keys: { name, tenant, digest, scopes, adapters, expires }.',
   name: NAME_RULE,
   tenant: NAME_RULE,
   digest: 'Write sha256: and what this prints: printf %s "$KEY" | sha256sum',
+  adapters: 'List names of adapters, as --adapter has them: [ChatCompatApiAdapter].',
+  expires: 'Write a day, which begins in UTC, or a moment: 2027-01-31, 2027-01-31T18:00:00+01:00.',
   scopes: `List some of ${KEY_SCOPES.join(', ')}.`,
 }
 
@@ -42,11 +52,20 @@ const ADVICE: Readonly<Record<string, string>> = {
  */
 export async function readKeysFile(path: string, projectDir: string): Promise<Key[]> {
   const file = relative(projectDir, path) || path
-  const source = readYaml(await readText(path, file), { maxBytes: MAX_BYTES, kind: 'a file of keys' })
+  return parseKeys(await readText(path, file), file).map(toKey)
+}
+
+/**
+ * Reads the text of a file of keys.
+ *
+ * @param file its name in messages
+ * @throws as {@link readKeysFile}
+ */
+export function parseKeys(text: string, file: string): KeyEntry[] {
+  const source = readYaml(text, { maxBytes: MAX_BYTES, kind: 'a file of keys' })
   const problems = source.problems.length > 0 ? source.problems : findProblems(source)
   if (problems.length > 0) throw toError(file, problems)
-  const { keys } = source.value as Static<typeof KeysFile>
-  return keys.map(toKey)
+  return (source.value as Static<typeof KeysFile>).keys
 }
 
 async function readText(path: string, file: string): Promise<string> {
@@ -62,7 +81,7 @@ async function readText(path: string, file: string): Promise<string> {
 
 function findProblems({ value, locate }: YamlSource): Problem[] {
   const problems = findValueProblems(KeysFile, Compile(KeysFile), value)
-  const all = problems.length > 0 ? problems : findRepeated((value as Static<typeof KeysFile>).keys)
+  const all = problems.length > 0 ? problems : findMistakes((value as Static<typeof KeysFile>).keys)
   return all.map(({ path, message, suggestions }) => ({
     message,
     suggestions: suggestions.length > 0 ? suggestions : adviseOn(path),
@@ -73,6 +92,36 @@ function findProblems({ value, locate }: YamlSource): Problem[] {
 function adviseOn(path: Path): string[] {
   const field = path.findLast((key) => typeof key === 'string') ?? 'keys'
   return [ADVICE[field] ?? ADVICE.keys].filter((advice) => advice !== undefined)
+}
+
+function findMistakes(keys: readonly KeyEntry[]): ValueProblem[] {
+  return [...findRepeated(keys), ...findOtherHolders(keys), ...findNoTimes(keys)]
+}
+
+/** Two keys of one name are one holder, whose key is being replaced: they may not differ in what they open. */
+function findOtherHolders(keys: readonly KeyEntry[]): ValueProblem[] {
+  const first = new Map<string, string>()
+  return keys.flatMap(({ name, tenant = '', scopes }, index) => {
+    const rights = JSON.stringify([tenant, [...scopes].sort()])
+    const known = first.get(name) ?? rights
+    first.set(name, known)
+    if (known === rights) return []
+    const message = `Another key of '${name}' has another tenant or other scopes.`
+    return [
+      {
+        path: ['keys', index, 'name'],
+        message,
+        suggestions: ['Give it a name of its own, or the same tenant and scopes.'],
+      },
+    ]
+  })
+}
+
+function findNoTimes(keys: readonly KeyEntry[]): ValueProblem[] {
+  return keys.flatMap(({ expires }, index) => {
+    if (expires === undefined || !Number.isNaN(Date.parse(expires))) return []
+    return [{ path: ['keys', index, 'expires'], message: `There is no such time: '${expires}'.`, suggestions: [] }]
+  })
 }
 
 function findRepeated(keys: readonly KeyEntry[]): ValueProblem[] {
@@ -92,7 +141,8 @@ function toError(file: string, problems: readonly Problem[]): HostError {
   return new HostError('OPTION_INVALID', message, { suggestions })
 }
 
-function toKey({ name, tenant, digest, scopes }: KeyEntry): Key {
+function toKey({ name, tenant, digest, scopes, adapters, expires }: KeyEntry): Key {
   const principal = makePrincipal({ name, tenant, scopes })
-  return { digest: digest.slice('sha256:'.length).toLowerCase(), principal }
+  const expiresAt = expires === undefined ? undefined : Date.parse(expires)
+  return { digest: digest.slice('sha256:'.length).toLowerCase(), principal, adapters, expiresAt }
 }

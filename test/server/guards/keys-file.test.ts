@@ -5,6 +5,7 @@ import fastify from 'fastify'
 import { HostError } from '../../../src/errors.ts'
 import { keysOf } from '../../../src/server/guards/api-keys.ts'
 import { Doors } from '../../../src/server/guards/doors.ts'
+import { FollowedKeys } from '../../../src/server/guards/followed-keys.ts'
 import { readKeysFile } from '../../../src/server/guards/keys-file.ts'
 import { Origins } from '../../../src/server/guards/origins.ts'
 import { principalOf } from '../../../src/server/guards/principal.ts'
@@ -82,7 +83,7 @@ describe('the file of keys', () => {
 
   it('says who asks, and for which tenant', async () => {
     const { dir } = await makeProject({ 'keys.yml': KEYS })
-    const fileKeys = await readKeysFile(`${dir}/keys.yml`, dir)
+    const fileKeys = await FollowedKeys.read(`${dir}/keys.yml`, dir)
     const adapter = { name: 'Chat', keys: keysOf('own') }
     const app = fastify()
     app.addHook(
@@ -126,7 +127,7 @@ describe('the file of keys', () => {
       const error: HostError = await readKeysFile(`${dir}/keys.yml`, dir).catch((thrown) => thrown)
       return [error.code, error.message, ...error.suggestions]
     }
-    const list = 'The file lists keys: { name, tenant, digest, scopes }.'
+    const list = 'The file lists keys: { name, tenant, digest, scopes, adapters, expires }.'
     expect(await read('')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: It must be an object.', list])
     expect(await read('keys: []')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: keys must not be empty.', list])
     const entry = (fields: string) => `keys:\n  - name: a\n    digest: ${digestOf('x')}\n    ${fields}\n`
@@ -152,6 +153,18 @@ describe('the file of keys', () => {
       "keys.yml:5:16: The key of 'b' is also that of 'a'.",
       'Make a key of its own: openssl rand -hex 32',
     ])
+    const other = `  - { name: a, digest: "${digestOf('y')}", tenant: acme, scopes: [run] }`
+    expect(await read(`${entry('scopes: [run]')}${other}`)).to.deep.equal([
+      'OPTION_INVALID',
+      "keys.yml:5:7: Another key of 'a' has another tenant or other scopes.",
+      'Give it a name of its own, or the same tenant and scopes.',
+    ])
+    const expires = 'Write a day, which begins in UTC, or a moment: 2027-01-31, 2027-01-31T18:00:00+01:00.'
+    for (const text of ['"31.1.2027"', '2027-13-01', '"2027-01-31T18:00:00"']) {
+      const [, message, advice] = await read(entry(`scopes: [run]\n    expires: ${text}`))
+      expect(message).to.contain('keys.yml:5:')
+      expect(advice).to.equal(expires)
+    }
   })
 
   it('must be there, and hold no key that an option holds', async () => {
@@ -174,7 +187,7 @@ describe('the file of keys', () => {
     const { exitCode, stderr } = await runCli(['serve', '--port', '0'], { cwd: dir, env })
     expect([exitCode, stderr]).to.deep.equal([
       2,
-      'Error: keys.yml:1:1: keys must be an array.\n  The file lists keys: { name, tenant, digest, scopes }.\n',
+      'Error: keys.yml:1:1: keys must be an array.\n  The file lists keys: { name, tenant, digest, scopes, adapters, expires }.\n',
     ])
   })
 })

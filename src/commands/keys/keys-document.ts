@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs'
+import { chmod, rename, stat, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { Flags } from '@oclif/core'
+import { type Document, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml'
+import { HostError } from '../../errors.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
+import { type KeyEntry, parseKeys } from '../../server/guards/keys-file.ts'
+
+/** `--keys` of the commands that read and write the file of keys. */
+export function keysFlag() {
+  return Flags.string({
+    description: 'File of keys, as that of the server',
+    env: 'AGENT_HOST_KEYS',
+    helpGroup: 'project',
+    default: 'keys.yml',
+    helpValue: '<file>',
+  })
+}
+
+/** A file of keys that is edited: its comments stay. */
+export class KeysDocument {
+  readonly #path: string
+  readonly #document: Document
+  /** As they are read: those of an edit are not among them before it is saved. */
+  readonly entries: readonly KeyEntry[]
+
+  private constructor(path: string, text: string | undefined) {
+    this.#path = path
+    this.entries = text === undefined ? [] : parse(text, path)
+    this.#document = parseDocument(text ?? 'keys: []\n')
+  }
+
+  /**
+   * @param path absolute; one that is not there is an empty document
+   * @throws HostError `PROJECT_INVALID` for a file that servers would not read, either
+   */
+  static async open(path: string): Promise<KeysDocument> {
+    return new KeysDocument(path, existsSync(path) ? (await readRegularFile(path)).toString() : undefined)
+  }
+
+  add(entry: KeyEntry): void {
+    const node = this.#document.createNode(entry, { flow: true })
+    const keys = this.#keys
+    keys.flow = false
+    keys.add(node)
+  }
+
+  /** Takes out all keys of a name. */
+  remove(name: string): void {
+    const keys = this.#keys
+    keys.items = keys.items.filter((item) => !(isMap(item) && item.get('name') === name))
+  }
+
+  /**
+   * Replaces the file at once: a server that reads it meanwhile sees the old one or the new one. A new file is for this user alone.
+   *
+   * @throws HostError `PROJECT_INVALID` when servers would not read it: nothing has changed then
+   */
+  async save(): Promise<void> {
+    const text = this.#document.toString({ lineWidth: 0 })
+    parse(text, this.#path)
+    const mode = existsSync(this.#path) ? (await stat(this.#path)).mode & 0o777 : 0o600
+    const draft = `${this.#path}.${process.pid}.new`
+    await writeFile(draft, text, { mode, flag: 'wx' })
+    await chmod(draft, mode)
+    await rename(draft, this.#path)
+  }
+
+  get #keys(): YAMLSeq {
+    const keys = this.#document.get('keys')
+    if (isSeq(keys)) return keys
+    throw new HostError('PROJECT_INVALID', `${basename(this.#path)} has no list of keys.`)
+  }
+}
+
+/** It is not the command line that is wrong, but the file. */
+function parse(text: string, path: string): KeyEntry[] {
+  try {
+    return parseKeys(text, basename(path))
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error
+    throw new HostError('PROJECT_INVALID', error.message, { suggestions: error.suggestions })
+  }
+}

@@ -1,0 +1,37 @@
+import type { KeyEntry } from '../../server/guards/keys-file.ts'
+import { BaseCommand } from '../base-command.ts'
+import { KeysDocument, keysFlag } from './keys-document.ts'
+
+const TITLES = ['NAME', 'TENANT', 'SCOPES', 'ADAPTERS', 'EXPIRES', 'DIGEST']
+
+export default class KeysList extends BaseCommand {
+  static override description = 'Lists the keys of the file of keys. It holds digests only, so no key can be shown.'
+  static override examples = ['<%= config.bin %> keys list']
+  static override flags = { keys: keysFlag() }
+
+  override async run(): Promise<void> {
+    const { flags } = await this.parse(KeysList)
+    this.requireProject()
+    const { entries } = await KeysDocument.open(this.pathOf(flags.keys))
+    if (entries.length === 0)
+      return this.log(`There is no file of keys ${flags.keys}. Begin one: agent-host keys add <name>`)
+    const rows = [TITLES, ...entries.map(toRow)]
+    const widths = TITLES.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+    for (const row of rows)
+      this.log(
+        row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd(),
+      )
+  }
+}
+
+function toRow({ name, tenant = '-', scopes, adapters = ['all'], expires, digest }: KeyEntry): string[] {
+  return [name, tenant, scopes.join(', '), adapters.join(', '), describeEnd(expires), `${digest.slice(7, 19)}...`]
+}
+
+function describeEnd(expires: string | undefined): string {
+  if (expires === undefined) return 'never'
+  return Date.parse(expires) <= Date.now() ? `${expires} (over)` : expires
+}

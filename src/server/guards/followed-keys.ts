@@ -1,0 +1,131 @@
+import { type StatsListener, unwatchFile, watchFile } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+import { relative } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { messageOf } from '../../errors.ts'
+import { isUpgrade } from '../streams/upgrade-route.ts'
+import type { Key } from './key.ts'
+import { readKeysFile } from './keys-file.ts'
+
+/** A key is refused, and what it has opened ends, at most this much after its line has gone, or its time is over. */
+const LOOK_EVERY_MS = 500
+
+/** An open connection, and the key it was opened with. */
+interface Opened {
+  readonly key: Key
+  readonly socket: Socket
+}
+
+type KeysLog = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
+
+/**
+ * The keys of the file of keys, as it is now. A file that is gone or wrong opens nothing new: the last good one stays. A key whose line
+ * goes or changes, or whose time is over, opens nothing more, and what it has opened ends.
+ */
+export class FollowedKeys {
+  readonly #path: string
+  readonly #projectDir: string
+  readonly #opened = new Set<Opened>()
+  #keys: ReadonlyMap<string, Key>
+  #problem: string | undefined
+
+  private constructor(path: string, projectDir: string, keys: readonly Key[]) {
+    this.#path = path
+    this.#projectDir = projectDir
+    this.#keys = byDigest(keys)
+  }
+
+  /**
+   * @param path absolute
+   * @throws as {@link readKeysFile}
+   */
+  static async read(path: string, projectDir: string): Promise<FollowedKeys> {
+    return new FollowedKeys(path, projectDir, await readKeysFile(path, projectDir))
+  }
+
+  /** All keys of the file, also those whose time is over. */
+  get all(): readonly Key[] {
+    return [...this.#keys.values()]
+  }
+
+  /** Says why the file is not in use as it stands, without what is in it; undefined when it is. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** @param digest SHA-256 of a key, in hex */
+  find(digest: string): Key | undefined {
+    const key = this.#keys.get(digest)
+    return key && !isOver(key) ? key : undefined
+  }
+
+  /** Ends the connection of a request when its key no longer holds. */
+  guard(key: Key, request: FastifyRequest, reply: FastifyReply): void {
+    const opened = { key, socket: request.raw.socket }
+    this.#opened.add(opened)
+    const end = isUpgrade(request) ? opened.socket : reply.raw
+    end.once('close', () => this.#opened.delete(opened))
+  }
+
+  /**
+   * Follows the file from now on.
+   *
+   * @param check throws for keys that cannot be used beside others
+   * @returns a function that ends it
+   */
+  follow(log: KeysLog, check: (keys: readonly Key[]) => void): () => void {
+    const listener: StatsListener = () => void this.#readAgain(log, check)
+    // A look, not a notice: mounted files are changed by a link elsewhere, and disks of other machines send none.
+    watchFile(this.#path, { interval: LOOK_EVERY_MS, persistent: false }, listener)
+    const clock = setInterval(() => this.#endOutdated(), LOOK_EVERY_MS).unref()
+    void this.#warnOfReaders(log)
+    for (const { principal } of this.all.filter(isOver)) log.warn(`The key '${principal.name}' is out of date.`)
+    return () => {
+      unwatchFile(this.#path, listener)
+      clearInterval(clock)
+    }
+  }
+
+  async #readAgain(log: KeysLog, check: (keys: readonly Key[]) => void): Promise<void> {
+    const file = relative(this.#projectDir, this.#path)
+    try {
+      const keys = await readKeysFile(this.#path, this.#projectDir)
+      check(keys)
+      this.#keys = byDigest(keys, this.#keys)
+      this.#problem = undefined
+      this.#endOutdated()
+      log.info(`${file} has changed: ${keys.length} keys.`)
+    } catch (error) {
+      this.#problem = `${file} cannot be used as it is now. Its last good version is in use.`
+      log.error(`${this.#problem} ${messageOf(error)}`)
+    }
+  }
+
+  #endOutdated(): void {
+    for (const { key, socket } of this.#opened) if (this.find(key.digest) !== key) socket.destroy()
+  }
+
+  async #warnOfReaders(log: KeysLog): Promise<void> {
+    const { mode } = await stat(this.#path)
+    if ((mode & 0o007) === 0 || process.platform === 'win32') return
+    const shown = (mode & 0o777).toString(8).padStart(4, '0')
+    log.warn(
+      `${relative(this.#projectDir, this.#path)} can be read or written by everyone on this machine (${shown}): chmod o= takes that back.`,
+    )
+  }
+}
+
+function isOver({ expiresAt }: Key): boolean {
+  return expiresAt !== undefined && expiresAt <= Date.now()
+}
+
+/** A key whose line is as before is the same object: what it has opened stays. */
+function byDigest(keys: readonly Key[], before: ReadonlyMap<string, Key> = new Map()): ReadonlyMap<string, Key> {
+  const kept = keys.map((key) => {
+    const known = before.get(key.digest)
+    return known && isDeepStrictEqual(known, key) ? known : key
+  })
+  return new Map(kept.map((key) => [key.digest, key]))
+}

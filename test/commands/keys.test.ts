@@ -1,0 +1,90 @@
+import { hash } from 'node:crypto'
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { readKeysFile } from '../../src/server/guards/keys-file.ts'
+import { callCli } from '../support/call-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const ECHO = { 'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo }]' }
+
+describe('agent-host keys', () => {
+  async function makeKeys(text?: string) {
+    const { dir } = await makeProject(text === undefined ? ECHO : { ...ECHO, 'keys.yml': text })
+    const path = join(dir, 'keys.yml')
+    const keys = (...args: string[]) => callCli(['keys', ...args], { cwd: dir })
+    return { keys, path, dir, text: () => readFile(path, 'utf8') }
+  }
+
+  it('add: prints the key once, and writes its digest, for nobody else to read', async () => {
+    const { keys, path, dir, text } = await makeKeys()
+    const { stdout, stderr, exitCode } = await keys('add', 'ci')
+    const key = stdout.trim()
+    expect([exitCode, key.length]).to.deep.equal([0, 64])
+    expect(stderr).to.equal(
+      "This key of 'ci' is shown only now. Servers with --keys keys.yml take it within a second.\n",
+    )
+    expect(await text()).to.not.contain(key)
+    expect((await stat(path)).mode & 0o777).to.equal(0o600)
+    const [written] = await readKeysFile(path, dir)
+    expect(written?.digest).to.equal(hash('sha256', key))
+    expect([written?.principal.name, written?.principal.tenant, ...(written?.principal.scopes ?? [])]).to.deep.equal([
+      'ci',
+      '',
+      'run',
+    ])
+  })
+
+  it('add: keeps comments, order and mode, and the keys that are there', async () => {
+    const digest = `sha256:${'a'.repeat(64)}`
+    const before = `# Ours\nkeys:\n  # The desk\n  - { name: ada, digest: "${digest}", scopes: [run] } # until May\n`
+    const { keys, path, text, dir } = await makeKeys(before)
+    await chmod(path, 0o640)
+    await keys('add', 'bob', '--tenant', 'acme', '--scope', 'debug', '--scope', 'run', '--expires', '2030-01-31')
+    expect((await text()).replace(/\[ | \]/g, (bracket) => bracket.trim()).startsWith(before)).to.equal(true)
+    expect((await stat(path)).mode & 0o777).to.equal(0o640)
+    expect((await readKeysFile(path, dir)).map(({ principal }) => principal.name)).to.deep.equal(['ada', 'bob'])
+    const { stdout } = await keys('list')
+    expect(stdout).to.equal(
+      'NAME  TENANT  SCOPES      ADAPTERS  EXPIRES     DIGEST\n' +
+        'ada   -       run         all       never       aaaaaaaaaaaa...\n' +
+        `bob   acme    run, debug  all       2030-01-31  ${/sha256:(.{12}).*bob|bob.*sha256:(.{12})/.exec(await text())?.[2]}...\n`,
+    )
+  })
+
+  it('add: changes nothing when servers would not read the file', async () => {
+    const { keys, text } = await makeKeys()
+    await keys('add', 'ada', '--tenant', 'acme')
+    const before = await text()
+    for (const [args, problem] of [
+      [['add', 'no name'], 'keys[1].name must match'],
+      [['add', 'ada'], "Another key of 'ada' has another tenant or other scopes."],
+      [['add', 'bob', '--expires', 'soon'], 'keys[1].expires must match'],
+    ] as const) {
+      const { exitCode, stderr, stdout } = await keys(...args)
+      expect([exitCode, stdout, stderr.includes(problem)], stderr).to.deep.equal([1, '', true])
+      expect(await text()).to.equal(before)
+    }
+  })
+
+  it('revoke: takes out all keys of a name', async () => {
+    const { keys, text, path, dir } = await makeKeys()
+    for (const name of ['ada', 'bob', 'ada']) await keys('add', name)
+    const { exitCode, stdout } = await keys('revoke', 'ada')
+    expect([exitCode, stdout]).to.deep.equal([0, "2 keys of 'ada' will be refused within a second.\n"])
+    expect((await readKeysFile(path, dir)).map(({ principal }) => principal.name)).to.deep.equal(['bob'])
+    expect((await keys('revoke', 'boob')).stderr).to.contain("Did you mean 'bob'?")
+    const before = await text()
+    const last = await keys('revoke', 'bob')
+    expect([last.exitCode, last.stderr.includes('which may not be empty')]).to.deep.equal([1, true])
+    expect(await text()).to.equal(before)
+  })
+
+  it('revoke: exits with 1 for a file that servers do not read', async () => {
+    const { keys, path } = await makeKeys()
+    await keys('add', 'ada')
+    await writeFile(path, 'keys: broken')
+    const { exitCode, stderr } = await keys('revoke', 'ada')
+    expect([exitCode, stderr.includes('keys.yml:1:1: keys must be an array.')]).to.deep.equal([1, true])
+  })
+})

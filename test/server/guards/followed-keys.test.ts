@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { WebSocket } from 'ws'
+import { eventually } from '../../support/eventually.ts'
+import { chat, closeServers, makeServer, probeSeen } from '../../support/server.ts'
+
+const ADAPTERS = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter']
+
+function entry(name: string, fields = ''): string {
+  return `  - { name: ${name}, digest: "sha256:${hash('sha256', `key-of-${name}`)}", scopes: [run]${fields} }\n`
+}
+
+const MODELS = '/compat/models'
+
+describe('the file of keys, while it is followed', () => {
+  afterEach(closeServers)
+
+  async function makeFollowed(...entries: string[]) {
+    const write = (...lines: string[]) => `keys:\n${lines.join('')}`
+    const files = { 'keys.yml': write(...entries) }
+    const { app, project, listen } = await makeServer({ adapters: ADAPTERS, keys: 'keys.yml' }, files)
+    const path = join(project.dir, 'keys.yml')
+    const ask = async (name: string, url = MODELS, payload?: object) => {
+      const headers = { authorization: `Bearer key-of-${name}` }
+      return app.inject({ method: payload ? 'POST' : 'GET', url, headers, payload })
+    }
+    const statusOf = async (name: string) => (await ask(name)).statusCode
+    const replace = async (...lines: string[]) => {
+      await writeFile(`${path}.new`, write(...lines))
+      await rename(`${path}.new`, path)
+    }
+    return { app, listen, ask, statusOf, replace, path }
+  }
+
+  it('lets in a new key, and refuses one that is gone, within two seconds', async () => {
+    const { statusOf, replace } = await makeFollowed(entry('ada'), entry('bob'))
+    expect([await statusOf('ada'), await statusOf('bob'), await statusOf('eve')]).to.deep.equal([200, 200, 401])
+    await replace(entry('bob'), entry('eve'))
+    await eventually(async () => expect(await statusOf('eve')).to.equal(200), 2000)
+    expect([await statusOf('ada'), await statusOf('bob')]).to.deep.equal([401, 200])
+  })
+
+  it('keeps its last good version when it is gone, empty, wrong or holds a key of an option', async () => {
+    const { app, statusOf, replace, path } = await makeFollowed(entry('ada'))
+    const readiness = async () => (await app.inject('/readyz')).json()
+    const WEAK = { status: 'ok', detail: 'keys.yml cannot be used as it is now. Its last good version is in use.' }
+    for (const damage of [() => rm(path), () => writeFile(path, ''), () => replace(entry('eve', ', scope: x'))]) {
+      await replace(entry('ada'))
+      await eventually(async () => expect(await readiness()).to.deep.equal({ status: 'ok' }), 5000)
+      await damage()
+      await eventually(async () => expect(await readiness()).to.deep.equal(WEAK), 5000)
+      expect([await statusOf('ada'), await statusOf('eve')]).to.deep.equal([200, 401])
+    }
+  })
+
+  it('refuses a key whose time is over, also while the file is broken', async () => {
+    const { statusOf, replace, path } = await makeFollowed(entry('ada'), entry('bob'))
+    expect(await statusOf('ada')).to.equal(200)
+    const soon = new Date(Date.now() + 3000).toISOString()
+    await replace(entry('ada', `, expires: "${soon}"`), entry('bob'), entry('eve'))
+    await eventually(async () => expect(await statusOf('eve')).to.equal(200), 3000)
+    await writeFile(path, 'keys: broken')
+    await eventually(async () => expect(await statusOf('ada')).to.equal(401), 6000)
+    expect(await statusOf('bob')).to.equal(200)
+  })
+
+  it('ends the streams and sockets of a key that is gone, and no other, within five seconds', async () => {
+    const { listen, replace, statusOf } = await makeFollowed(entry('ada'), entry('bob'))
+    const url = await listen()
+    const stream = async (name: string) => {
+      const headers = { authorization: `Bearer key-of-${name}`, 'content-type': 'application/json' }
+      const body = JSON.stringify(chat('probe', `wait ${name === 'ada' ? 60_001 : 2500}`, { stream: true }))
+      const answer = await fetch(`${url}/compat/chat/completions`, { method: 'POST', headers, body })
+      return answer.text()
+    }
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/responses`, {
+      headers: { authorization: 'Bearer key-of-ada' },
+    })
+    await once(socket, 'open')
+    const closed = once(socket, 'close')
+    const [ofAda, ofBob] = [stream('ada').catch(() => 'cut'), stream('bob')]
+    await eventually(() => expect(probeSeen()).to.include.members(['began 60001', 'began 2500']))
+    await replace(entry('bob'))
+    await eventually(async () => expect(await statusOf('ada')).to.equal(401), 2000)
+    const began = Date.now()
+    expect(await ofAda).to.equal('cut')
+    await closed
+    expect(Date.now() - began).to.be.below(5000)
+    expect(await ofBob).to.contain('waited')
+    await eventually(() => expect(probeSeen()).to.include('aborted 60001'))
+  })
+
+  it('lets a background run of a key that is gone end', async () => {
+    const { ask, replace, statusOf } = await makeFollowed(entry('ada'), entry('bob'))
+    const body = { model: 'probe', input: 'wait 1500', background: true }
+    const { id } = (await ask('ada', '/v1/responses', body)).json()
+    await replace(entry('bob'))
+    await eventually(async () => expect(await statusOf('ada')).to.equal(401), 2000)
+    const status = async () => (await ask('bob', `/v1/responses/${id}`)).json().status
+    await eventually(async () => expect(await status()).to.equal('completed'), 10_000)
+  })
+
+  it('limits a key to its adapters', async () => {
+    const { ask } = await makeFollowed(entry('ada', ', adapters: [ChatCompatApiAdapter]'), entry('bob'))
+    expect((await ask('ada')).statusCode).to.equal(200)
+    const refused = await ask('ada', '/v1/responses/resp_x')
+    expect(refused.statusCode).to.equal(403)
+    expect(refused.body).to.contain("The key 'ada' is not for ResponsesCompatApiAdapter")
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    expect((await ask('ada', '/mcp', ping)).json().error.message).to.equal("The key 'ada' is not for McpApiAdapter")
+    expect((await ask('bob', '/mcp', ping)).json().result).to.deep.equal({})
+  })
+
+  it('is followed by its content: a file that is only touched changes nothing', async () => {
+    const { statusOf, path } = await makeFollowed(entry('ada'))
+    await utimes(path, new Date(), new Date())
+    await chmod(path, 0o600)
+    await eventually(async () => expect(await statusOf('ada')).to.equal(200))
+  })
+})
