@@ -245,12 +245,15 @@ export class Agent {
     this.#runs++
     try {
       await undefined
-      await this.#disposing(exchange, async () => {
+      try {
         abort.throwIfRequested()
         await work(exchange, conversation).catch((error) => throwUnlessWaiting(error, run))
         response.beginClosing()
         if (answer.holdsText) await this.#releaseText(exchange, run)
-      })
+      } finally {
+        // Before the answer is closed: a module may hold something back until then.
+        if (exchange.needsClosing) await this.#dispose(exchange)
+      }
       abort.throwIfRequested()
       checkOutput(run)
       handle.succeed(resultOf(run, turn))
@@ -261,15 +264,6 @@ export class Agent {
       response.close()
       this.#leave()
       handle.finish()
-    }
-  }
-
-  /** Disposes the modules of a run after its work, before its answer is closed: one may hold something back until then. */
-  async #disposing(exchange: Exchange, work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } finally {
-      if (exchange.needsClosing) await this.#dispose(exchange)
     }
   }
 

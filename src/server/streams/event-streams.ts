@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import { type Deferred, deferred } from '../../async.ts'
 
 /** Maximum number of bytes queued for a stream that is not read. */
 const MAX_QUEUED_BYTES = 1024 * 1024
@@ -11,6 +12,8 @@ const TICK_MS = 250
 /** Options of a stream over any transport. */
 export interface StreamOptions {
   readonly keepAliveMs: number
+  /** It has no end of its own: when the server drains it is ended at once. */
+  readonly isEndless?: boolean
   /** The client has left, or did not read for too long. Not called after the stream has ended. */
   readonly onLeave?: () => void
   /** The server drains, and no run is left. */
@@ -21,8 +24,6 @@ export interface StreamOptions {
 export interface EventStreamOptions extends Omit<StreamOptions, 'onDrain'> {
   /** A whole event or comment that keeps an idle connection open. */
   readonly keepAlive: () => string
-  /** It has no end of its own: when the server drains it is ended at once. */
-  readonly isEndless?: boolean
 }
 
 /** Way of a stream to its client. */
@@ -45,23 +46,24 @@ export class EventStreams {
   readonly #waiting = new Set<{ readonly atMs: number; readonly act: () => void }>()
   #clock: NodeJS.Timeout | undefined
   #onEmpty: (() => void) | undefined
+  /** One function for all streams: many are open at once. */
+  readonly #onClose = (stream: EventStream) => {
+    this.#open.delete(stream)
+    if (this.#open.size === 0) this.#onEmpty?.()
+  }
 
   get size(): number {
     return this.#open.size
   }
 
   /** Sends the head of the answer, with the headers that the reply has so far, and gives the stream. */
-  open(reply: FastifyReply, { keepAlive, isEndless, ...options }: EventStreamOptions): EventStream {
-    const stream = this.openOn(httpTransport(reply, keepAlive), {
-      ...options,
-      ...(isEndless ? { onDrain: () => stream.end('') } : {}),
-    })
-    return stream
+  open(reply: FastifyReply, options: EventStreamOptions): EventStream {
+    return this.openOn(new HttpTransport(reply, options), options)
   }
 
   /** The same over a connection of another kind. */
   openOn(transport: StreamTransport, options: StreamOptions): EventStream {
-    const stream = new EventStream(transport, options, () => this.#remove(stream))
+    const stream = new EventStream(transport, options, this.#onClose)
     this.#open.add(stream)
     this.#startClock()
     return stream
@@ -108,11 +110,6 @@ export class EventStreams {
     clearInterval(this.#clock)
     this.#clock = undefined
   }
-
-  #remove(stream: EventStream): void {
-    this.#open.delete(stream)
-    if (this.#open.size === 0) this.#onEmpty?.()
-  }
 }
 
 /**
@@ -122,28 +119,22 @@ export class EventStreams {
 export class EventStream {
   readonly #transport: StreamTransport
   readonly #options: StreamOptions
+  readonly #onClose: (stream: EventStream) => void
   #buffer = ''
   #flushing: NodeJS.Immediate | undefined
   #lastWriteMs = performance.now()
   #blockedSinceMs: number | undefined
-  #room: { promise: Promise<void>; resolve: () => void } | undefined
+  #room: Deferred<void> | undefined
   #ended = false
   /** False while a piece of an event was written last: nothing may come before the next one. */
   #isWhole = true
 
-  constructor(transport: StreamTransport, options: StreamOptions, onClose: () => void) {
+  constructor(transport: StreamTransport, options: StreamOptions, onClose: (stream: EventStream) => void) {
     this.#transport = transport
     this.#options = options
+    this.#onClose = onClose
     const { raw } = transport
-    raw.on('drain', () => this.#unblock())
-    const close = () => {
-      const left = !this.#ended
-      this.#ended = true
-      clearImmediate(this.#flushing)
-      this.#unblock()
-      onClose()
-      if (left) options.onLeave?.()
-    }
+    const close = () => this.#close()
     // The client may have left before there was anything to send.
     if (raw.destroyed) setImmediate(close)
     else raw.once('close', close)
@@ -181,7 +172,8 @@ export class EventStream {
   }
 
   drain(): void {
-    this.#options.onDrain?.()
+    if (this.#options.isEndless) this.end('')
+    else this.#options.onDrain?.()
   }
 
   /** Closes the connection, dropping unsent data. */
@@ -198,6 +190,15 @@ export class EventStream {
     }
   }
 
+  #close(): void {
+    const left = !this.#ended
+    this.#ended = true
+    clearImmediate(this.#flushing)
+    this.#unblock()
+    this.#onClose(this)
+    if (left) this.#options.onLeave?.()
+  }
+
   #flush(): void {
     clearImmediate(this.#flushing)
     this.#flushing = undefined
@@ -211,11 +212,8 @@ export class EventStream {
   #block(): void {
     this.#blockedSinceMs ??= performance.now()
     if (this.#room) return
-    let resolve = () => {}
-    const promise = new Promise<void>((done) => {
-      resolve = done
-    })
-    this.#room = { promise, resolve }
+    this.#room = deferred()
+    this.#transport.raw.once('drain', () => this.#unblock())
   }
 
   #unblock(): void {
@@ -235,16 +233,29 @@ const STREAM_HEADERS = Object.freeze({
   'x-accel-buffering': 'no',
 })
 
-/** Sends the head of an answer of server-sent events. */
-function httpTransport(reply: FastifyReply, keepAlive: () => string): StreamTransport {
-  const { raw } = reply
-  reply.hijack()
-  // The reply's own headers (CORS, request id) would be lost with it.
-  raw.writeHead(200, reply.headers(STREAM_HEADERS).getHeaders() as Record<string, string>)
-  return {
-    raw,
-    write: (events) => raw.write(events),
-    end: (events) => void raw.end(events),
-    keepAlive: () => void raw.write(keepAlive()),
+/** An answer of server-sent events: its head is sent at once. */
+class HttpTransport implements StreamTransport {
+  readonly raw: FastifyReply['raw']
+  readonly #options: EventStreamOptions
+
+  constructor(reply: FastifyReply, options: EventStreamOptions) {
+    const { raw } = reply
+    this.raw = raw
+    this.#options = options
+    reply.hijack()
+    // The reply's own headers (CORS, request id) would be lost with it.
+    raw.writeHead(200, reply.headers(STREAM_HEADERS).getHeaders() as Record<string, string>)
+  }
+
+  write(events: string): boolean {
+    return this.raw.write(events)
+  }
+
+  end(events: string): void {
+    this.raw.end(events)
+  }
+
+  keepAlive(): void {
+    this.raw.write(this.#options.keepAlive())
   }
 }

@@ -46,14 +46,14 @@ export async function streamAnswer(
   request: LoggedRequest,
   reply: FastifyReply,
   streams: EventStreams,
-  { send, failure, ...options }: StreamedAnswer,
-): Promise<FastifyReply> {
-  const stream = streams.open(reply, options)
+  answer: StreamedAnswer,
+): Promise<never> {
+  const stream = streams.open(reply, answer)
   try {
-    await send(stream)
+    await answer.send(stream)
   } catch (error) {
     logFailureInside(error, request)
-    stream.end(failure(error))
+    stream.end(answer.failure(error))
   }
   return reply
 }

@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { deferred } from '../../../async.ts'
+import { type Deferred, deferred } from '../../../async.ts'
 import type { OpenCall, TenantRuns } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
 import { clientCodeOf, HostError } from '../../../errors.ts'
@@ -17,7 +17,7 @@ import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { type Dialect, dialectOf } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
-import { startTurn, streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
+import { type StreamedAnswer, startTurn, streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
 import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../adapter.ts'
 import { describeApproval, readDecisions, takesApprovalCalls, toApprovalCall } from './approvals.ts'
 import { ChunkWriter } from './chunk-writer.ts'
@@ -169,12 +169,7 @@ export class ChatCompatApiAdapter implements Adapter {
     })
   }
 
-  async #stream(
-    body: ChatRequest,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    variant: Turn['variant'],
-  ): Promise<never> {
+  #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply, variant: Turn['variant']) {
     let stream: EventStream | undefined
     let early = ''
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's. The status tells a limit
@@ -192,15 +187,7 @@ export class ChatCompatApiAdapter implements Adapter {
     const handle = this.#start(body, turn, reply)
     const chunks = new ChunkWriter(nameCompletion(handle, body))
     const keepAliveMs = this.#options.streamingTimeout * 1000
-    if (begun) {
-      handle.result.then(() => begun.resolve(), begun.reject)
-      const forget = this.#streams.after(keepAliveMs, begun.resolve)
-      await begun.promise.catch((error: unknown) => {
-        if (body.tools || isForClient(error)) throw error
-      })
-      forget()
-    }
-    return streamAnswer(request, reply, this.#streams, {
+    const answer: StreamedAnswer = {
       keepAlive: () => chunks.text(''),
       keepAliveMs,
       send: async (opened) => {
@@ -214,7 +201,22 @@ export class ChatCompatApiAdapter implements Adapter {
         stream.end(chunks.end(endingOf(result, pending), body.stream_options?.include_usage ?? false))
       },
       failure: (error) => chunks.failure(this.#describeFailure(error), isExtended ? clientCodeOf(error) : undefined),
-    })
+    }
+    const open = () => streamAnswer(request, reply, this.#streams, answer)
+    return begun ? this.#whenBegun(begun, handle, body).then(open) : open()
+  }
+
+  /** Waits until something has happened in a run, for so long at most. @throws what the status of the answer has to tell */
+  async #whenBegun(begun: Deferred<void>, { result }: RunHandle, body: ChatRequest): Promise<void> {
+    result.then(() => begun.resolve(), begun.reject)
+    const forget = this.#streams.after(this.#options.streamingTimeout * 1000, begun.resolve)
+    try {
+      await begun.promise
+    } catch (error) {
+      if (body.tools || isForClient(error)) throw error
+    } finally {
+      forget()
+    }
   }
 
   #show(open: readonly OpenCall[], body: ChatRequest, request: FastifyRequest): Shown {
