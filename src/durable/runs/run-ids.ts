@@ -40,10 +40,6 @@ export class RunIds {
   isId(text: string): boolean {
     return this.#pattern.test(text)
   }
-
-  uuidOf(id: string): string {
-    return id.slice(this.#prefix.length)
-  }
 }
 
 /** Returns the time in an id, in Unix seconds. */

@@ -1,4 +1,4 @@
-import { RUN_PREFIX, RunIds } from '../../../durable/runs/run-ids.ts'
+import { RUN_PREFIX, RunIds, uuidOf } from '../../../durable/runs/run-ids.ts'
 
 /** Places of the input count from 1 upwards, those of the output from here downwards. */
 const LAST_POSITION = 0xfffff
@@ -47,5 +47,5 @@ export function turnIdOf(itemId: string): string | undefined {
 }
 
 function placed(prefix: string, responseId: string, position: number): string {
-  return `${prefix}_${IDS.uuidOf(responseId).slice(0, -5)}${position.toString(16).padStart(5, '0')}`
+  return `${prefix}_${uuidOf(responseId).slice(0, -5)}${position.toString(16).padStart(5, '0')}`
 }
