@@ -164,10 +164,7 @@ export class ResponseStarter {
     const budget = new HistoryBudget(limits)
     if (isNamed || items.some(isReference) || items.some(isSealed))
       return this.#readLater(body, options, { id, createdAt, items, budget })
-    if (isTruncated(body)) budget.takeItems(items.length, 0)
-    else budget.addItems(items.length, 0)
-    const readable = options.dialect.isExtended ? items : items.map(withReadableTools)
-    return { id, createdAt, items, input: readInput(readable) }
+    return { id, createdAt, items, input: readInput(takeReadable(items, body, options, budget)) }
   }
 
   async #readLater(
@@ -178,10 +175,8 @@ export class ResponseStarter {
     const { runs, host, earlier } = this.#options
     const { dialect, unstored } = options
     const resolved = items.some(isReference) ? await new ItemReferences(runs, budget).resolve(items) : items
-    if (isTruncated(body)) budget.takeItems(resolved.length, 0)
-    else budget.addItems(resolved.length, 0)
+    const readable = takeReadable(resolved, body, options, budget)
     const rules = { isStrict: dialect.isExtended, findAgent: () => host.resolve(body.model).agent.id }
-    const readable = dialect.isExtended ? resolved : resolved.map(withReadableTools)
     const input = readInput(readable, 'input', await unsealingFor(resolved, runs, rules))
     return { id, createdAt, items, input, ...(await earlier.read(body, { budget, unstored })) }
   }
@@ -316,6 +311,14 @@ function withReadableTools(item: InputItem): InputItem {
   return Object.assign({ ...item }, { tools: [] })
 }
 
-function isTruncated({ truncation }: CreateRequest): boolean {
-  return truncation === 'auto'
+/** Counts the items of an input, and returns them so that the dialect can read all of them. */
+function takeReadable(
+  items: readonly InputItem[],
+  { truncation }: CreateRequest,
+  { dialect }: StartOptions,
+  budget: HistoryBudget,
+): readonly InputItem[] {
+  if (truncation === 'auto') budget.takeItems(items.length, 0)
+  else budget.addItems(items.length, 0)
+  return dialect.isExtended ? items : items.map(withReadableTools)
 }
