@@ -30,6 +30,7 @@ const floors = [
   'process-identity',
   'recently-used',
   'read-regular-file',
+  'given',
   'json',
   'errors',
 ]

@@ -1,3 +1,5 @@
+import { FUNCTION, MILLISECONDS, requireGiven, SIGNAL } from './given.ts'
+
 /** A promise that is settled from outside. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
@@ -66,6 +68,8 @@ export async function withDeadline<T>(
   timeoutMs: number,
   createError: () => Error,
 ): Promise<T> {
+  requireGiven(MILLISECONDS, timeoutMs, 'timeoutMs')
+  requireGiven(FUNCTION, createError, 'createError')
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(createError()), timeoutMs)
@@ -90,6 +94,7 @@ export async function withDeadline<T>(
  */
 export async function raceAbort<T>(promise: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise
+  requireGiven(SIGNAL, signal, 'signal')
   const aborted = deferred<never>()
   const abort = () => aborted.reject(signal.reason)
   if (signal.aborted) abort()
@@ -125,6 +130,28 @@ export async function forEachConcurrent<T>(items: readonly T[], work: (item: T) 
     for (const item of rest) await work(item)
   }
   await Promise.all(Array.from({ length: LANES }, lane))
+}
+
+/** Does a limited number of things at once, first come, first served. */
+export class Lanes {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(count: number) {
+    this.#free = count
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#free++
+    }
+  }
 }
 
 /** Cleanup steps, latest first; each runs once. */

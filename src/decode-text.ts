@@ -1,3 +1,5 @@
+import { FUNCTION, requireGiven, UINT8_ARRAY } from './given.ts'
+
 /**
  * Returns the text of a file, without a byte order mark: UTF-8, or UTF-16 as shells of Windows write it.
  *
@@ -12,6 +14,8 @@
  * ```
  */
 export function decodeText(bytes: Uint8Array, file: string, warn: (message: string) => void): string {
+  requireGiven(UINT8_ARRAY, bytes, 'bytes')
+  requireGiven(FUNCTION, warn, 'warn')
   const encoding = encodingOf(bytes)
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes)

@@ -201,8 +201,13 @@ export class HostError extends Error {
  * ```
  */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name
-  return typeof thrown === 'string' ? thrown : `${JSON.stringify(thrown) ?? String(thrown)}`
+  try {
+    if (thrown instanceof Error) return thrown.message || thrown.name
+    return typeof thrown === 'string' ? thrown : `${JSON.stringify(thrown) ?? String(thrown)}`
+  } catch {
+    // A circle, a bigint, or a proxy that throws.
+    return typeof thrown === 'bigint' ? String(thrown) : `${typeof thrown} that has no JSON`
+  }
 }
 
 /** Creates or throws errors that are never read: capturing their stacks would cost more than the rest of the work. */

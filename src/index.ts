@@ -6,9 +6,12 @@ import type { FastifyInstance } from 'fastify'
 import type { OpenedProject } from './assembly/opened-project.ts'
 import type { ProjectOptions } from './assembly/project-options.ts'
 import { HostError } from './errors.ts'
+import { list, object, optional as optionally, requireGiven, TEXT } from './given.ts'
+import { fieldsOf } from './json.ts'
 import type { ServerOptions } from './server/options/options.ts'
 import type { AgentServer } from './server/server.ts'
 import type { SavedReplay, SavedReplayOptions } from './tape/saved-tests/replay-saved.ts'
+import { type PairedCall, type PairedMessage, pairCalls as pair } from './wire/paired-calls.ts'
 
 export type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 export { type Static, type TSchema, Type } from 'typebox'
@@ -177,7 +180,7 @@ export type { SavedReplay, SavedReplayOptions } from './tape/saved-tests/replay-
 export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { VERSION } from './version.ts'
 export type { EvalToolCall } from './wire/eval-result.ts'
-export { type PairedCall, type PairedMessage, pairCalls } from './wire/paired-calls.ts'
+export type { PairedCall, PairedMessage } from './wire/paired-calls.ts'
 export type { VariantChange } from './wire/variant.ts'
 export type { AgentDescription, DescribedVariable, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'
 
@@ -220,11 +223,12 @@ export async function buildServer(options: Partial<ServerOptions>): Promise<Agen
  * ```
  */
 export async function openProject(options: Partial<ProjectOptions> = {}): Promise<OpenedProject> {
-  const [assembly, { resolveServerOptions }] = await Promise.all([
+  const [assembly, { requireOptions, resolveServerOptions }] = await Promise.all([
     import('./assembly/open-project.ts'),
     import('./server/options/options.ts'),
   ])
   // `agent-host run` asks for traces; its output stays what the file prints.
+  requireOptions(options)
   const { debug = process.env.AGENT_HOST_DEBUG_UI } = options
   return assembly.openProject(resolveServerOptions({ ...options, debug }), {
     logsSteps: options.debug !== undefined,
@@ -254,6 +258,27 @@ export async function replay(tape: string, options: SavedReplayOptions = {}): Pr
   return replaySaved(tape, options, memoryStorage())
 }
 
+const PAIRED = list(
+  object({ role: TEXT, toolCalls: optionally(list(object({ id: TEXT }))), toolCallId: optionally(TEXT) }),
+)
+
+/**
+ * Returns the calls of a conversation, oldest first. Ids may repeat: a result answers the latest open call before it, of one step the first.
+ *
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
+export function pairCalls<Call extends { readonly id: string }>(
+  messages: readonly PairedMessage<Call>[],
+): PairedCall<Call>[] {
+  try {
+    return pair(messages)
+  } catch (error) {
+    // Not before: agents do this at every step.
+    requireGiven(PAIRED, messages, 'messages')
+    throw error
+  }
+}
+
 /** Options of {@link agentHost}: those of a server, and Fastify's `prefix`. */
 export interface AgentHostPluginOptions extends Partial<ServerOptions> {
   readonly prefix?: string
@@ -275,17 +300,23 @@ export type FastifyApp = Pick<FastifyInstance, 'prefix' | 'server' | 'version'>
  * }
  * ```
  */
-export async function agentHost(app: FastifyApp, { prefix: _, ...options }: AgentHostPluginOptions): Promise<void> {
+export async function agentHost(app: FastifyApp, options: AgentHostPluginOptions): Promise<void> {
   if (!isFastify(app)) {
     const suggestions = ['Register it: app.register(agentHost, { ... })']
     throw new HostError('OPTION_INVALID', 'agentHost is a plugin of Fastify, and was called with something else.', {
       suggestions,
     })
   }
-  const server = await import('./server/server.ts')
-  await server.addToApp(app, options)
+  const [server, { requireOptions }] = await Promise.all([
+    import('./server/server.ts'),
+    import('./server/options/options.ts'),
+  ])
+  requireOptions(options)
+  const { prefix: _, ...own } = options
+  await server.addToApp(app, own)
 }
 
-function isFastify(app: object): app is FastifyInstance {
-  return 'addHook' in app && 'register' in app
+function isFastify(app: unknown): app is FastifyInstance {
+  const { addHook, register } = fieldsOf(app)
+  return typeof addHook === 'function' && typeof register === 'function'
 }

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { JSON_OBJECT, requireGiven } from '../given.ts'
 import { fillDefaults } from './fill-defaults.ts'
 import { findValueProblems } from './schema-problems.ts'
 
@@ -31,6 +32,7 @@ export interface CompiledSchema<Schema extends TSchema = TSchema> {
  * ```
  */
 export function compileSchema<Schema extends TSchema>(schema: Schema): CompiledSchema<Schema> {
+  requireGiven(JSON_OBJECT, schema, 'schema')
   const validator = Compile(schema)
   return {
     schema,

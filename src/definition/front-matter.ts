@@ -1,4 +1,5 @@
 import { HostError } from '../errors.ts'
+import { requireGiven, TEXT } from '../given.ts'
 import { isObject } from '../json.ts'
 import { readYamlText } from './yaml-text.ts'
 
@@ -31,6 +32,8 @@ const FENCED = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?\r?\n)?---[ \t]*(?:\r?\n|$)/
  * ```
  */
 export function readFrontMatter(source: string, file: string): FrontMatter {
+  requireGiven(TEXT, source, 'source')
+  requireGiven(TEXT, file, 'file')
   const [fenced, yaml = ''] = FENCED.exec(source) ?? []
   if (fenced === undefined) {
     throw new HostError('MODULE_INVALID', `${file}:1: the file does not begin with front matter.`, {

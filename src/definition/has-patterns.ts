@@ -1,3 +1,5 @@
+import { JSON_OBJECT, requireGiven } from '../given.ts'
+
 /**
  * Returns true for a JSON Schema with regular expressions: since these may backtrack for ever, check values by `runLimited` then. A
  * property of the name `pattern` counts too.
@@ -11,5 +13,6 @@
  * ```
  */
 export function hasPatterns(schema: object): boolean {
+  requireGiven(JSON_OBJECT, schema, 'schema')
   return JSON.stringify(schema).includes('"pattern')
 }

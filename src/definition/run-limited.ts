@@ -1,5 +1,6 @@
 import { createContext, Script } from 'node:vm'
 import { systemCodeOf } from '../errors.ts'
+import { FUNCTION, POSITIVE, requireGiven } from '../given.ts'
 
 const sandbox: { work?: (() => unknown) | undefined } = {}
 const call = new Script('work()')
@@ -23,6 +24,8 @@ const MAX_CALLS = 3
  * ```
  */
 export function runLimited<T>(work: () => T, limitMs: number): T {
+  requireGiven(FUNCTION, work, 'work')
+  requireGiven(POSITIVE, limitMs, 'limitMs')
   const before = process.cpuUsage()
   for (let calls = 1; ; calls++) {
     try {

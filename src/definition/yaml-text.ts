@@ -1,4 +1,5 @@
 import { HostError } from '../errors.ts'
+import { COUNT, KEY, list, object, optional, requireGiven, TEXT } from '../given.ts'
 import type { Path } from './problem.ts'
 import { readYaml } from './yaml-source.ts'
 
@@ -19,6 +20,9 @@ export interface YamlTextOptions {
   readonly linesAbove?: number
 }
 
+const OPTIONS = object({ maxBytes: optional(COUNT), kind: optional(TEXT), linesAbove: optional(COUNT) })
+const PATH = list(KEY)
+
 /**
  * Reads one YAML document of a file. Aliases are limited, and a key that stands twice is an error.
  *
@@ -33,16 +37,22 @@ export interface YamlTextOptions {
  * }
  * ```
  */
-export function readYamlText(
-  text: string,
-  file: string,
-  { linesAbove = 0, ...options }: YamlTextOptions = {},
-): YamlText {
+export function readYamlText(text: string, file: string, given: YamlTextOptions = {}): YamlText {
+  requireGiven(TEXT, text, 'text')
+  requireGiven(TEXT, file, 'file')
+  requireGiven(OPTIONS, given, 'options')
+  const { linesAbove = 0, ...options } = given
   const { value, problems, locate } = readYaml(text, options)
   const [problem] = problems
   if (problem) {
     const { message, line = 1, suggestions } = problem
     throw new HostError('MODULE_INVALID', `${file}:${line + linesAbove}: ${message}`, { suggestions })
   }
-  return { data: value, lineOf: (path: Path) => locate(path).line + linesAbove }
+  return {
+    data: value,
+    lineOf: (path: Path) => {
+      requireGiven(PATH, path, 'path')
+      return locate(path).line + linesAbove
+    },
+  }
 }

@@ -3,6 +3,7 @@ import { raceAbort } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
 import { AgentError, type Problem } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
+import { FUNCTION, NUMBER, OBJECT, object, optional, READABLE, requireGiven, SET, SIGNAL, TEXT } from '../given.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
@@ -14,7 +15,6 @@ import type { Capabilities } from '../run/agent/agent-capabilities.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { type AgentEventListener, EventListeners, type ReplayOrigin } from '../run/calls/agent-events.ts'
 import type { Boundaries } from '../run/calls/boundaries.ts'
-import { FUNCTION, OBJECT, object, optional, requireGiven, SET, SIGNAL, TEXT } from '../run/checks/given.ts'
 import { CHANGES, LOCAL_OPTIONS, MESSAGES, PENDING, TURN } from '../run/checks/given-turn.ts'
 import { answersTo } from '../run/child-runs/child-run.ts'
 import type { RunObserver } from '../run/started-run.ts'
@@ -86,6 +86,17 @@ export interface Target {
   readonly capabilities: Capabilities
 }
 
+const HOST_OPTIONS = object({
+  projectDir: optional(TEXT),
+  environment: optional(OBJECT),
+  log: optional(object({ info: FUNCTION, warn: FUNCTION, error: FUNCTION })),
+  maxConcurrentRuns: optional(NUMBER),
+  maxBackgroundRuns: optional(NUMBER),
+  runTimeoutMs: optional(NUMBER),
+  storage: optional(object({ storageOf: FUNCTION })),
+  publicUrl: optional(TEXT),
+  sealing: optional(OBJECT),
+})
 const REGISTER_OPTIONS = object({ file: optional(TEXT), signal: optional(SIGNAL) })
 const RESUMABLE = object({ runId: TEXT, agent: TEXT, pending: PENDING, trail: MESSAGES, options: OBJECT })
 const MODULE_CALL = object({
@@ -173,17 +184,19 @@ export class AgentHost {
     startReplay = (host, name, run) => host.#replay(name, run)
   }
 
-  constructor({
-    projectDir = '.',
-    environment = process.env,
-    log = silentLog,
-    maxConcurrentRuns = Number.POSITIVE_INFINITY,
-    maxBackgroundRuns = Number.POSITIVE_INFINITY,
-    runTimeoutMs = Number.POSITIVE_INFINITY,
-    storage = NO_STORAGE,
-    sealing = NO_SEALING,
-    publicUrl = 'http://127.0.0.1:9001',
-  }: AgentHostOptions = {}) {
+  constructor(options: AgentHostOptions = {}) {
+    requireGiven(HOST_OPTIONS, options, 'options')
+    const {
+      projectDir = '.',
+      environment = process.env,
+      log = silentLog,
+      maxConcurrentRuns = Number.POSITIVE_INFINITY,
+      maxBackgroundRuns = Number.POSITIVE_INFINITY,
+      runTimeoutMs = Number.POSITIVE_INFINITY,
+      storage = NO_STORAGE,
+      sealing = NO_SEALING,
+      publicUrl = 'http://127.0.0.1:9001',
+    } = options
     this.projectDir = resolve(projectDir)
     const code = new ProjectCode(this.projectDir)
     const loader = new ModuleLoader(this.projectDir, code)
@@ -227,6 +240,7 @@ export class AgentHost {
    * @throws AgentError `AGENT_INVALID` with every problem, `AGENT_DUPLICATE` when the id is taken
    */
   async register(source: unknown, options: RegisterOptions = {}): Promise<AgentInfo> {
+    requireGiven(READABLE, source, 'source')
     requireGiven(REGISTER_OPTIONS, options, 'options')
     const { file, signal } = options
     const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
@@ -246,6 +260,7 @@ export class AgentHost {
    */
   async replace(id: string, source: unknown, options: RegisterOptions = {}): Promise<AgentInfo> {
     requireGiven(TEXT, id, 'id')
+    requireGiven(READABLE, source, 'source')
     requireGiven(REGISTER_OPTIONS, options, 'options')
     const { file, signal } = options
     const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)

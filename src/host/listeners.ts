@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.ts'
+import { FUNCTION, requireGiven } from '../given.ts'
 import type { Log } from '../protocols/log.ts'
-import { FUNCTION, requireGiven } from '../run/checks/given.ts'
 
 /** Listeners of one kind of event. One that throws is reported, and does not affect the others. */
 export class Listeners<T = void> {

@@ -1,10 +1,10 @@
 import { didYouMean } from '../definition/nearest-name.ts'
 import { AgentError, type Problem } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
+import { requireGiven, TEXT } from '../given.ts'
 import type { CallableAgent } from '../protocols/callable-agent.ts'
 import type { Agent } from '../run/agent/agent.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
-import { requireGiven, TEXT } from '../run/checks/given.ts'
 import type { AgentBlueprint } from '../wiring/plan-agent.ts'
 import { ENTRY } from '../wiring/wiring.ts'
 import {

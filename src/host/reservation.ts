@@ -1,5 +1,5 @@
+import { requireGiven } from '../given.ts'
 import type { Agent } from '../run/agent/agent.ts'
-import { requireGiven } from '../run/checks/given.ts'
 import { TURN } from '../run/checks/given-turn.ts'
 import type { RunHandle, Turn } from '../run/turn.ts'
 import type { VariantChange } from '../wire/variant.ts'

@@ -1,7 +1,7 @@
 import { HostError } from '../errors.ts'
+import { list, object, requireGiven, TEXT } from '../given.ts'
 import type { Message } from '../protocols/message.ts'
 import { CheckTime } from '../run/checks/check-time.ts'
-import { list, object, requireGiven, TEXT } from '../run/checks/given.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../run/waiting/settle-answers.ts'

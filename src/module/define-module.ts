@@ -173,7 +173,7 @@ export function defineModule<
   U extends Uses = Record<never, never>,
   C extends TObject = TObject<Record<never, never>>,
 >(facts: ModuleOptions<P, U, C>): Module<P, U, C> {
-  const problem = findProblem(facts)
+  const problem = findProblem(fieldsOf(facts))
   if (problem) throw new HostError('MODULE_INVALID', `defineModule: ${problem}`)
   return Object.freeze({
     description: '',
@@ -208,7 +208,7 @@ function findProblem(facts: Partial<ModuleOptions<readonly Protocol[], Uses, TOb
   if (facts.scope !== undefined && facts.scope !== 'instance' && facts.scope !== 'agent') {
     return `${subject} 'scope' must be 'instance' or 'agent'.`
   }
-  if (facts.config !== undefined && facts.config.type !== 'object') {
+  if (facts.config !== undefined && fieldsOf(facts.config).type !== 'object') {
     return `${subject} 'config' must be a schema made with Type.Object.`
   }
   const handler = facts.provides.find(({ name }) => name.endsWith('MessageHandler'))

@@ -1,5 +1,6 @@
 import type { Static, TObject } from 'typebox'
 import { HostError } from '../errors.ts'
+import { fieldsOf } from '../json.ts'
 import type { Run } from '../protocols/run.ts'
 
 /** A function that a model can call, as {@link defineTool} returns it: still a function, with the description that models see. */
@@ -43,7 +44,7 @@ export interface ToolOptions<P extends TObject> {
  * ```
  */
 export function defineTool<P extends TObject>(options: ToolOptions<P>): Tool<P> {
-  const { description, parameters, execute, needsApproval = false } = options
+  const { description, parameters, execute, needsApproval = false } = fieldsOf(options) as Partial<ToolOptions<P>>
   if (typeof description !== 'string' || description === '') throw invalid("'description' must be a non-empty string.")
   if (parameters?.type !== 'object') {
     throw invalid("'parameters' must be a schema made with Type.Object.")

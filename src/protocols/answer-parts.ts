@@ -1,5 +1,8 @@
+import { list, OBJECT, object, requireGiven, TEXT } from '../given.ts'
 import type { LLMPart } from './llm.ts'
 import type { ProviderMetadata, Reasoning } from './message.ts'
+
+const ANSWER = object({ text: TEXT, reasoning: list(OBJECT) })
 
 /** Answer of a model, as far as it has come. */
 export interface CollectedAnswer {
@@ -27,14 +30,18 @@ export class AnswerParts {
 
   /** @param answer gets the parts */
   constructor(answer: CollectedAnswer = { text: '', reasoning: [] }) {
+    if (typeof answer?.text !== 'string' || !Array.isArray(answer.reasoning)) requireGiven(ANSWER, answer, 'answer')
     this.answer = answer
   }
 
   /** Takes the next part; those that are neither text nor reasoning only end a block. */
   take(part: LLMPart): void {
+    // By hand: models give thousands of them.
+    if (typeof part !== 'object' || part === null) requireGiven(OBJECT, part, 'part')
     if (part.type === 'reasoning') this.#think(part)
     else if (part.type === 'text' || part.type === 'tool_call') this.#openBlock = undefined
     if (part.type !== 'text') return
+    if (typeof part.text !== 'string') requireGiven(TEXT, part.text, 'part.text')
     this.answer.text += part.text
     if (part.providerMetadata) this.answer.providerMetadata = part.providerMetadata
   }

@@ -1,4 +1,5 @@
-import { HostError } from '../errors.ts'
+import { HostError, messageOf } from '../errors.ts'
+import { list, object, requireGiven, TEXT } from '../given.ts'
 
 declare const shape: unique symbol
 
@@ -58,14 +59,16 @@ export type MethodName<T> = { [K in keyof T]-?: T[K] extends (...args: never[]) 
  * ```
  */
 export function defineProtocol<T>(name: string, methods: readonly MethodName<T>[]): Protocol<T> {
-  if (!/^[A-Za-z_$][\w$]*$/.test(name)) {
-    throw new HostError('PROTOCOL_INVALID', `The protocol name '${name}' is not an identifier.`)
+  if (typeof name !== 'string' || !/^[A-Za-z_$][\w$]*$/.test(name)) {
+    throw new HostError('PROTOCOL_INVALID', `The protocol name '${messageOf(name)}' is not an identifier.`)
   }
-  if (methods.length === 0 || new Set(methods).size !== methods.length) {
+  if (!Array.isArray(methods) || methods.length === 0 || new Set(methods).size !== methods.length) {
     throw new HostError('PROTOCOL_INVALID', `The protocol '${name}' must list at least one method, each once.`)
   }
   return Object.freeze({ name, methods: Object.freeze([...methods]) })
 }
+
+const PROTOCOL = object({ name: TEXT, methods: list(TEXT) })
 
 /**
  * Depends on every provider of a protocol: `uses: { tools: many(ToolProvider) }`.
@@ -91,6 +94,7 @@ export function defineProtocol<T>(name: string, methods: readonly MethodName<T>[
  * ```
  */
 export function many<T>(protocol: Protocol<T>): Many<T> {
+  requireGiven(PROTOCOL, protocol, 'protocol')
   return Object.freeze({ kind: 'many', protocol })
 }
 
@@ -113,6 +117,7 @@ export function many<T>(protocol: Protocol<T>): Many<T> {
  * ```
  */
 export function optional<T>(protocol: Protocol<T>): Optional<T> {
+  requireGiven(PROTOCOL, protocol, 'protocol')
   return Object.freeze({ kind: 'optional', protocol })
 }
 

@@ -1,3 +1,5 @@
+import { ITERABLE, requireGiven } from '../given.ts'
+import { fieldsOf } from '../json.ts'
 import type { Usage } from './run.ts'
 
 /** No tokens at all. */
@@ -33,7 +35,8 @@ export function addUsage(sum: Usage, added: Partial<Usage>): void {
  * ```
  */
 export function sumUsage(usages: Iterable<Partial<Usage>>): Usage {
+  requireGiven(ITERABLE, usages, 'usages')
   const sum = { ...NO_USAGE }
-  for (const usage of usages) addUsage(sum, usage)
+  for (const usage of usages) addUsage(sum, fieldsOf(usage) as Partial<Usage>)
   return sum
 }

@@ -1,5 +1,6 @@
 import http, { type Agent } from 'node:http'
 import https from 'node:https'
+import { requireGiven, URL_OBJECT } from '../given.ts'
 import type { ProxySettings } from './proxy-settings.ts'
 
 /**
@@ -15,6 +16,7 @@ import type { ProxySettings } from './proxy-settings.ts'
  * ```
  */
 export function proxyAgentFor(address: URL): Agent | undefined {
+  requireGiven(URL_OBJECT, address, 'address')
   const { globalAgent } = address.protocol === 'https:' ? https : http
   return proxiesInUse()?.proxyFor(address) ? globalAgent : undefined
 }

@@ -1,4 +1,5 @@
 import { decodeUri } from '../decode-uri.ts'
+import { OBJECT, requireGiven, TEXT } from '../given.ts'
 import { REDACTED } from './redacted.ts'
 import { isSecretName } from './secret-name.ts'
 
@@ -22,7 +23,12 @@ const HARMLESS_VARIABLES = new Set(['PWD', 'OLDPWD'])
  * ```
  */
 export function makeRedact(environment: Readonly<Record<string, string | undefined>>): Redact {
-  return replaceSecrets(environment, () => REDACTED)
+  requireGiven(OBJECT, environment, 'environment')
+  const redact = replaceSecrets(environment, () => REDACTED)
+  return (text) => {
+    if (typeof text !== 'string') requireGiven(TEXT, text, 'text')
+    return redact(text)
+  }
 }
 
 /** As {@link makeRedact}, with `${NAME}` in the place of the value of a variable. */
@@ -59,7 +65,8 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
 }
 
 function listSecrets(environment: Readonly<Record<string, string | undefined>>): { name: string; secret: string }[] {
-  return Object.entries(environment).flatMap(([name, value = '']) => {
+  return Object.entries(environment).flatMap(([name, value]) => {
+    if (typeof value !== 'string') return []
     const isSecret = isSecretName(name) && !HARMLESS_VARIABLES.has(name)
     const secrets = isSecret ? [value, ...passwordsOf(value)] : passwordsOf(value)
     return secrets.filter(({ length }) => length >= MIN_CHARS).map((secret) => ({ name, secret }))

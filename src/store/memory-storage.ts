@@ -1,6 +1,9 @@
+import { FLAG, object, optional, requireGiven } from '../given.ts'
 import type { StorageSource } from '../protocols/storage.ts'
 import { LazyStore } from './lazy-store.ts'
 import { recordStorage } from './record-storage.ts'
+
+const OPTIONS = object({ isShared: optional(FLAG) })
 
 /**
  * Returns a storage for the modules of a host that is gone with the process, for tests.
@@ -12,7 +15,9 @@ import { recordStorage } from './record-storage.ts'
  * export const testHost = new AgentHost({ projectDir: '.', storage: memoryStorage() })
  * ```
  */
-export function memoryStorage({ isShared = false }: { readonly isShared?: boolean } = {}): StorageSource {
+export function memoryStorage(options: { readonly isShared?: boolean } = {}): StorageSource {
+  requireGiven(OPTIONS, options, 'options')
+  const { isShared = false } = options
   const store = new LazyStore(async () => {
     const { KeyvStore } = await import('./keyv/keyv-store.ts')
     return KeyvStore.open(new Map())

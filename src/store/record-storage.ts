@@ -1,8 +1,12 @@
+import { messageOf } from '../errors.ts'
+import { COUNT, JSON_VALUE, object, oneOf, optional, requireGiven, TEXT } from '../given.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Storage, StorageOwner, StorageRange, StorageSource, StoredValue } from '../protocols/storage.ts'
 import type { Guards, RecordStore } from './record-store.ts'
 import { tenantRecords } from './tenant-records.ts'
 
+const OWNER = object({ agentId: TEXT, moduleId: TEXT })
+const RANGE = object({ prefix: TEXT, after: optional(TEXT), order: optional(oneOf('asc', 'desc')), limit: COUNT })
 const NUMBER_DIGITS = 12
 /** Records of modules, and the numbers of the next entries of their logs. */
 const [VALUES, COUNTERS] = ['module', 'module-log']
@@ -18,7 +22,13 @@ const END = '!'
  * @param open called with every method: it opens the store when it is first needed
  */
 export function recordStorage(open: () => Promise<RecordStore>, isShared: boolean): StorageSource {
-  return { isShared, storageOf: (owner) => new RecordStorage(open, owner) }
+  return {
+    isShared,
+    storageOf: (owner) => {
+      requireGiven(OWNER, owner, 'owner')
+      return new RecordStorage(open, owner)
+    },
+  }
 }
 
 class RecordStorage implements Storage {
@@ -48,7 +58,9 @@ class RecordStorage implements Storage {
     await (await this.#open(run)).commit([[name, undefined]])
   }
 
-  async list({ prefix, after, order = 'asc', limit }: StorageRange, run?: Run): Promise<StoredValue[]> {
+  async list(range: StorageRange, run?: Run): Promise<StoredValue[]> {
+    requireGiven(RANGE, range, 'range')
+    const { prefix, after, order = 'asc', limit } = range
     const beginning = this.#nameOf(prefix).slice(0, -END.length)
     const bound =
       after === undefined ? {} : order === 'asc' ? { after: this.#nameOf(after) } : { before: this.#nameOf(after) }
@@ -103,14 +115,13 @@ class RecordStorage implements Storage {
 }
 
 function checkKey(key: string): string {
-  if (/^[\w\-.~/:@%=+,]{0,400}$/.test(key)) return key
+  if (typeof key === 'string' && /^[\w\-.~/:@%=+,]{0,400}$/.test(key)) return key
   throw new TypeError(
-    `'${key}' cannot be a key of a module's storage: letters, digits and -_.~/:@%=+, are, 400 at most.`,
+    `'${messageOf(key)}' cannot be a key of a module's storage: letters, digits and -_.~/:@%=+, are, 400 at most.`,
   )
 }
 
 function toText(value: unknown): string {
-  const text: string | undefined = JSON.stringify(value)
-  if (text !== undefined) return text
+  if (JSON_VALUE(value) === undefined) return JSON.stringify(value)
   throw new TypeError('A value in the storage of a module must be what JSON can say.')
 }

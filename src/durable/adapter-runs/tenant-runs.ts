@@ -1,9 +1,5 @@
 import { raceAbort } from '../../async.ts'
 import { failureOf, HostError } from '../../errors.ts'
-import type { AgentHost } from '../../host/host.ts'
-import { checkAnswers } from '../../host/waiting-run.ts'
-import { NO_USAGE } from '../../protocols/usage.ts'
-import { CheckTime } from '../../run/checks/check-time.ts'
 import {
   COUNT,
   JSON_VALUE,
@@ -16,7 +12,11 @@ import {
   requireGiven,
   SIGNAL,
   TEXT,
-} from '../../run/checks/given.ts'
+} from '../../given.ts'
+import type { AgentHost } from '../../host/host.ts'
+import { checkAnswers } from '../../host/waiting-run.ts'
+import { NO_USAGE } from '../../protocols/usage.ts'
+import { CheckTime } from '../../run/checks/check-time.ts'
 import { LOCAL_OPTIONS, PENDING, STORED_FIELDS, STORED_MESSAGES, stored } from '../../run/checks/given-turn.ts'
 import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { compileSchema } from '../../definition/compile-schema.ts'
 import { HostError } from '../../errors.ts'
+import { JSON_OBJECT, object, optional, requireGiven, TEXT } from '../../given.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Scorer } from '../scorer.ts'
 import { parseFenced } from './parse-fenced.ts'
@@ -23,10 +24,13 @@ const RULING = Type.Object({
 })
 
 const SCORES: Readonly<Record<Static<typeof RULING>['verdict'], number>> = { pass: 1, partly: 0.5, fail: 0 }
+const OPTIONS = object({ llm: TEXT, config: optional(JSON_OBJECT), criteria: optional(TEXT) })
 const SHOWN_CHARS = 200
 
 /** Has a model judge the answer. Its prompt is that of the module `evals/judge`, which can be ejected. */
-export function judge({ llm, config = {}, criteria }: JudgeOptions): Scorer {
+export function judge(options: JudgeOptions): Scorer {
+  requireGiven(OPTIONS, options, 'options')
+  const { llm, config = {}, criteria } = options
   const agent = {
     id: '',
     modules: [

@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts'
+import { FUNCTION, requireGiven, TEXT } from '../../given.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { VariantChange } from '../../wire/variant.ts'
-import { FUNCTION, requireGiven, TEXT } from '../checks/given.ts'
 
 /**
  * One step of an agent: a call that crossed from one module to another, or its end. Every `call` has exactly one

@@ -1,4 +1,3 @@
-import { isObject } from '../../json.ts'
 import {
   BYTES,
   COUNT,
@@ -16,7 +15,8 @@ import {
   SECONDS,
   SIGNAL,
   TEXT,
-} from './given.ts'
+} from '../../given.ts'
+import { isObject } from '../../json.ts'
 
 /** A value that can be stored, too: to look for what is no JSON takes time, and only a store minds. */
 export function stored(given: Given): Given {

@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { LOG_LEVELS, type LogLevel } from '../../assembly/project-log.ts'
 import type { ProjectOptions } from '../../assembly/project-options.ts'
 import { didYouMean } from '../../definition/nearest-name.ts'
-import { HostError } from '../../errors.ts'
+import { HostError, messageOf } from '../../errors.ts'
+import { object, optional, requireGiven, TEXT } from '../../given.ts'
 import { type Fields, isObject } from '../../json.ts'
 import { isRedisUrl } from '../../store/redis/redis-location.ts'
 import { makeIsProxy } from '../guards/trusted-proxies.ts'
@@ -353,6 +354,7 @@ export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
  * @throws HostError `OPTION_INVALID` naming the option and its valid values
  */
 export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, unknown>>): ServerOptions {
+  requireOptions(raw)
   const known = ['projectDir', 'development', 'workerOnly', ...Object.keys(SERVER_OPTIONS)]
   const unknownName = Object.keys(raw).find((name) => !known.includes(name))
   if (unknownName !== undefined) {
@@ -380,6 +382,15 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
     responsesDir,
     keys,
   })
+}
+
+/** @throws HostError `OPTION_INVALID` for anything but an object */
+export function requireOptions(raw: unknown): void {
+  try {
+    requireGiven(object({ projectDir: optional(TEXT) }), raw, 'options')
+  } catch (error) {
+    throw new HostError('OPTION_INVALID', messageOf(error))
+  }
 }
 
 function addressOf({ host, port }: Pick<ServerOptions, 'host' | 'port'>): string {

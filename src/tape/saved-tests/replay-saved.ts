@@ -1,4 +1,5 @@
 import { basename, resolve } from 'node:path'
+import { list, OBJECT, object, optional, requireGiven, TEXT } from '../../given.ts'
 import type { StorageSource } from '../../protocols/storage.ts'
 import type { RunStatus } from '../../run/run-event.ts'
 import { readTapeFile } from '../file/read-tape.ts'
@@ -6,6 +7,8 @@ import { jsonFields } from '../file/tape-values.ts'
 import { describeDivergence } from '../replaying/divergence.ts'
 import { findAgent } from '../replaying/find-agent.ts'
 import { replayTape } from '../replaying/replay.ts'
+
+const OPTIONS = object({ live: optional(list(TEXT)), projectDir: optional(TEXT), environment: optional(OBJECT) })
 
 /** Options of `replay`. */
 export interface SavedReplayOptions {
@@ -34,9 +37,12 @@ export interface SavedReplay {
 /** Replays a tape with the agent of the project that it is of. */
 export async function replaySaved(
   tapeFile: string,
-  { live = [], projectDir = '.', environment = process.env }: SavedReplayOptions,
+  options: SavedReplayOptions,
   storage: StorageSource,
 ): Promise<SavedReplay> {
+  requireGiven(TEXT, tapeFile, 'tape')
+  requireGiven(OPTIONS, options, 'options')
+  const { live = [], projectDir = '.', environment = process.env } = options
   const dir = resolve(projectDir)
   const tape = await readTapeFile(resolve(dir, tapeFile), basename(tapeFile))
   const tools: { name: string; arguments: Readonly<Record<string, unknown>> }[] = []

@@ -30,7 +30,11 @@ const RESULT = { runId: ID, text: '', usage: {}, pending: [PENDING], trail: TEXT
 const REGISTER = { file: 'a.yml', signal: HERE.signal }
 
 type Surface = Pick<OpenedProject, 'host' | 'runs' | 'run' | 'resume' | 'onWaiting'>
-type Method = readonly [name: string, args: readonly unknown[], call: (surface: Surface, ...args: never[]) => unknown]
+export type Method = readonly [
+  name: string,
+  args: readonly unknown[],
+  call: (surface: Surface, ...args: never[]) => unknown,
+]
 
 /** The methods that take data, each with arguments of every field: none of them pays, and none answers a call that waits. */
 const METHODS: readonly Method[] = [
@@ -148,6 +152,10 @@ const METHODS: readonly Method[] = [
 const CIRCULAR: Record<string, unknown> = {}
 CIRCULAR.self = CIRCULAR
 
+/** Throws for every look. Functions leave it to its owner. */
+export const { proxy: UNREADABLE, revoke } = Proxy.revocable({}, {})
+revoke()
+
 /** Values that are hardly ever right. */
 export const ODD_VALUES: readonly unknown[] = [
   ...[undefined, null, true, 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10n, Symbol('odd'), 'x', ''],
@@ -162,6 +170,9 @@ export const ODD_VALUES: readonly unknown[] = [
     new Date(),
     () => {},
     CIRCULAR,
+    UNREADABLE,
+    Object.freeze({ a: 1 }),
+    'x'.repeat(50_000),
   ],
 ]
 
@@ -172,12 +183,15 @@ const SETTLED_MS = 5000
  *
  * @returns calls that failed as no caller can understand, by what they failed with; and what was paid
  */
-export async function findSurfaceFaults(values: readonly unknown[]): Promise<Record<string, string[]>> {
+export async function findSurfaceFaults(
+  values: readonly unknown[],
+  methods: readonly Method[] = METHODS,
+): Promise<Record<string, string[]>> {
   const files = await makeProject({ ...SHOP_FILES, 'agents/echo.yml': ECHO })
   await using project = await openProject({ projectDir: files.dir, logLevel: 'silent', drainTimeout: 0 })
   const { runId } = await project.run('shop', 'please')
   const faults: Record<string, string[]> = {}
-  for (const [name, args, call] of METHODS) {
+  for (const [name, args, call] of methods) {
     for (const path of pathsOf(args)) {
       for (const value of values) {
         const fault = await findFault(() => call(project, ...(withValue(args, path, value) as never[])))
@@ -208,6 +222,14 @@ async function findFault(work: () => unknown): Promise<string | undefined> {
 }
 
 function isTold(error: unknown): boolean {
+  // Of a file, as documented.
+  if (
+    error instanceof Error &&
+    ('code' in error ? /^E[A-Z]+$/.test(String(error.code)) : /leads out of/.test(error.message))
+  )
+    return true
+  // Keys and values of a module are refused with a TypeError, as documented.
+  if (error instanceof TypeError) return /module's storage|storage of a module/.test(error.message)
   return error instanceof HostError && !['STORE_UNAVAILABLE', 'AGENT_FAILED'].includes(error.code)
 }
 

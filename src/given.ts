@@ -1,5 +1,5 @@
-import { HostError } from '../../errors.ts'
-import { isObject } from '../../json.ts'
+import { HostError } from './errors.ts'
+import { isObject } from './json.ts'
 
 /**
  * Says what is wrong with a value that a program or an adapter hands over, after its name: `.user must be a string.`; undefined when it
@@ -24,12 +24,21 @@ export const FLAG = ofType('boolean', 'true or false')
 export const FUNCTION = ofType('function', 'a function')
 export const OBJECT = must('an object', isObject)
 export const COUNT = must('a whole number, not negative', (value) => Number.isSafeInteger(value) && Number(value) >= 0)
+export const NUMBER = must('a number, not negative', (value) => typeof value === 'number' && value >= 0)
 export const SECONDS = must('a number above 0', (value) => Number.isFinite(value) && Number(value) > 0)
 export const SIGNAL = must('an AbortSignal', (value) => isObject(value) && typeof value.addEventListener === 'function')
 export const BYTES = must('bytes or a URL', (value) => value instanceof Uint8Array || value instanceof URL)
+export const UINT8_ARRAY = must('a Uint8Array', (value) => value instanceof Uint8Array)
+export const URL_OBJECT = must('a URL', (value) => value instanceof URL)
 export const SET = must('a Set', (value) => value instanceof Set)
 export const POSITIVE = must('a whole number above 0', (value) => Number.isSafeInteger(value) && Number(value) > 0)
 export const JSON_VALUE = must('JSON', isJson)
+export const JSON_OBJECT = must('an object of JSON', (value) => isObject(value) && isJson(value))
+export const MILLISECONDS = must(
+  'a number of milliseconds',
+  (value) => typeof value === 'number' && value >= 0 && value < 2 ** 31,
+)
+export const ITERABLE = must('a list', (value) => typeof Object(value)[Symbol.iterator] === 'function')
 
 export function matching(pattern: RegExp, be: string): Given {
   return must(be, (value) => typeof value === 'string' && pattern.test(value))
@@ -85,10 +94,22 @@ export function object(fields: Readonly<Record<string, Given>>): Given {
  * @throws HostError `REQUEST_INVALID` that names the field
  */
 export function requireGiven(given: Given, value: unknown, name: string): void {
-  const problem = given(value)
+  const problem = findProblem(given, value)
   if (problem === undefined) return
   const message = `${name}${problem}`
   throw new HostError('REQUEST_INVALID', message, { field: message.slice(0, message.indexOf(' must ')) })
+}
+
+/** Anything but a proxy that throws. */
+export const READABLE: Given = (value) => void isObject(value)
+
+/** A proxy may throw. */
+function findProblem(given: Given, value: unknown): string | undefined {
+  try {
+    return given(value)
+  } catch {
+    return ' must be readable.'
+  }
 }
 
 /** Tells whether a value can be stored. Parts that JSON leaves out, as functions in an object, are no fault. */
