@@ -84,3 +84,8 @@ export function spendLength(value: unknown, left: number): number {
   }
   return rest
 }
+
+/** Returns the length of all texts of a value. */
+export function lengthOfTexts(value: unknown): number {
+  return Number.MAX_SAFE_INTEGER - spendLength(value, Number.MAX_SAFE_INTEGER)
+}

@@ -1,6 +1,6 @@
 import { finished, type Writable } from 'node:stream'
 import { getHeapStatistics } from 'node:v8'
-import { deferred } from '../../async.ts'
+import { type Deferred, deferred } from '../../async.ts'
 import { HostError } from '../../errors.ts'
 
 /**
@@ -8,6 +8,8 @@ import { HostError } from '../../errors.ts'
  * reports has up to 192 MiB for young objects (Node 24), which hold none of these.
  */
 const HEAP_SHARE = 1 / 32
+/** Smallest length that counts. */
+export const MIN_BYTES = 256 * 1024
 /** Time that a request waits until others have their answer. */
 const WAIT_MS = 10_000
 
@@ -16,20 +18,27 @@ export interface ByteLimits {
   readonly waitMs?: number
 }
 
-interface Claim {
+interface Claim extends Deferred<void> {
   readonly bytes: number
-  readonly admit: () => void
+  readonly timer: NodeJS.Timeout
+  answers: number
   isAdmitted: boolean
+}
+
+/** Returns a part of the heap in bytes. */
+export function heapShare(share: number): number {
+  return getHeapStatistics().heap_size_limit * share
 }
 
 /** Bytes that requests share, first come, first served. */
 export class ByteBudget {
   readonly #maxBytes: number
   readonly #waitMs: number
+  readonly #claims = new Map<unknown, Claim>()
   readonly #waiting = new Set<Claim>()
   #used = 0
 
-  constructor({ maxBytes = getHeapStatistics().heap_size_limit * HEAP_SHARE, waitMs = WAIT_MS }: ByteLimits = {}) {
+  constructor({ maxBytes = heapShare(HEAP_SHARE), waitMs = WAIT_MS }: ByteLimits = {}) {
     this.#maxBytes = maxBytes
     this.#waitMs = waitMs
   }
@@ -37,32 +46,63 @@ export class ByteBudget {
   /**
    * Takes bytes until the answer is sent, or its client has left.
    *
-   * @throws HostError `OVERLOADED` when they do not become free in time
+   * @param of what the bytes are of: answers that share it take them once
+   * @returns undefined when they are free, otherwise a promise that is rejected with a HostError `OVERLOADED` when they do not become free in
+   *   time
    */
-  take(bytes: number, answer: Writable): Promise<void> {
-    const { promise, resolve: admit, reject } = deferred()
-    const claim: Claim = { bytes, admit, isAdmitted: false }
-    this.#waiting.add(claim)
-    const timer = setTimeout(() => {
-      if (this.#waiting.delete(claim)) reject(new HostError('OVERLOADED', 'Too many large requests are under way.'))
-    }, this.#waitMs).unref()
+  take(bytes: number, answer: Writable, of: unknown = answer): Promise<void> | undefined {
+    const claim = this.#claims.get(of) ?? this.#add(bytes, of)
+    claim.answers++
     finished(answer, () => {
-      clearTimeout(timer)
-      this.#waiting.delete(claim)
-      if (claim.isAdmitted) this.#used -= bytes
-      this.#admit()
+      if (--claim.answers === 0) this.#remove(claim, of)
     })
     this.#admit()
-    return promise
+    return claim.isAdmitted ? undefined : claim.promise
+  }
+
+  /** Reads something for an answer. What is large and has to wait is forgotten meanwhile, and read again: many may wait. */
+  async read<T>(
+    read: () => Promise<T>,
+    lengthOf: (value: T) => number,
+    ...[answer, of]: [answer: Writable, of?: unknown]
+  ): Promise<T> {
+    const known: T[] = [await read()]
+    const bytes = lengthOf(known[0] as T)
+    const waiting = bytes < MIN_BYTES ? undefined : this.take(bytes, answer, of)
+    if (!waiting) return known[0] as T
+    known.pop()
+    await waiting
+    return read()
+  }
+
+  #add(bytes: number, of: unknown): Claim {
+    const timer = setTimeout(() => {
+      claim.reject(new HostError('OVERLOADED', 'Too many large requests are under way.'))
+      this.#remove(claim, of)
+    }, this.#waitMs).unref()
+    const claim: Claim = { ...deferred<void>(), bytes, timer, answers: 0, isAdmitted: false }
+    this.#claims.set(of, claim)
+    this.#waiting.add(claim)
+    return claim
+  }
+
+  #remove(claim: Claim, of: unknown): void {
+    if (this.#claims.get(of) !== claim) return
+    clearTimeout(claim.timer)
+    this.#claims.delete(of)
+    this.#waiting.delete(claim)
+    if (claim.isAdmitted) this.#used -= claim.bytes
+    this.#admit()
   }
 
   #admit(): void {
     for (const claim of this.#waiting) {
       if (this.#used > 0 && this.#used + claim.bytes > this.#maxBytes) return
       this.#waiting.delete(claim)
+      clearTimeout(claim.timer)
       claim.isAdmitted = true
       this.#used += claim.bytes
-      claim.admit()
+      claim.resolve()
     }
   }
 }

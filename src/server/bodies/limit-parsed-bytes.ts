@@ -1,9 +1,7 @@
 import { Transform } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import { ByteBudget, type ByteLimits } from './byte-budget.ts'
+import { ByteBudget, type ByteLimits, MIN_BYTES } from './byte-budget.ts'
 
-/** Bodies shorter than this are not counted. */
-const MIN_BYTES = 256 * 1024
 /**
  * Bounds the bytes of the large bodies whose requests are under way at the same time. A body above that is not read before others
  * have their answer; a single one always is.
@@ -15,7 +13,7 @@ export function limitParsedBytes(app: FastifyInstance, limits?: ByteLimits): voi
     const isLarge = header === undefined ? encoding !== undefined : Number(header) >= MIN_BYTES
     if (!isLarge) return done(null, payload)
     const { bodyLimit } = request.routeOptions
-    const take = (bytes: number) => budget.take(bytes, reply.raw)
+    const take = async (bytes: number) => budget.take(bytes, reply.raw)
     if (header === undefined) return done(null, payload.pipe(new LateTake(() => take(bodyLimit))))
     // The parser refuses what is too long before it reads anything.
     if (Number(header) > bodyLimit) return done(null, payload)

@@ -40,6 +40,31 @@ describe('a large stored response', () => {
     ])
     expect(events.at(-1)?.response).to.deep.equal(records[0]?.json)
   }).timeout(60_000)
+
+  it('of many goes to all who ask at once, or 503 does, from a server with a heap of 96 MB', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
+    const server = await startResponses(dir, [], { NODE_OPTIONS: '--max-old-space-size=96' })
+    const text = 'A "text" of 32 characters, \u00e9\u{1f600}. '.repeat(MIB / 32)
+    const ids: string[] = []
+    for (let index = 0; index < 12; index++)
+      ids.push((await server.ask('', { model: 'echo', input: `${index} ${text}` })).json.id)
+    const askFor = async (path: string, length: number): Promise<string> => {
+      const reply = await fetch(server.url + path, { headers: HEADERS })
+      let sent = 0
+      for await (const chunk of reply.body ?? []) sent += chunk.length
+      if (reply.status === 503 && reply.headers.has('retry-after')) return 'told'
+      return reply.status === 200 && sent > length ? 'sent' : `${reply.status}, ${sent} bytes`
+    }
+    const each = (ask: (id: string) => Promise<string>) => Promise.all(ids.map(ask))
+    const streamed = await each((id) => askFor(`/${id}?stream=true`, 5 * MIB))
+    const shown = await each((id) => askFor(`/${id}`, MIB))
+    const items = await each((id) => askFor(`/${id}/input_items`, MIB))
+    const { json: page } = await server.ask('?limit=100')
+    expect(new Set([...streamed, ...shown, ...items, 'told'])).to.have.all.keys('sent', 'told')
+    expect(page.has_more).to.equal(true)
+    expect(page.data).to.have.length.within(4, 8)
+    expect((await server.ask('', { model: 'echo', input: 'hi' })).status).to.equal(200)
+  }).timeout(120_000)
 })
 
 async function digestOf(reply: IncomingMessage): Promise<string> {

@@ -13,6 +13,7 @@ import { serveCallbackPage } from './routes/callback-page.ts'
 import { addConversationRoutes } from './routes/conversation-routes.ts'
 import { responseOperations } from './routes/operations.ts'
 import { addResponseRoutes } from './routes/response-routes.ts'
+import { LargeReplies } from './runs/large-replies.ts'
 import { openParts } from './runs/open-parts.ts'
 import { openUnstoredMemory } from './runs/unstored-responses.ts'
 
@@ -22,10 +23,12 @@ export class ResponsesCompatApiAdapter implements Adapter {
   readonly #options: StoreAdapterOptions
   readonly #unstored = openUnstoredMemory()
   readonly #ignored = new IgnoredParts()
+  readonly #large: LargeReplies
   readonly #parts = new Opening(() => openParts(this.#options))
 
   constructor(options: StoreAdapterOptions) {
     this.#options = options
+    this.#large = new LargeReplies(options.options.maxUnsentMb)
     this.gauges = queueGauges(options.durableRuns)
   }
 
@@ -46,9 +49,9 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const operations = responseOperations(dialect, this.#options.requiresKey)
     const partsOf = (request: FastifyRequest) => this.#parts.value(principalOf(request).tenant)
     const { ids } = this.#options.durableRuns
-    const shared = { unstored: this.#unstored, ignored: this.#ignored }
-    addResponseRoutes(scope, { adapter: this.#options, dialect, operations, ids, partsOf, ...shared })
+    const shared = { operations, dialect, partsOf, ignored: this.#ignored, large: this.#large }
+    addResponseRoutes(scope, { adapter: this.#options, ids, unstored: this.#unstored, ...shared })
     addApprovalRoutes(scope, { runsOf: (request) => partsOf(request).runs, operations })
-    addConversationRoutes(scope, { partsOf, operations, dialect, ignored: this.#ignored })
+    addConversationRoutes(scope, shared)
   }
 }

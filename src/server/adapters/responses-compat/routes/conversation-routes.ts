@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ConversationRecord } from '../../../../durable/conversations/conversation-store.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
+import type { LargeReplies } from '../runs/large-replies.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import type { Operations } from './operations.ts'
 import { toPage } from './pages.ts'
@@ -14,12 +15,13 @@ export interface ConversationRoutesOptions {
   readonly operations: Operations
   readonly ignored: IgnoredParts
   readonly dialect: Dialect
+  readonly large: LargeReplies
 }
 
 /** Conversations, and the items in them. */
 export function addConversationRoutes(
   scope: FastifyInstance,
-  { partsOf, operations, ignored, dialect }: ConversationRoutesOptions,
+  { partsOf, operations, ignored, dialect, large }: ConversationRoutesOptions,
 ): void {
   const conversationsOf = (request: FastifyRequest) => partsOf(request).runs.conversations
   const nameIgnored = (items: readonly RawInputItem[], request: FastifyRequest, reply: FastifyReply) => {
@@ -48,20 +50,20 @@ export function addConversationRoutes(
     await conversations.delete(id, (runId) => store.has(runId))
     return { id, object: 'conversation.deleted', deleted: true }
   })
-  typed.get('/conversations/:id/items', operations.listConversationItems, async (request) => {
+  typed.get('/conversations/:id/items', operations.listConversationItems, (request, reply) => {
     const { params, query } = request
     const { items, runs } = partsOf(request)
-    return items.list(await runs.conversations.get(params.id), query)
+    return large.readPage(reply, async () => items.list(await runs.conversations.get(params.id), query))
   })
   typed.post('/conversations/:id/items', operations.addConversationItems, async (request, reply) => {
     const { params, body } = request
     nameIgnored(body.items, request, reply)
     return toPage(await partsOf(request).items.add(params.id, body.items), false)
   })
-  typed.get('/conversations/:id/items/:itemId', operations.getConversationItem, async (request) => {
+  typed.get('/conversations/:id/items/:itemId', operations.getConversationItem, (request, reply) => {
     const { id, itemId } = request.params
     const { items, runs } = partsOf(request)
-    return items.get(await runs.conversations.get(id), itemId)
+    return large.readPage(reply, async () => items.get(await runs.conversations.get(id), itemId))
   })
   typed.delete('/conversations/:id/items/:itemId', operations.deleteConversationItem, async (request) => {
     const { id, itemId } = request.params

@@ -14,6 +14,7 @@ import type { AdapterOptions } from '../../adapter.ts'
 import { isTriggered } from '../compaction/compaction.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { recordAfter } from '../output/output.ts'
+import type { LargeReplies } from '../runs/large-replies.ts'
 import { CLIENT_LEFT, survivesDisconnect } from '../runs/response-run.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import { type AskedFields, toRecord } from '../runs/to-record.ts'
@@ -25,6 +26,7 @@ export interface CreateRouteOptions {
   readonly adapter: AdapterOptions
   readonly dialect: Dialect
   readonly ignored: IgnoredParts
+  readonly large: LargeReplies
   readonly partsOf: (request: FastifyRequest) => TenantParts
 }
 
@@ -34,13 +36,15 @@ export class CreateRoute {
   readonly #dialect: Dialect
   readonly #replies: ResponseReplies
   readonly #ignored: IgnoredParts
+  readonly #large: LargeReplies
   readonly #partsOf: (request: FastifyRequest) => TenantParts
 
-  constructor(replies: ResponseReplies, { adapter, dialect, ignored, partsOf }: CreateRouteOptions) {
+  constructor(replies: ResponseReplies, { adapter, dialect, ignored, large, partsOf }: CreateRouteOptions) {
     this.#adapter = adapter
     this.#dialect = dialect
     this.#replies = replies
     this.#ignored = ignored
+    this.#large = large
     this.#partsOf = partsOf
   }
 
@@ -103,7 +107,7 @@ export class CreateRoute {
 
   /** Answers with a response that is stored, or has ended. */
   #show(stored: StoredRun, { stream }: CreateRequest, request: FastifyRequest, reply: FastifyReply) {
-    return stream ? this.#replies.join(stored, 0, request, reply) : this.#replies.show(stored, reply)
+    return stream ? this.#replies.join(stored, 0, request, reply) : this.#replies.toRecord(stored)
   }
 
   async #collect(run: DurableRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -145,12 +149,14 @@ export class CreateRoute {
 
   /** Answers as the first request was answered; undefined when there is nothing left of it. */
   async #replay(id: string, body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const first = await this.#partsOf(request).runs.store.get(id)
-    const stored = first && (await this.#whenAnswered(first, body, reply))
+    const { store } = this.#partsOf(request).runs
+    const read = () => this.#large.readResponse(reply, body.stream === true, id, () => store.get(id))
+    const first = await read()
+    const stored = first && (await this.#whenAnswered(first, body, reply, read))
     if (!stored) return undefined
     reply.header('idempotent-replayed', 'true')
     if (body.stream) return this.#replies.join(stored, 0, request, reply)
-    const record = await this.#replies.show(stored, reply)
+    const record = this.#replies.toRecord(stored)
     if (record.status !== 'failed' || record.background) return record
     reply.header('x-response-id', id)
     throw failureOf(record.error?.message, codeOf(stored))
@@ -161,6 +167,7 @@ export class CreateRoute {
     first: StoredRun,
     { stream }: CreateRequest,
     reply: FastifyReply,
+    read: () => Promise<StoredRun | undefined>,
   ): Promise<StoredRun | undefined> {
     if (stream || first.facts.options.background) return first
     const { runs } = this.#partsOf(reply.request)
@@ -168,7 +175,7 @@ export class CreateRoute {
     for (let from = 0; ; ) {
       const steps = await log.read(from)
       from += steps.length
-      if (steps.length === 0 || isEnd(steps.at(-1))) return runs.store.get(first.id)
+      if (steps.length === 0 || isEnd(steps.at(-1))) return read()
     }
   }
 }

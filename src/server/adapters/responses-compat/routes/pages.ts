@@ -1,6 +1,7 @@
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { RunStore, StoredRun } from '../../../../durable/runs/run-store.ts'
 import { HostError } from '../../../../errors.ts'
+import { spendLength } from '../../../../json.ts'
 import { findItem } from '../ids.ts'
 import type { ItemsQuery, PageQuery } from './page-query.ts'
 import type { InputItem, Page } from './schema.ts'
@@ -30,6 +31,26 @@ export async function listResponseIds(
   const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: after }
   const found = await store.list({ order, limit: limit + 1, ...bound })
   return { ids: found.slice(0, limit), hasMore: found.length > limit }
+}
+
+/** Maximum length of a page in JSON; its first entry may be longer. */
+export const MAX_PAGE_LENGTH = 10 * 1024 * 1024
+
+/** Reads the entries of a page one after another, until it is long enough: the rest follows on the next page. */
+export async function readPage<T extends { readonly id: string }>(
+  ids: readonly string[],
+  hasMore: boolean,
+  read: (id: string) => Promise<T | undefined>,
+): Promise<Page<T>> {
+  const data: T[] = []
+  let left = MAX_PAGE_LENGTH
+  for (const id of ids) {
+    const entry = await read(id)
+    left = spendLength(entry, left)
+    if (left < 0 && data.length > 0) return toPage(data, true)
+    if (entry) data.push(entry)
+  }
+  return toPage(data, hasMore)
 }
 
 export function toPage<T extends { readonly id: string | null }>(data: readonly T[], has_more: boolean): Page<T> {

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { StepLog } from '../../../../durable/runs/read-run.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
-import { ByteBudget } from '../../../bodies/byte-budget.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { replyFor } from '../../../replies/error-replies.ts'
 import { streamAnswer, whenClientLeaves } from '../../../streams/serve-turn.ts'
@@ -20,22 +19,11 @@ export class ResponseReplies {
   readonly #partsOf: (request: FastifyRequest) => TenantParts
   /** Records of large runs that have ended, as long as their steps are in use: made once for all readers. */
   readonly #records = new WeakMap<StoredRun['steps'], ExtendedRecord>()
-  readonly #budget = new ByteBudget()
 
   constructor(adapter: AdapterOptions, dialect: Dialect, partsOf: (request: FastifyRequest) => TenantParts) {
     this.#adapter = adapter
     this.#dialect = dialect
     this.#partsOf = partsOf
-  }
-
-  /**
-   * Returns the record for a reply. Large ones wait until others are sent.
-   *
-   * @throws HostError `OVERLOADED`
-   */
-  async show(stored: StoredRun, reply: FastifyReply): Promise<ExtendedRecord> {
-    if (stored.largeLength !== undefined) await this.#budget.take(stored.largeLength, reply.raw)
-    return this.toRecord(stored)
   }
 
   /** The record as it is now; `queued` is a status of one dialect alone. */

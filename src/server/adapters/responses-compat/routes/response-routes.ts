@@ -13,12 +13,13 @@ import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { recordAfter } from '../output/output.ts'
 import { findResponse } from '../runs/find-response.ts'
+import type { LargeReplies } from '../runs/large-replies.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import { toRecord } from '../runs/to-record.ts'
 import type { UnstoredMemory } from '../runs/unstored-responses.ts'
 import { CreateRoute } from './create-route.ts'
 import type { Operations } from './operations.ts'
-import { listInputItems, listResponseIds, toPage } from './pages.ts'
+import { listInputItems, listResponseIds, readPage } from './pages.ts'
 import { ResponseReplies } from './response-replies.ts'
 import { ResponseSocket } from './response-socket.ts'
 
@@ -29,13 +30,14 @@ export interface ResponseRoutesOptions {
   readonly ids: RunIds
   readonly unstored: UnstoredMemory
   readonly ignored: IgnoredParts
+  readonly large: LargeReplies
   /** Returns the parts of the tenant of a request. */
   readonly partsOf: (request: FastifyRequest) => TenantParts
 }
 
 /** Responses: created, read, listed, cancelled, deleted, over HTTP and WebSockets. */
 export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoutesOptions): void {
-  const { adapter, operations, dialect, ids, partsOf } = options
+  const { adapter, operations, dialect, ids, large, partsOf } = options
   const replies = new ResponseReplies(adapter, dialect, partsOf)
   const create = new CreateRoute(replies, options)
   const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
@@ -59,8 +61,8 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
   })
   typed.get('/responses/:id', operations.getResponse, async (request, reply) => {
     const { stream = false, starting_after: after = 0 } = request.query
-    const stored = await find(request, options)
-    return stream ? replies.join(stored, after, request, reply) : replies.show(stored, reply)
+    const stored = await large.readResponse(reply, stream, request.params.id, () => find(request, options))
+    return stream ? replies.join(stored, after, request, reply) : replies.toRecord(stored)
   })
   typed.delete('/responses/:id', operations.deleteResponse, async (request) => {
     const { id } = request.params
@@ -74,8 +76,10 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
     if (!cancelled) throw notFound()
     return recordAfter(toRecord(id, cancelled.facts), cancelled.steps, dialect)
   })
-  typed.get('/responses/:id/input_items', operations.listInputItems, async (request) =>
-    listInputItems(partsOf(request).runs.store, await find(request, options), request.query),
+  typed.get('/responses/:id/input_items', operations.listInputItems, (request, reply) =>
+    large.readPage(reply, async () =>
+      listInputItems(partsOf(request).runs.store, await find(request, options), request.query),
+    ),
   )
   if (dialect.isExtended) routeUpgrades(scope)
   // Without a key each caller could read the responses of all.
@@ -84,17 +88,19 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
 }
 
 function addListRoute(scope: FastifyInstance, options: ResponseRoutesOptions, replies: ResponseReplies): void {
-  const { operations, dialect, ids, partsOf } = options
+  const { operations, dialect, ids, large, partsOf } = options
   const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
   typed.get('/responses', operations.listResponses, async (request, reply) => {
     if (isUpgrade(request) && dialect.isExtended) return openSocket(request, reply, options)
     const { runs } = partsOf(request)
-    const { ids: listed, hasMore } = await listResponseIds(runs.store, ids, request.query)
-    const found = await Promise.all(listed.map((id) => runs.unreadable.read(() => findResponse(runs, id))))
-    return toPage(
-      found.flatMap((stored) => (stored ? [replies.toRecord(stored)] : [])),
-      hasMore,
-    )
+    return large.readPage(reply, async () => {
+      const { ids: listed, hasMore } = await listResponseIds(runs.store, ids, request.query)
+      const read = (id: string) => runs.unreadable.read(() => findResponse(runs, id))
+      return readPage(listed, hasMore, async (id) => {
+        const stored = await read(id)
+        return stored && replies.toRecord(stored)
+      })
+    })
   })
 }
 

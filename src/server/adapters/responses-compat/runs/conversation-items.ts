@@ -16,11 +16,9 @@ import { itemsOfTurn } from '../input/read-items.ts'
 import { unsealingFor } from '../input/sealed-items.ts'
 import { toInputItems } from '../input/to-input-items.ts'
 import type { PageQuery } from '../routes/page-query.ts'
-import { toPage, unknownCursor } from '../routes/pages.ts'
+import { MAX_PAGE_LENGTH, toPage, unknownCursor } from '../routes/pages.ts'
 import type { InputItem, Page, RawInputItem } from '../routes/schema.ts'
 
-/** Maximum length of a page of items in JSON; one item may be longer. */
-const MAX_PAGE_LENGTH = 10 * 1024 * 1024
 /** Number of attempts to add items while others add to the same conversation. */
 const MAX_ATTEMPTS = 10
 
