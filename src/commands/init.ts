@@ -4,6 +4,7 @@ import { Args, Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
 import { PROVIDERS } from '../project/create/providers.ts'
 import { TEMPLATES, type TemplateName } from '../project/create/templates.ts'
+import { readRegularFile } from '../read-regular-file.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Answers } from './init/ask-choices.ts'
 import { canAsk } from './terminal/prompts.ts'
@@ -86,8 +87,12 @@ export default class Init extends BaseCommand {
   async #warnOfKept(folder: string, kept: readonly string[]): Promise<void> {
     if (kept.length > 0) this.log(`Kept your ${kept.join(', ')}.`)
     if (!kept.includes('.gitignore')) return
-    const { readFile } = await import('node:fs/promises')
-    const lines = (await readFile(join(folder, '.gitignore'), 'utf8')).split('\n').map((line) => line.trim())
+    // What is there may be no file at all.
+    const text = await readRegularFile(join(folder, '.gitignore')).catch(() => '')
+    const lines = text
+      .toString()
+      .split('\n')
+      .map((line) => line.trim())
     const missing = IGNORED.filter((path) => !lines.some((line) => line.replace(/^\/|\/$/g, '') === path))
     if (missing.length > 0)
       this.warn(`Add these lines to .gitignore; without them keys and records may be committed: ${missing.join(' ')}`)

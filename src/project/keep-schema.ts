@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import fsExtra from 'fs-extra'
 import { makeAgentFileSchema } from '../module/editor-schema.ts'
+import { readRegularFile } from '../read-regular-file.ts'
 import { SCHEMA_FILE } from './schema-file.ts'
 
 /**
@@ -12,7 +13,7 @@ import { SCHEMA_FILE } from './schema-file.ts'
 export async function keepSchema(projectDir: string): Promise<void> {
   const path = join(projectDir, SCHEMA_FILE)
   const text = `${JSON.stringify(await makeAgentFileSchema(projectDir), null, 2)}\n`
-  if ((await fsExtra.readFile(path, 'utf8').catch(() => undefined)) === text) return
+  if ((await readRegularFile(path).catch(() => undefined))?.toString() === text) return
   const temporary = `${path}.${randomUUID()}.tmp`
   await fsExtra.outputFile(temporary, text)
   await fsExtra.rename(temporary, path)

@@ -5,6 +5,7 @@ import type { RunEnd } from '../../run/turn.ts'
 import { resolveServerOptions } from '../../server/options/options.ts'
 import type { Traces } from '../../trace/traces.ts'
 import { storeOfEnvironment } from '../server/server-flags.ts'
+import { printError } from '../terminal/print-error.ts'
 
 /** The agents of this project, loaded into this process. */
 export interface OpenAgents {
@@ -25,8 +26,8 @@ const GIVEN_UP = 'The command that asked has ended: the call can no longer be de
 export const stderrLog: Log = Object.freeze({
   debug() {},
   info() {},
-  warn: (message: string) => void process.stderr.write(`Warning: ${message}\n`),
-  error: (message: string) => void process.stderr.write(`Error: ${message}\n`),
+  warn: (message: string) => printError(`Warning: ${message}`),
+  error: (message: string) => printError(`Error: ${message}`),
 })
 
 /**

@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
 import { describeWatchFailure } from '../../host/agent-folder/describe-watch-failure.ts'
+import { printError } from '../terminal/print-error.ts'
 
 /** Folders of generated and downloaded files. */
 const IGNORED = /(^|[\\/])(node_modules|coverage|debug|responses|memory|conversations|__pycache__|\.[^\\/]+)([\\/]|$)/
@@ -16,7 +17,7 @@ export async function repeatOnChange(act: () => Promise<unknown>): Promise<never
     ignorePermissionErrors: true,
     ignored: (path) => IGNORED.test(relative(projectDir, path)),
   })
-  watcher.on('error', (error) => console.error(describeWatchFailure(error)))
+  watcher.on('error', (error) => printError(describeWatchFailure(error)))
   watcher.on('all', () => wake())
   for (;;) {
     const changed = new Promise<void>((resolve) => {

@@ -7,6 +7,7 @@ import type { RemoteTape } from '../../trace/remote-runs.ts'
 import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import type { EventsPage, EventsQuery } from '../../trace/run-index/trace-query.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
+import { printError } from '../terminal/print-error.ts'
 import { openReader } from './open-reader.ts'
 
 /** Runs of a project, and of the servers that share its store. */
@@ -45,6 +46,6 @@ function addRemote({ index: { runs } }: TraceReader, store: RecordStore): Promis
   return new RunFeed(store).readOn({
     put: (records) => runs.putRemote(records),
     interrupt: (server) => runs.interruptRemote(server),
-    skip: (...skipped) => console.error(describeSkipped(...skipped)),
+    skip: (...skipped) => printError(describeSkipped(...skipped)),
   })
 }

@@ -4,6 +4,7 @@ import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { ServerOptions } from '../../server/options/options.ts'
 import type { BuiltServer } from '../../server/server.ts'
+import { printError } from '../terminal/print-error.ts'
 import { STOP } from './run-processes.ts'
 
 /** Called with the address whenever requests are answered. */
@@ -22,7 +23,7 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
   // Nothing is written before the folder is known to be there.
   await listAgentFiles(options.agentDir)
   // Before the agents' code is loaded: it may throw late while the server is still being built.
-  let report = (message: string): void => console.error(message)
+  let report = printError
   containCrashes((message) => report(message))
   const logSdkWarnings = divertSdkWarnings()
   let { server, port } = await startServer(options, onReady)
@@ -59,7 +60,7 @@ export async function runStdioServer(options: ServerOptions): Promise<void> {
   const { serveStdio } = await import('../../server/adapters/mcp/stdio-server.ts')
   // Standard output belongs to the protocol: output of agents goes to standard error.
   globalThis.console = new Console(process.stderr, process.stderr)
-  let report = (message: string): void => console.error(message)
+  let report = printError
   containCrashes((message) => report(message))
   const logSdkWarnings = divertSdkWarnings()
   const server = await serveStdio(options)

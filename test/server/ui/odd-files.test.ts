@@ -54,7 +54,7 @@ describe('files that are none, and large ones, in a project whose page is open',
     mkdirSync(results('5-folder'))
     await project.write('evals/results/6-text.json', SECRET)
     await project.write('evals/results/7-large.json', '')
-    truncateSync(results('7-large'), 17 * 1024 * 1024)
+    truncateSync(results('7-large'), 9 * 1024 * 1024)
     symlinkSync('/dev/zero', results('8-zeros'))
     execFileSync('mkfifo', [project.path('evals/words.jsonl')])
     const { evals } = await ask<{ evals: { results: { file: string; problem: string | null }[] } }>(
@@ -68,7 +68,7 @@ describe('files that are none, and large ones, in a project whose page is open',
       'The result evals/results/4-pipe.json cannot be read: it is not a regular file.',
       'The result evals/results/5-folder.json cannot be read: EISDIR: it is a directory.',
       'The result evals/results/6-text.json is not JSON.',
-      'The result evals/results/7-large.json cannot be read: it has more than 16777216 bytes.',
+      'The result evals/results/7-large.json cannot be read: it has more than 8388608 bytes.',
       'The result evals/results/8-zeros.json cannot be read: it is not a regular file.',
     ])
     expect(await ask(server, '{ eval_result { file } }')).deep.equal({ eval_result: { file: '2-inner.json' } })

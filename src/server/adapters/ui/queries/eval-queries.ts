@@ -26,7 +26,7 @@ type Change = (typeof CHANGES)[number]
 
 const MAX_RESULTS = 500
 /** Of a result that the page shows: while it is parsed, nobody else is served. */
-const MAX_BYTES = 16 * 1024 * 1024
+const MAX_BYTES = 8 * 1024 * 1024
 
 /** Runs of the project itself have no tenant, nor have its results. */
 const TENANT = ''
