@@ -6,8 +6,9 @@ export async function execute(dir: string): Promise<void> {
   completeEnvironment(process.env)
   const { default: oclif } = await import('@oclif/core')
   try {
-    // The commands import most files of the build at once: in two steps, fewer are open at the same time.
+    // The commands import most files of the build at once: in steps, fewer are open at the same time.
     await import('./commands/base-command.ts')
+    await import('./commands/runs.ts')
     await oclif.run(undefined, dir)
     oclif.flush()
   } catch (error) {

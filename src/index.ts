@@ -6,12 +6,10 @@ import type { FastifyInstance } from 'fastify'
 import type { OpenedProject } from './assembly/opened-project.ts'
 import type { ProjectOptions } from './assembly/project-options.ts'
 import { HostError } from './errors.ts'
-import { list, object, optional as optionally, requireGiven, TEXT } from './given.ts'
 import { fieldsOf } from './json.ts'
 import type { ServerOptions } from './server/options/options.ts'
 import type { AgentServer } from './server/server.ts'
 import type { SavedReplay, SavedReplayOptions } from './tape/saved-tests/replay-saved.ts'
-import { type PairedCall, type PairedMessage, pairCalls as pair } from './wire/paired-calls.ts'
 
 export type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 export { type Static, type TSchema, Type } from 'typebox'
@@ -180,7 +178,7 @@ export type { SavedReplay, SavedReplayOptions } from './tape/saved-tests/replay-
 export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { VERSION } from './version.ts'
 export type { EvalToolCall } from './wire/eval-result.ts'
-export type { PairedCall, PairedMessage } from './wire/paired-calls.ts'
+export { type PairedCall, type PairedMessage, pairCalls } from './wire/paired-calls.ts'
 export type { VariantChange } from './wire/variant.ts'
 export type { AgentDescription, DescribedVariable, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'
 
@@ -256,27 +254,6 @@ export async function replay(tape: string, options: SavedReplayOptions = {}): Pr
     import('./store/memory-storage.ts'),
   ])
   return replaySaved(tape, options, memoryStorage())
-}
-
-const PAIRED = list(
-  object({ role: TEXT, toolCalls: optionally(list(object({ id: TEXT }))), toolCallId: optionally(TEXT) }),
-)
-
-/**
- * Returns the calls of a conversation, oldest first. Ids may repeat: a result answers the latest open call before it, of one step the first.
- *
- * @throws HostError `REQUEST_INVALID` naming the field
- */
-export function pairCalls<Call extends { readonly id: string }>(
-  messages: readonly PairedMessage<Call>[],
-): PairedCall<Call>[] {
-  try {
-    return pair(messages)
-  } catch (error) {
-    // Not before: agents do this at every step.
-    requireGiven(PAIRED, messages, 'messages')
-    throw error
-  }
 }
 
 /** Options of {@link agentHost}: those of a server, and Fastify's `prefix`. */

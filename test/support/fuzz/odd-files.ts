@@ -82,8 +82,12 @@ export async function findOddFileFaults(isChosen: (kind: string, place: string) 
 async function findFault({ dir }: TempProject, command: readonly string[]): Promise<string | undefined> {
   const running = startCli(command, { cwd: dir, env: { AGENT_HOST_TEST: '1' } })
   const isServer = command[0] === 'serve'
-  if (isServer && (await Promise.race([running.printed(/listening at/), running.ended()])) !== null)
+  if (isServer) {
+    const [, address = ''] = await running.printed(/listening at (http:\/\/[\d.:]+)|^Error: .+/m)
+    // Once it answers, it listens to signals too.
+    if (address !== '') await fetch(address)
     running.signal('SIGTERM')
+  }
   if (!(await settlesWithin(running.ended(), ENDED_MS))) {
     await running.stop('SIGKILL')
     return 'hangs'

@@ -15,7 +15,10 @@ function storage(name: string, args: readonly unknown[], call: (storage: host.St
   return plain(`storage.${name}`, args, (...given) => call(host.memoryStorage().storageOf(OWNER), ...given))
 }
 
-/** The functions and classes that `agent-host` exports, each with arguments of every field. Errors are made of whatever a failure has at hand. */
+/**
+ * The functions and classes that `agent-host` exports, each with arguments of every field. Errors are made of whatever a failure has at hand, and
+ * `pairCalls` is code of the page, too: they check nothing.
+ */
 export const FUNCTIONS: readonly Method[] = [
   plain('raceAbort', [Promise.resolve(1), new AbortController().signal], host.raceAbort),
   plain('withDeadline', [Promise.resolve(1), 50, () => new Error('late')], host.withDeadline),
@@ -35,7 +38,6 @@ export const FUNCTIONS: readonly Method[] = [
   plain('defineProtocol', ['X', ['a']], host.defineProtocol),
   plain('many', [LLM], host.many),
   plain('optional', [LLM], host.optional),
-  plain('pairCalls', [[{ role: 'assistant', toolCalls: [{ id: 'x' }] }]], host.pairCalls),
   plain('proxyAgentFor', [new URL('http://localhost')], host.proxyAgentFor),
   plain('readRegularFile', [import.meta.filename, { maxBytes: 1e6, within: '/' }], host.readRegularFile),
   plain('sumUsage', [[{ inputTokens: 1 }]], host.sumUsage),
