@@ -67,7 +67,7 @@ function endpointOf(config: Static<typeof Config>): Endpoint {
       ...(api_key ? { authorization: `Bearer ${api_key}` } : {}),
       ...headers,
     },
-    body: { model, encoding_format: 'float', ...(dimensions === undefined ? {} : { dimensions }) },
+    body: { model, encoding_format: 'float', dimensions },
     subject: `The model '${model}' at ${base_url}`,
     secrets: [api_key ?? '', ...Object.values(headers)].filter((secret) => secret.length >= 8),
     maxRetries: max_retries,

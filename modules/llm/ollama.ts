@@ -46,7 +46,7 @@ export default defineModule({
       fetch: endpoint.fetch,
       includeUsage: true,
       supportsStructuredOutputs: true,
-      ...(apiKey ? { apiKey } : {}),
+      apiKey,
     })
     return makeVendorLLM(
       {

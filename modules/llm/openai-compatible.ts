@@ -45,7 +45,7 @@ export default defineModule({
       includeUsage: true,
       supportsStructuredOutputs: true,
       // An empty key, as from `${MY_KEY:-}`, counts as none.
-      ...(api_key ? { apiKey: api_key } : {}),
+      apiKey: api_key,
     })
     return makeLLM({
       model: provider.chatModel(name),

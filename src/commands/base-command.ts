@@ -80,6 +80,10 @@ export abstract class BaseCommand extends Command {
     return input
   }
 
+  protected printJson(value: unknown): void {
+    this.log(JSON.stringify(value, null, 2))
+  }
+
   /** Absolute path of a file that is named on the command line. */
   protected pathOf(file: string): string {
     return resolve(this.calledIn, file)

@@ -83,7 +83,7 @@ export default class Chat extends BaseCommand {
     const { text: said, runId, toolCalls, waitsFor } = answer
     if (isJson) {
       const waiting = waitsFor.length > 0 ? { waits_for: waitsFor } : {}
-      return this.log(JSON.stringify({ agent, run_id: runId, text: said, tool_calls: toolCalls, ...waiting }, null, 2))
+      return this.printJson({ agent, run_id: runId, text: said, tool_calls: toolCalls, ...waiting })
     }
     this.log('')
     for (const call of waitsFor)

@@ -38,7 +38,7 @@ export default class Check extends BaseCommand {
     const { agents, problems } = pick(checked, this.#named(args.files ?? [], agentDir))
     await this.#keepSchema()
     for (const warning of warnings) this.warn(warning)
-    if (flags.json) this.log(JSON.stringify({ agents, problems }, null, 2))
+    if (flags.json) this.printJson({ agents, problems })
     else this.#print(agents, problems)
     if (problems.length > 0) this.exit(1)
   }

@@ -21,7 +21,7 @@ export default class Doctor extends BaseCommand {
     const { port, json } = (await this.parse(Doctor)).flags
     const { examine } = await import('./doctor/examine.ts')
     const findings = await examine(process.cwd(), port)
-    if (json) this.log(JSON.stringify({ findings }, null, 2))
+    if (json) this.printJson({ findings })
     else for (const finding of findings) for (const line of describe(finding)) this.log(line)
     if (findings.some(({ state }) => state === 'problem')) this.exit(1)
   }

@@ -117,7 +117,7 @@ export default class Eval extends BaseCommand {
     const { file } = prepared
     if (result.runs.some(hasBegun)) file.save(result)
     const verdict = checkGates(result, gates)
-    if (flags.json) this.log(JSON.stringify({ ...result, ...verdict, result_file: pathOf(file) }, null, 2))
+    if (flags.json) this.printJson({ ...result, ...verdict, result_file: pathOf(file) })
     else for (const line of formatResult(result)) this.log(line)
     const isReported = flags.junit === undefined || this.#writeJunit(result, this.pathOf(flags.junit))
     if (isStopped) this.#stop(result, file)

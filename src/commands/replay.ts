@@ -73,7 +73,7 @@ export default class Replay extends BaseCommand {
       storage: memoryStorage(),
       record: recording,
     })
-    if (flags.json) this.log(JSON.stringify(toJson(outcome), null, 2))
+    if (flags.json) this.printJson(toJson(outcome))
     else this.#print(tape, outcome)
     if (outcome.divergence) this.exit(1)
     for (const line of (await recording?.replace(tape, path)) ?? []) this.logToStderr(line)

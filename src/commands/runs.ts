@@ -49,7 +49,7 @@ export default class Runs extends BaseCommand {
     try {
       const runs = listRuns(open.reader.index.runs, filter, { limit, isEval: evals })
       if (open.reader.index.runs.count({ isEval: evals }) === 0) this.#printNone(json)
-      else if (json) this.log(JSON.stringify({ runs }, null, 2))
+      else if (json) this.printJson({ runs })
       else if (runs.length === 0) this.log('No matching runs.')
       else {
         const width = process.stdout.columns ?? Infinity
@@ -62,7 +62,8 @@ export default class Runs extends BaseCommand {
   }
 
   #printNone(isJson: boolean): void {
-    this.log(isJson ? JSON.stringify({ runs: [] }, null, 2) : `${NO_RUNS} ${TRACED_BY}`)
+    if (isJson) this.printJson({ runs: [] })
+    else this.log(`${NO_RUNS} ${TRACED_BY}`)
   }
 }
 

@@ -8,6 +8,6 @@ export default class Schema extends BaseCommand {
     await this.parse(Schema)
     this.requireProject()
     const { makeAgentFileSchema } = await import('../module/editor-schema.ts')
-    this.log(JSON.stringify(await makeAgentFileSchema(process.cwd()), null, 2))
+    this.printJson(await makeAgentFileSchema(process.cwd()))
   }
 }

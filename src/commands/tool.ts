@@ -47,7 +47,7 @@ export default class Tool extends BaseCommand {
   }
 
   #list(tools: readonly FoundTool[], isJson: boolean, sayNone: () => string): void {
-    if (isJson) this.log(JSON.stringify({ tools }, null, 2))
+    if (isJson) this.printJson({ tools })
     else if (tools.length === 0) this.log(sayNone())
     else for (const line of describeTools(tools)) this.log(line)
   }
@@ -58,7 +58,7 @@ export default class Tool extends BaseCommand {
     // Only now: the calls that list the tools are of no interest to a reader of traces.
     await agents.trace()
     const outcome = await callTool(agents, tool, given)
-    if (isJson) this.log(JSON.stringify(toJson(tool, given, outcome), null, 2))
+    if (isJson) this.printJson(toJson(tool, given, outcome))
     else if (outcome.isError) this.logToStderr(describeError(outcome))
     else this.log(outcome.text)
     return outcome.isError ? 1 : 0

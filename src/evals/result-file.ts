@@ -63,7 +63,7 @@ export async function readResult(path: string, maxBytes = MAX_BYTES): Promise<Ev
 async function readBytes(path: string, maxBytes: number): Promise<Buffer> {
   const folder = dirname(path)
   const isKept = folder.endsWith(join('/', RESULT_FOLDER))
-  return readRegularFile(path, { maxBytes, ...(isKept ? { within: await realpath(folder) } : {}) })
+  return readRegularFile(path, { maxBytes, within: isKept ? await realpath(folder) : undefined })
 }
 
 /** Files of the results of a project, newest first: their names begin with their time. */

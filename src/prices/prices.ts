@@ -70,7 +70,7 @@ export class Prices {
     const name = model ?? ''
     const packaged = ownValue(this.#packaged, name)
     const own = ownValue(this.#own, name)
-    return own ? { ...(packaged?.context === undefined ? {} : { context: packaged.context }), ...own } : packaged
+    return own ? { context: packaged?.context, ...own } : packaged
   }
 
   #price({ model, input_tokens, output_tokens, cached_input_tokens }: ModelUsage): number | null {

@@ -44,7 +44,7 @@ export function readLogPage(
   log: string,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number },
 ): Promise<Entry[]> {
-  return store.entries({ prefix: `${log}:`, limit, ...(after === undefined ? {} : { after }) })
+  return store.entries({ prefix: `${log}:`, limit, after })
 }
 
 /** Returns the changes that remove the first entries of a log. */

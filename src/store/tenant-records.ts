@@ -38,7 +38,7 @@ export function parseIndexKey(prefix: string, key: string): TenantItem {
 export async function listTenants(records: RecordStore): Promise<string[]> {
   const tenants = ['']
   for (let after: string | undefined; ; ) {
-    const [key] = await records.list({ prefix: MARK, limit: 1, ...(after === undefined ? {} : { after }) })
+    const [key] = await records.list({ prefix: MARK, limit: 1, after })
     if (key === undefined) return tenants
     const name = key.slice(MARK.length, key.indexOf('/'))
     tenants.push(decodeURIComponent(name))

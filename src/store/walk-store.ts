@@ -10,7 +10,7 @@ const MAX_COMMIT_LENGTH = 2 * 1024 * 1024
 /** Returns all records of a store, a page at a time, in the order of their keys. */
 export async function* walkStore(store: RecordStore): AsyncGenerator<Entry[]> {
   for (let after: string | undefined; ; ) {
-    const page = await store.entries({ prefix: '', limit: PAGE, ...(after === undefined ? {} : { after }) })
+    const page = await store.entries({ prefix: '', limit: PAGE, after })
     if (page.length > 0) yield page
     if (page.length < PAGE) return
     after = page.at(-1)?.[0]

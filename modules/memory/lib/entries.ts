@@ -62,7 +62,7 @@ export class Entries {
 
   async *#rows(prefix: string, run: Run): AsyncGenerator<{ key: string; value: Row }> {
     for (let after: string | undefined; ; ) {
-      const page = await this.#storage.list({ prefix, limit: PAGE, ...(after === undefined ? {} : { after }) }, run)
+      const page = await this.#storage.list({ prefix, limit: PAGE, after }, run)
       yield* page as { key: string; value: Row }[]
       after = page.at(-1)?.key
       if (page.length < PAGE) return

@@ -61,8 +61,7 @@ export class VectorLog implements VectorRecords {
 
   async #readOn(vectors: FlatVectors, run: Run): Promise<void> {
     for (let count = PAGE; count === PAGE; ) {
-      const after = this.#last === undefined ? {} : { after: this.#last }
-      const page = await this.#storage.list({ prefix: `${LOG}/`, limit: PAGE, ...after }, run)
+      const page = await this.#storage.list({ prefix: `${LOG}/`, limit: PAGE, after: this.#last }, run)
       for (const { key, value } of page) await this.#apply(key, value as LogEntry, vectors, run)
       count = page.length
     }

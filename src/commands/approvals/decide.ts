@@ -32,12 +32,7 @@ export class ApprovalsReject extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsReject)
-    this.log(
-      await decideCall(flags, args.id, {
-        decision: 'reject',
-        ...(flags.reason === undefined ? {} : { reason: flags.reason }),
-      }),
-    )
+    this.log(await decideCall(flags, args.id, { decision: 'reject', reason: flags.reason }))
   }
 }
 

@@ -39,7 +39,7 @@ async function servesApprovals(url: string): Promise<boolean> {
 
 function sendTo(app: FastifyInstance): Send {
   return async (url, { method = 'GET', body, headers }) => {
-    const reply = await app.inject({ method, url, headers, ...(body === undefined ? {} : { payload: body }) })
+    const reply = await app.inject({ method, url, headers, payload: body })
     return new Response(reply.body, { status: reply.statusCode })
   }
 }

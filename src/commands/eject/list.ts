@@ -27,7 +27,7 @@ export default class EjectList extends BaseCommand {
     const installed = await listPackageItems(folder)
     if (flags.json) {
       const modules = installed.map(({ reference, ...item }) => ({ name: reference, ...item }))
-      this.log(JSON.stringify({ packages: [...packages].map(toJson), installed: modules }, null, 2))
+      this.printJson({ packages: [...packages].map(toJson), installed: modules })
     } else for (const line of [...toText(packages), ...toInstalledText(installed)]) this.log(line)
   }
 }

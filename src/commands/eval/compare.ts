@@ -32,7 +32,7 @@ export default class EvalCompare extends BaseCommand {
     if (comparisons.length === 0) {
       throw new HostError('PROJECT_INVALID', 'The results have no agent in common: nothing can be compared.')
     }
-    if (flags.json) this.log(JSON.stringify(comparisons, null, 2))
+    if (flags.json) this.printJson(comparisons)
     else for (const line of comparisons.flatMap(formatComparison)) this.log(line)
   }
 }

@@ -44,7 +44,7 @@ export default class RunsShow extends BaseCommand {
       const { events, elsewhere } = await readEvents(open, run)
       if (elsewhere !== null) this.warn(elsewhere)
       const below = open.reader.index.runs.below(run.run_id)
-      if (flags.json) this.log(JSON.stringify({ run, below, events }, null, 2))
+      if (flags.json) this.printJson({ run, below, events })
       else if (flags.mermaid) this.log(await drawMermaid(events))
       else for (const line of await describeRun(run, events, below)) this.log(line)
     } finally {

@@ -42,7 +42,7 @@ export function judge(options: JudgeOptions): Scorer {
   const ruling = compileSchema(RULING)
   return async ({ input, output, expected, host, signal }) => {
     await register(host, agent)
-    const question = JSON.stringify({ input, output, ...(expected === undefined ? {} : { expected }) })
+    const question = JSON.stringify({ input, output, expected })
     const { text } = await host.run(agent.id, question, { signal })
     const answer = parseFenced(text)
     if (!ruling.matches(answer)) throw new Error(`The judge answered without a verdict: ${text.slice(0, SHOWN_CHARS)}`)

@@ -1,8 +1,9 @@
 import { existsSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, } from 'node:path'
 import fsExtra from 'fs-extra'
 import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
+import { listFiles } from '../list-files.ts'
 import { writeFiles } from '../write-files.ts'
 import { type ProjectChoices, planProject } from './plan-project.ts'
 
@@ -64,7 +65,7 @@ async function moveFiles(draft: string, folder: string): Promise<string[]> {
   const moved: string[] = []
   const kept: string[] = []
   try {
-    for (const path of await listFiles(draft)) {
+    for (const path of (await listFiles(draft)).sort()) {
       if (existsSync(join(folder, path))) kept.push(path)
       else {
         await fsExtra.move(join(draft, path), join(folder, path))
@@ -76,12 +77,6 @@ async function moveFiles(draft: string, folder: string): Promise<string[]> {
     for (const path of moved) await removeWithEmptyFolders(folder, path)
     throw error
   }
-}
-
-async function listFiles(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  return files.map((file) => relative(folder, file).split(sep).join('/')).sort()
 }
 
 async function removeWithEmptyFolders(folder: string, path: string): Promise<void> {

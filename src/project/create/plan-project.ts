@@ -1,8 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { basename, join, relative, sep } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { basename, join, } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { VERSION } from '../../version.ts'
+import { listFiles } from '../list-files.ts'
 import type { PlannedFile } from '../write-files.ts'
 import { ownDependency } from './own-dependency.ts'
 import { PROVIDERS } from './providers.ts'
@@ -49,11 +50,8 @@ export async function planProject(choices: ProjectChoices): Promise<PlannedFile[
 
 async function readLayer(name: string): Promise<[path: string, text: string][]> {
   const folder = join(FOLDER, name)
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  return Promise.all(
-    files.map(async (file) => [dotted(relative(folder, file).split(sep).join('/')), await readFile(file, 'utf8')]),
-  )
+  const files = await listFiles(folder)
+  return Promise.all(files.map(async (file) => [dotted(file), await readFile(join(folder, file), 'utf8')]))
 }
 
 function dotted(path: string): string {

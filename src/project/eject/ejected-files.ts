@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
-import { join, relative, sep } from 'node:path'
+import { join, } from 'node:path'
 import { systemCodeOf } from '../../errors.ts'
 import { listLibrary, MODULE_EXTENSIONS } from '../../module/load-module.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
 import { findLink } from '../find-link.ts'
+import { listFiles } from '../list-files.ts'
 import { BASES } from './eject-items.ts'
 import { findItems } from './find-items.ts'
 import { readItem, readLibraryFile } from './library-files.ts'
@@ -104,9 +104,7 @@ function isEjected(folder: string, reference: string): boolean {
 async function listBases(folder: string): Promise<string[]> {
   const root = join(folder, BASES)
   if (!existsSync(root)) return []
-  const entries = await readdir(root, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  return files.map((file) => relative(root, file).split(sep).join('/'))
+  return listFiles(root)
 }
 
 function isItem(path: string): boolean {

@@ -68,7 +68,7 @@ export async function readTapeFile(path: string, name = path): Promise<Tape> {
 
 /** Reads the file of a tape as it is. @param within folder that a link may not leave @throws HostError `TAPE_INVALID` naming the reason */
 export function readTapeBytes(path: string, name: string, within?: string): Promise<Uint8Array> {
-  return readRegularFile(path, { maxBytes: MAX_BYTES, ...(within === undefined ? {} : { within }) }).catch((cause) => {
+  return readRegularFile(path, { maxBytes: MAX_BYTES, within }).catch((cause) => {
     throw new HostError('TAPE_INVALID', `The tape ${name} cannot be read: ${messageOf(cause)}.`, { cause })
   })
 }

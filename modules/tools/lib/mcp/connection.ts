@@ -332,7 +332,7 @@ export class McpConnection {
     }
     const requestInit = { headers: bearer === undefined ? headers : { ...headers, authorization: `Bearer ${bearer}` } }
     const fetch = boundedFetch(MAX_MESSAGE_BYTES)
-    const options = { requestInit, fetch, ...(this.#signIn ? { authProvider: this.#signIn } : {}) }
+    const options = { requestInit, fetch, authProvider: this.#signIn }
     if (transport === 'sse') return new SSEClientTransport(new URL(url), options)
     return new StreamableHTTPClientTransport(new URL(url), options)
   }

@@ -60,7 +60,7 @@ export class SignInProvider implements OAuthClientProvider {
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: secret === undefined ? 'none' : 'client_secret_post',
-      ...(scope === undefined ? {} : { scope }),
+      scope,
     }
   }
 
@@ -90,8 +90,8 @@ export class SignInProvider implements OAuthClientProvider {
     const issuer = this.#signedIn.client?.issuer
     return {
       client_id,
-      ...(client_secret === undefined ? {} : { client_secret }),
-      ...(issuer === undefined ? {} : { issuer }),
+      client_secret,
+      issuer,
     }
   }
 

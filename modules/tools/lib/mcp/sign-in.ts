@@ -180,10 +180,10 @@ export class McpSignIn implements AuthProvider {
     if (!client || !discovery) return this.#drop(claim, signedIn)
     try {
       const fresh = await refreshAuthorization(discovery.authorizationServerUrl, {
-        ...(discovery.authorizationServerMetadata ? { metadata: discovery.authorizationServerMetadata } : {}),
+        metadata: discovery.authorizationServerMetadata,
         clientInformation: client,
         refreshToken,
-        ...(discovery.resourceMetadata ? { resource: discovery.resourceMetadata.resource } : {}),
+        resource: discovery.resourceMetadata?.resource,
         fetchFn: fetch,
       })
       await this.#replace(claim, await this.#seal({ client, discovery, tokens: { ...tokens, ...fresh } }))
@@ -209,15 +209,14 @@ export class McpSignIn implements AuthProvider {
     await this.#forgetOld()
     const { signedIn, sealed } = await this.#read()
     const provider = new SignInProvider(this.#options, signedIn)
-    const scope = oauth.scope === undefined ? {} : { scope: oauth.scope }
     try {
-      await auth(provider, { serverUrl, fetchFn: fetch, forceReauthorization: true, ...scope })
+      await auth(provider, { serverUrl, fetchFn: fetch, forceReauthorization: true, scope: oauth.scope })
     } catch (cause) {
       throw new Error(`The sign-in at '${server}' cannot begin: ${messageOf(cause)}`, { cause })
     }
     const { client } = provider.signedIn
     // The next sign-in needs no new client. Tokens that are there by now stay.
-    if (!signedIn.tokens) await this.#replace(sealed, await this.#seal({ ...signedIn, ...(client ? { client } : {}) }))
+    if (!signedIn.tokens) await this.#replace(sealed, await this.#seal({ ...signedIn, client }))
     const { state, url, verifier } = provider.open(server)
     const open = { callId: run.toolCallId, verifier, ...withoutTokens(provider.signedIn), startedAt: Date.now() }
     await storage.set(this.#openKey(state), await this.#seal(open), run)
@@ -246,10 +245,9 @@ export class McpSignIn implements AuthProvider {
     const code = query.get('code')
     if (code === null) throw refuse('the answer has no code.')
     const provider = new SignInProvider(this.#options, withoutTokens(open), open.verifier)
-    const iss = query.get('iss')
     try {
-      const given = { authorizationCode: code, ...(iss === null ? {} : { iss }) }
-      await auth(provider, { serverUrl: url, fetchFn: fetch, ...given })
+      const iss = query.get('iss') ?? undefined
+      await auth(provider, { serverUrl: url, fetchFn: fetch, authorizationCode: code, iss })
     } catch (cause) {
       throw refuse(messageOf(cause), cause)
     }
@@ -300,7 +298,7 @@ export class McpSignIn implements AuthProvider {
 }
 
 function withoutTokens({ client, discovery }: Pick<SignedIn, 'client' | 'discovery'>): SignedIn {
-  return { ...(client ? { client } : {}), ...(discovery ? { discovery } : {}) }
+  return { client, discovery }
 }
 
 /** The query of an address, or the text itself: people paste either. */
