@@ -5,7 +5,6 @@ import { schemasAt } from '../definition/schema-problems.ts'
 import { fieldsOf, ownValue } from '../json.ts'
 import { REDACTED } from '../redaction/redacted.ts'
 import { isSecretName } from '../redaction/secret-name.ts'
-import { isSecretArgument } from './secret-argument.ts'
 
 /** Config of a module for those who look at it, and the places of its secrets. */
 export interface ShownConfig {
@@ -45,4 +44,21 @@ export function shownConfig(schema: TSchema, config: unknown, written: unknown):
     const fields = Object.entries(value)
     return Object.fromEntries(fields.map(([key, field]) => [key, show(field, ownValue(source, key), [...path, key])]))
   }
+}
+
+const FLAG = /^--?([A-Za-z][\w-]*)(=.+)?$/
+/** Letters and digits in one long word: a token, and no name, path or address. */
+const TOKEN = /^(?=.*\d)(?=.*[A-Za-z])[\w+=-]{16,}$/
+
+/** Returns true for an argument of a program that may be a secret: by the flag that it has or follows, or by its looks. */
+function isSecretArgument(argument: unknown, before: unknown): boolean {
+  if (typeof argument !== 'string') return false
+  const [isFlag, name = '', value] = FLAG.exec(argument) ?? []
+  if (isFlag) return value !== undefined && (isSecretName(name) || looksSecret(value.slice(1)))
+  const [, flag = '', ownValue] = FLAG.exec(String(before)) ?? []
+  return (ownValue === undefined && isSecretName(flag)) || looksSecret(argument)
+}
+
+function looksSecret(text: string): boolean {
+  return TOKEN.test(text) || /:\/\/[^/]*@/.test(text)
 }

@@ -9,8 +9,7 @@ import type { AscendingRange, Change, Entry, Guards, KeyRange, Prepare, RecordSt
 import { Watchers } from '../watchers.ts'
 import { toArguments } from './commit-arguments.ts'
 import { selectIndependent } from './independent-commits.ts'
-import { migrate, pendingMigrations } from './migrate.ts'
-import { namesOf, type StoreNames } from './migrations.ts'
+import { migrate, namesOf, pendingMigrations, type StoreNames } from './migrations.ts'
 import { TopicListener } from './topic-listener.ts'
 
 export type PostgresPackage = Pick<typeof import('pg'), 'Pool' | 'Client'>
