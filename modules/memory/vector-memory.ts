@@ -44,51 +44,13 @@ export default defineModule({
     const entries = new Entries(config.persist ? storage : memoryStorage().storageOf(context))
     const nextId = makeIds()
     const ownerOf = ({ user }: Run) => (config.per_user && user !== undefined ? USER + user : '')
-
-    /** The vectors come first and the entry last: vectors without an entry are never found, so an entry is whole or absent. */
-    async function addVectors(entryId: string, text: string, run: Run): Promise<string[]> {
-      if (text.trim() === '') throw new Error('There is nothing to remember: the text is empty.')
-      const pieces = chunker ? await chunker.chunk(text, run) : [text]
-      const vectors = await embedder.embed(pieces, run)
-      const ids: string[] = []
-      try {
-        for (const vector of vectors) {
-          const id = vectorIdFor(entryId, ownerOf(run))
-          ids.push(id)
-          await index.add(id, vector, run)
-        }
-        return ids
-      } catch (error) {
-        await removeVectors(ids, run)
-        throw error
-      }
-    }
-
-    /** No entry refers to them any more: vectors that cannot be removed now only take up space. */
-    async function removeVectors(ids: readonly string[], run: Run): Promise<void> {
-      const outcomes = await Promise.allSettled(ids.map((id) => index.remove(id, run)))
-      const failed = outcomes.filter(({ status }) => status === 'rejected').length
-      if (failed > 0) context.log.warn(`${failed} vectors of forgotten texts are still in the index`)
-    }
-
-    async function matchesOf(found: readonly { id: string; score: number }[], run: Run): Promise<MemoryMatch[]> {
-      const matches = new Map<string, MemoryMatch>()
-      const owner = ownerOf(run)
-      const isOwn = ownedBy(owner)
-      const near = found.filter(({ id, score }) => score >= config.min_score && isOwn(id))
-      const led = await Promise.all(near.map(({ id }) => entries.find(id, owner, run)))
-      for (const [place, { score }] of near.entries()) {
-        const entry = led[place]
-        // The nearest piece of an entry comes first, and stands for it.
-        if (entry && !matches.has(entry.id)) matches.set(entry.id, { ...entry, score })
-      }
-      return [...matches.values()]
-    }
-
+    const vectors = new EntryVectors(embedder, index, chunker, (message) => context.log.warn(message))
+    const isNear = ({ score }: { readonly score: number }) => score >= config.min_score
     return {
       async store(text, metadata, run) {
         const entry = { id: nextId(), text, metadata }
-        await entries.insert(entry, ownerOf(run), await addVectors(entry.id, text, run), run)
+        const owner = ownerOf(run)
+        await entries.insert(entry, owner, await vectors.add(entry.id, text, owner, run), run)
         return entry.id
       },
       get: async (id, run) => entries.get(id, ownerOf(run), run),
@@ -99,21 +61,22 @@ export default defineModule({
         // Several pieces may belong to one entry, and some to other users.
         for (let count = limit * 2; ; count *= 4) {
           const found = await index.search(vector, count, run)
-          const matches = await matchesOf(found, run)
+          const matches = await matchesOf(found.filter(isNear), entries, ownerOf(run), run)
           if (matches.length >= limit || found.length < count) return matches.slice(0, limit)
         }
       },
       list: async (run) => entries.list(ownerOf(run), run),
       async update(id, text, metadata, run) {
-        if (!(await entries.get(id, ownerOf(run), run))) return false
-        const vectorIds = await addVectors(id, text, run)
-        const old = await entries.update({ id, text, metadata }, ownerOf(run), vectorIds, run)
-        await removeVectors(old ?? vectorIds, run)
+        const owner = ownerOf(run)
+        if (!(await entries.get(id, owner, run))) return false
+        const vectorIds = await vectors.add(id, text, owner, run)
+        const old = await entries.update({ id, text, metadata }, owner, vectorIds, run)
+        await vectors.remove(old ?? vectorIds, run)
         return old !== undefined
       },
       async delete(id, run) {
         const old = await entries.delete(id, ownerOf(run), run)
-        await removeVectors(old ?? [], run)
+        await vectors.remove(old ?? [], run)
         return old !== undefined
       },
       ...(config.per_user
@@ -129,3 +92,63 @@ export default defineModule({
     }
   },
 })
+
+/** The vectors of entries in the index. */
+class EntryVectors {
+  readonly #embedder: Embedder
+  readonly #index: VectorIndex
+  readonly #chunker: Chunker | undefined
+  readonly #warn: (message: string) => void
+
+  constructor(embedder: Embedder, index: VectorIndex, chunker: Chunker | undefined, warn: (message: string) => void) {
+    this.#embedder = embedder
+    this.#index = index
+    this.#chunker = chunker
+    this.#warn = warn
+  }
+
+  /** The vectors come first and the entry last: vectors without an entry are never found, so an entry is whole or absent. */
+  async add(entryId: string, text: string, owner: string, run: Run): Promise<string[]> {
+    if (text.trim() === '') throw new Error('There is nothing to remember: the text is empty.')
+    const pieces = this.#chunker ? await this.#chunker.chunk(text, run) : [text]
+    const vectors = await this.#embedder.embed(pieces, run)
+    const ids: string[] = []
+    try {
+      for (const vector of vectors) {
+        const id = vectorIdFor(entryId, owner)
+        ids.push(id)
+        await this.#index.add(id, vector, run)
+      }
+      return ids
+    } catch (error) {
+      await this.remove(ids, run)
+      throw error
+    }
+  }
+
+  /** No entry refers to them any more: vectors that cannot be removed now only take up space. */
+  async remove(ids: readonly string[], run: Run): Promise<void> {
+    const outcomes = await Promise.allSettled(ids.map((id) => this.#index.remove(id, run)))
+    const failed = outcomes.filter(({ status }) => status === 'rejected').length
+    if (failed > 0) this.#warn(`${failed} vectors of forgotten texts are still in the index`)
+  }
+}
+
+/** @param found hits, the nearest first */
+async function matchesOf(
+  found: readonly { readonly id: string; readonly score: number }[],
+  entries: Entries,
+  owner: string,
+  run: Run,
+): Promise<MemoryMatch[]> {
+  const matches = new Map<string, MemoryMatch>()
+  const isOwn = ownedBy(owner)
+  const own = found.filter(({ id }) => isOwn(id))
+  const led = await Promise.all(own.map(({ id }) => entries.find(id, owner, run)))
+  for (const [place, { score }] of own.entries()) {
+    const entry = led[place]
+    // The nearest piece of an entry comes first, and stands for it.
+    if (entry && !matches.has(entry.id)) matches.set(entry.id, { ...entry, score })
+  }
+  return [...matches.values()]
+}

@@ -48,17 +48,7 @@ export default defineModule({
   }),
   create: async (_, config, context) => {
     checkRules(config.approval, ['always', 'never'], context)
-    const { base_url: baseUrl, document: place, timeout } = config
-    const isRemote = /^https?:/i.test(place)
-    if (isRemote && baseUrl === undefined) {
-      throw new Error('document: a document at an address needs `base_url`: its own `servers` are not trusted.')
-    }
-    for (const [field, address] of Object.entries({ base_url: baseUrl, document: isRemote ? place : undefined })) {
-      if (address === undefined || !hasCredentials(address)) continue
-      throw new Error(`${field}: the address has a user name or a password. ${NO_CREDENTIALS}`)
-    }
-    const named = [baseUrl, isRemote ? place : undefined].flatMap((url) => (url ? [hostOf(new URL(url))] : []))
-    const fetch = makeGuardedFetch({ namedHosts: new Set(named), maxBytes: MAX_BYTES })
+    const fetch = makeGuardedFetch({ namedHosts: namedHosts(config), maxBytes: MAX_BYTES })
     const operations = new LoadedOperations(config, context, fetch)
     try {
       await operations.load()
@@ -71,14 +61,10 @@ export default defineModule({
       return rule === undefined ? operations.tools.get(name)?.operation.method !== 'GET' : needOf(rule)
     }
     const define = () =>
-      [...operations.tools].map(
-        ([
-          name,
-          {
-            operation: { description, schema },
-          },
-        ]) => withApproval({ name, description, parameters: schema }, needOfCalls(name)),
-      )
+      [...operations.tools].map(([name, { operation }]) => {
+        const { description, schema: parameters } = operation
+        return withApproval({ name, description, parameters }, needOfCalls(name))
+      })
     let defined = { of: operations.tools, definitions: define() }
     return {
       listTools() {
@@ -94,7 +80,7 @@ export default defineModule({
         const signal = AbortSignal.any([run.signal, giveUp.signal])
         try {
           const call = fetch(url, { ...init, signal }).then(readAnswer)
-          return await withinTimeout(name, call, timeout, run.signal)
+          return await withinTimeout(name, call, config.timeout, run.signal)
         } catch (error) {
           giveUp.abort(error)
           run.signal.throwIfAborted()
@@ -110,3 +96,22 @@ export default defineModule({
     }
   },
 })
+
+/** Hosts that the config names, and that requests may go to even where they are private. */
+function namedHosts(config: {
+  readonly base_url?: string | undefined
+  readonly document: string
+}): ReadonlySet<string> {
+  const { base_url: baseUrl, document: place } = config
+  const isRemote = /^https?:/i.test(place)
+  if (isRemote && baseUrl === undefined) {
+    throw new Error('document: a document at an address needs `base_url`: its own `servers` are not trusted.')
+  }
+  const named = Object.entries({ base_url: baseUrl, document: isRemote ? place : undefined })
+  const hosts = named.flatMap(([field, address]) => {
+    if (address === undefined) return []
+    if (!hasCredentials(address)) return [hostOf(new URL(address))]
+    throw new Error(`${field}: the address has a user name or a password. ${NO_CREDENTIALS}`)
+  })
+  return new Set(hosts)
+}

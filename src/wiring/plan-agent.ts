@@ -190,16 +190,16 @@ function prepareConfig(
 }
 
 function makeContext(
-  { definition: { id: agentId, modules }, problemAt }: DefinitionSource,
+  source: DefinitionSource,
   { id: moduleId, links }: PlannedModule,
   loaded: ReadonlyMap<string, LoadedModule>,
   project: Project,
   { files, calls }: Pick<AgentBlueprint, 'files' | 'calls'>,
 ): ModuleContext {
-  const { dir, code, environment, log, storage, sealing, publicUrl, listAgents = () => [], missing } = project
+  const { id: agentId, modules } = source.definition
+  const { dir, code, environment, storage, sealing, publicUrl } = project
   const boundTo = (run: Run | undefined) => [run?.tenant ?? '', agentId, moduleId]
   const name = (message: string) => `${agentId}/${moduleId}: ${message}`
-  const reporter = {}
   return Object.freeze({
     agentId,
     moduleId,
@@ -209,16 +209,8 @@ function makeContext(
     callbackUrl: `${publicUrl}${CALLBACK_PATH}`,
     seal: (text: string, run?: Run) => sealing.seal(text, boundTo(run)),
     unseal: (sealed: string, run?: Run) => sealing.unseal(sealed, boundTo(run)),
-    log: Object.freeze({
-      debug: (message: string) => log.debug(name(message)),
-      info: (message: string) => log.info(name(message)),
-      warn: (message: string) => log.warn(name(message)),
-      error: (message: string) => log.error(name(message)),
-    }),
-    reportMissing(what: string | undefined) {
-      if (what === undefined) missing?.delete(reporter)
-      else missing?.set(reporter, `${agentId}/${moduleId}: ${what}`)
-    },
+    log: namedLog(project.log, name),
+    reportMissing: makeReport(project, name),
     providersOf({ name }: Protocol) {
       const isProvider = ({ id, provides }: ModuleEntry) =>
         (loaded.get(id)?.module.provides ?? []).some((protocol) => protocol.name === name) &&
@@ -227,27 +219,8 @@ function makeContext(
     },
     providersFor: (field: string) => links.find((link) => link.field === field)?.providers ?? [],
     callsAgents(names: readonly string[]) {
-      const index = modules.findIndex(({ id }) => id === moduleId)
-      const { config, module } = modules[index] as ModuleEntry
-      for (const name of names) {
-        const {
-          message: caller,
-          suggestions: _,
-          ...place
-        } = problemAt(
-          ['modules', index, 'config', ...(findPath(config, name) ?? [])],
-          `module '${moduleId}' (${module})`,
-        )
-        calls.set(name, { ...place, module: moduleId, caller })
-      }
-      let all: readonly CallableAgent[] | undefined
-      let found: readonly CallableAgent[] = []
-      return () => {
-        const latest = listAgents()
-        if (latest !== all) found = latest.filter((agent) => !isOf(agentId, agent) && isCalled(agent, names))
-        all = latest
-        return found
-      }
+      for (const name of names) calls.set(name, placeOfCall(source, moduleId, name))
+      return agentsNamed(names, agentId, project)
     },
     async importFile(path: string) {
       const file = findProjectFile(dir, path)
@@ -260,6 +233,49 @@ function makeContext(
       files.add(findProjectFile(dir, path))
     },
   })
+}
+
+function namedLog(log: Log, name: (message: string) => string): Log {
+  return Object.freeze({
+    debug: (message: string) => log.debug(name(message)),
+    info: (message: string) => log.info(name(message)),
+    warn: (message: string) => log.warn(name(message)),
+    error: (message: string) => log.error(name(message)),
+  })
+}
+
+/** Each module keeps one report: the latest. */
+function makeReport({ missing }: Project, name: (message: string) => string): ModuleContext['reportMissing'] {
+  const reporter = {}
+  return (what) => {
+    if (what === undefined) missing?.delete(reporter)
+    else missing?.set(reporter, name(what))
+  }
+}
+
+/** Place at which a module's config names an agent. */
+function placeOfCall({ definition, problemAt }: DefinitionSource, moduleId: string, name: string): CalledName {
+  const index = definition.modules.findIndex(({ id }) => id === moduleId)
+  const { config, module } = definition.modules[index] as ModuleEntry
+  const path = ['modules', index, 'config', ...(findPath(config, name) ?? [])]
+  const { message: caller, suggestions: _, ...place } = problemAt(path, `module '${moduleId}' (${module})`)
+  return { ...place, module: moduleId, caller }
+}
+
+/** @returns lists the agents in service that these names and globs call, without the caller itself */
+function agentsNamed(
+  names: readonly string[],
+  agentId: string,
+  { listAgents = () => [] }: Project,
+): () => readonly CallableAgent[] {
+  let all: readonly CallableAgent[] | undefined
+  let found: readonly CallableAgent[] = []
+  return () => {
+    const latest = listAgents()
+    if (latest !== all) found = latest.filter((agent) => !isOf(agentId, agent) && isCalled(agent, names))
+    all = latest
+    return found
+  }
 }
 
 /** Path of the first place of a value where this text stands. */

@@ -50,61 +50,10 @@ export interface AskedModel {
 
 /** The one way in which every vendor's model becomes an `LLM`. */
 export function makeLLM(asked: AskedModel): LLM {
-  const { model, subject, defaults, maxRetries, limits, quirks = {}, optionsFor, hints, missing, log } = asked
-  const tell = tellOnce(subject, log)
+  const { model, subject, defaults, limits, quirks = {}, missing } = asked
+  const tell = tellOnce(subject, asked.log)
   const fail = makeFail(asked.secrets)
-  let knownTools: FittedTools = new Map()
-
-  /** Drops tools that the vendor rejects, and options, unless the agent's config sets them. */
-  async function open(request: LLMRequest, dispensable: Partial<LLMRequest>, silence: IdleTimeout) {
-    const supportedUrls = await model.supportedUrls
-    let left = withKnownOptions(withKnownEffort(dispensable))
-    let tools = knownTools
-    for (;;) {
-      const settled = fitTools({ ...left, ...request }, tools)
-      const options: LanguageModelV3CallOptions = {
-        ...toCallOptions(settled, { ...quirks, supportedUrls }),
-        ...(optionsFor ? { providerOptions: optionsFor(settled) } : {}),
-        abortSignal: silence.signal,
-      }
-      quirks.endpoint?.prepare(silence.signal, settled.messages)
-      const ask = () => silence.limit(model.doStream(options))
-      try {
-        const stream = await openWithRetries(ask, maxRetries, silence.signal, hints)
-        if (tools.size > knownTools.size) knownTools = keepFitted(knownTools, tools)
-        return stream
-      } catch (error) {
-        const cause = error instanceof Error ? error.cause : undefined
-        const fitted = fitRefusedTools(cause, request, tools)
-        const refused = fitted ? [] : refusedOptions(cause, left)
-        if (silence.signal.aborted || (!fitted && refused.length === 0)) throw error
-        const notices = fitted?.notices ?? [`it refuses ${refused.join(' and ')}, which is left out`]
-        for (const notice of notices) tell(`${notice}: ${fail(reasonOf(error), error).message}`)
-        left = withoutKeys(left, refused)
-        tools = fitted?.fitted ?? tools
-      }
-    }
-  }
-
-  function withKnownEffort(options: Partial<LLMRequest>): Partial<LLMRequest> {
-    const { reasoningEffort } = options
-    if (reasoningEffort === undefined || quirks.efforts?.includes(reasoningEffort) !== false) return options
-    tell(`it knows no reasoning effort '${reasoningEffort}', which is left out`)
-    return withoutKeys(options, ['reasoningEffort'])
-  }
-
-  function withKnownOptions(options: Partial<LLMRequest>): Partial<LLMRequest> {
-    const unknown = VENDOR_OPTIONS.filter(([name, word]) => {
-      const value = options[name]
-      const known = quirks.options?.[name]
-      if (value === undefined || known === true || known?.includes(value)) return false
-      tell(`it ${known ? `knows no ${word} '${value}'` : `takes no ${word}`}, which is left out`)
-      return true
-    })
-    const names = unknown.map(([name]) => name)
-    return names.length === 0 ? options : withoutKeys(options, names)
-  }
-
+  const requests = new FittedRequests(asked, tell, fail)
   return {
     modelInfo: { name: model.modelId, provider: asked.provider ?? providerName(model.provider) },
     async *generate(request, run) {
@@ -116,7 +65,7 @@ export function makeLLM(asked: AskedModel): LLM {
         const ofClient = clientOptions(request, run)
         const { responseSchema, ...own } = withoutKeys(request, Object.keys(ofClient))
         const dispensable = { ...withoutKeys(ofClient, Object.keys(set)), ...withoutUndefined({ responseSchema }) }
-        const stream = await open({ ...set, ...own }, dispensable, silence)
+        const stream = await requests.open({ ...set, ...own }, dispensable, silence)
         const textTools = textToolsOf(request.tools, quirks)
         const warn = (part: LanguageModelV3StreamPart) => warnOf(part, quirks).forEach(tell)
         yield* convert(stream, { silence, warn, quirks, textTools, model: model.modelId })
@@ -131,6 +80,82 @@ export function makeLLM(asked: AskedModel): LLM {
         silence.end()
       }
     },
+  }
+}
+
+/** Requests as the model takes them: without tools that it rejects, and options, unless the agent's config sets them. */
+class FittedRequests {
+  readonly #asked: AskedModel
+  readonly #quirks: VendorQuirks
+  readonly #tell: (warning: string) => void
+  readonly #fail: ReturnType<typeof makeFail>
+  #knownTools: FittedTools = new Map()
+
+  constructor(asked: AskedModel, tell: (warning: string) => void, fail: ReturnType<typeof makeFail>) {
+    this.#asked = asked
+    this.#quirks = asked.quirks ?? {}
+    this.#tell = tell
+    this.#fail = fail
+  }
+
+  async open(
+    request: LLMRequest,
+    dispensable: Partial<LLMRequest>,
+    silence: IdleTimeout,
+  ): Promise<ReadableStream<LanguageModelV3StreamPart>> {
+    const { model, maxRetries, hints } = this.#asked
+    const supportedUrls = await model.supportedUrls
+    let left = this.#withKnownOptions(this.#withKnownEffort(dispensable))
+    let tools = this.#knownTools
+    for (;;) {
+      const settled = fitTools({ ...left, ...request }, tools)
+      const options = this.#toOptions(settled, supportedUrls, silence.signal)
+      const ask = () => silence.limit(model.doStream(options))
+      try {
+        const stream = await openWithRetries(ask, maxRetries, silence.signal, hints)
+        if (tools.size > this.#knownTools.size) this.#knownTools = keepFitted(this.#knownTools, tools)
+        return stream
+      } catch (error) {
+        const cause = error instanceof Error ? error.cause : undefined
+        const fitted = fitRefusedTools(cause, request, tools)
+        const refused = fitted ? [] : refusedOptions(cause, left)
+        if (silence.signal.aborted || (!fitted && refused.length === 0)) throw error
+        const notices = fitted?.notices ?? [`it refuses ${refused.join(' and ')}, which is left out`]
+        for (const notice of notices) this.#tell(`${notice}: ${this.#fail(reasonOf(error), error).message}`)
+        left = withoutKeys(left, refused)
+        tools = fitted?.fitted ?? tools
+      }
+    }
+  }
+
+  #toOptions(
+    request: LLMRequest,
+    supportedUrls: Awaited<LanguageModelV3['supportedUrls']>,
+    abortSignal: AbortSignal,
+  ): LanguageModelV3CallOptions {
+    const providerOptions = this.#asked.optionsFor?.(request)
+    const options = toCallOptions(request, { ...this.#quirks, supportedUrls })
+    this.#quirks.endpoint?.prepare(abortSignal, request.messages)
+    return { ...options, ...(providerOptions ? { providerOptions } : {}), abortSignal }
+  }
+
+  #withKnownEffort(options: Partial<LLMRequest>): Partial<LLMRequest> {
+    const { reasoningEffort } = options
+    if (reasoningEffort === undefined || this.#quirks.efforts?.includes(reasoningEffort) !== false) return options
+    this.#tell(`it knows no reasoning effort '${reasoningEffort}', which is left out`)
+    return withoutKeys(options, ['reasoningEffort'])
+  }
+
+  #withKnownOptions(options: Partial<LLMRequest>): Partial<LLMRequest> {
+    const unknown = VENDOR_OPTIONS.filter(([name, word]) => {
+      const value = options[name]
+      const known = this.#quirks.options?.[name]
+      if (value === undefined || known === true || known?.includes(value)) return false
+      this.#tell(`it ${known ? `knows no ${word} '${value}'` : `takes no ${word}`}, which is left out`)
+      return true
+    })
+    const names = unknown.map(([name]) => name)
+    return names.length === 0 ? options : withoutKeys(options, names)
   }
 }
 

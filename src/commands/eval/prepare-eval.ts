@@ -36,44 +36,13 @@ export interface PreparedEval {
 }
 
 /** @throws HostError for cases, agents or a result that cannot be read */
-export async function prepareEval({
-  request,
-  onlyFailed,
-  paths,
-  agentDir,
-  concurrency,
-  log,
-}: PrepareOptions): Promise<PreparedEval> {
+export async function prepareEval(wanted: PrepareOptions): Promise<PreparedEval> {
+  const { agentDir, concurrency, log } = wanted
   const projectDir = process.cwd()
   const redact = makeRedact(process.env)
-  const stopped = request ? undefined : await findUnfinished(projectDir)
-  if (!request && !stopped) throw new HostError('OPTION_INVALID', 'There is no result to go on with: none was stopped.')
-  const files = stopped
-    ? findCaseFiles(
-        stopped.result.request.files.map((file) => resolve(projectDir, file)),
-        projectDir,
-      )
-    : findCaseFiles(paths, projectDir)
-  const names = files.map((file) => relative(projectDir, file).split(sep).join('/'))
-  const only = onlyFailed ? await findFailed(projectDir) : undefined
-  const wanted: EvalRequest | undefined =
-    stopped?.result.request ?? (request && { ...request, files: names, ...(only ? { only } : {}) })
-  if (!wanted) throw new HostError('OPTION_INVALID', 'There is nothing to run.')
-  const { cases, problems } = await readCases(files, projectDir)
-  if (cases.length === 0 && problems.length === 0) {
-    throw new HostError('OPTION_INVALID', `There are no cases in ${names.join(', ')}: a case is a line of JSON.`)
-  }
-  const chosen = filterCases(cases, wanted)
-  if (cases.length > 0 && chosen.length === 0) {
-    throw new HostError('OPTION_INVALID', describeNone(wanted))
-  }
-  const plan = {
-    request: wanted,
-    cases: chosen,
-    problems,
-    scorers: await loadScorers(new ProjectCode(projectDir), projectDir),
-    previous: stopped?.result,
-  }
+  const { stopped, ...chosen } = await chooseCases(wanted, projectDir)
+  const scorers = await loadScorers(new ProjectCode(projectDir), projectDir)
+  const plan = { ...chosen, scorers, previous: stopped?.result }
   const prices = new Prices(projectDir, log)
   await prices.refresh()
   const options: Omit<EvalOptions, 'signal' | 'onProgress' | 'traces'> = {
@@ -89,7 +58,9 @@ export async function prepareEval({
     },
   }
   return {
-    file: stopped ? ResultFile.continue(stopped.path, redact) : ResultFile.create(projectDir, nameOf(wanted), redact),
+    file: stopped
+      ? ResultFile.continue(stopped.path, redact)
+      : ResultFile.create(projectDir, nameOf(plan.request), redact),
     async run(signal, onProgress) {
       const traces = await openTraces(projectDir, redact, log)
       try {
@@ -99,6 +70,25 @@ export async function prepareEval({
       }
     },
   }
+}
+
+/** The cases to run: those of the paths, or of a result that was stopped. */
+async function chooseCases({ request: asked, onlyFailed, paths }: PrepareOptions, projectDir: string) {
+  const stopped = asked ? undefined : await findUnfinished(projectDir)
+  const given = stopped?.result.request.files.map((file) => resolve(projectDir, file)) ?? paths
+  const base = stopped?.result.request ?? asked
+  if (!base) throw new HostError('OPTION_INVALID', 'There is no result to go on with: none was stopped.')
+  const found = findCaseFiles(given, projectDir)
+  const files = found.map((file) => relative(projectDir, file).split(sep).join('/'))
+  const only = onlyFailed ? await findFailed(projectDir) : undefined
+  const request: EvalRequest = stopped?.result.request ?? { ...base, files, ...(only ? { only } : {}) }
+  const { cases: all, problems } = await readCases(found, projectDir)
+  if (all.length === 0 && problems.length === 0) {
+    throw new HostError('OPTION_INVALID', `There are no cases in ${files.join(', ')}: a case is a line of JSON.`)
+  }
+  const cases = filterCases(all, request)
+  if (all.length > 0 && cases.length === 0) throw new HostError('OPTION_INVALID', describeNone(request))
+  return { stopped, request, cases, problems }
 }
 
 function describeNone({ filter, only, files }: EvalRequest): string {

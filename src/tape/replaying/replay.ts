@@ -12,7 +12,7 @@ import { isSecretName } from '../../redaction/secret-name.ts'
 import { Agent } from '../../run/agent/agent.ts'
 import { EventListeners } from '../../run/calls/agent-events.ts'
 import type { RunEvent, RunStatus } from '../../run/run-event.ts'
-import type { RunEnd, RunResult, Turn } from '../../run/turn.ts'
+import type { RunEnd, RunHandle, RunResult, Turn } from '../../run/turn.ts'
 import { digestOf, type PendingAnswer, type PendingCall } from '../../run/waiting/pending-call.ts'
 import { namePlace } from '../../variants/called-changes.ts'
 import type { VariantChange } from '../../wire/variant.ts'
@@ -130,99 +130,138 @@ interface RunOutcome {
   readonly live: number
 }
 
+/** Plans the agent of a recorded run as it is to be replayed, and plays the run. */
 async function replayRun(
   recorded: TapedRun,
   offset: number,
   options: ReplayOptions,
   code: Pick<Project, 'code' | 'loader'>,
 ): Promise<RunOutcome> {
-  const { projectDir: dir, log = silentLog, storage = NO_STORAGE, from = 1 } = options
+  const { projectDir: dir, log = silentLog, storage = NO_STORAGE, changes = [] } = options
   const environment = fillEnvironment(recorded.head, options.environment ?? process.env)
   const project: Project = { ...code, dir, environment, log, storage, sealing: NO_SEALING, publicUrl: '' }
   const { source, file } = options.agent ?? { source: recorded.head.agent.definition, file: undefined }
   const live = await findLive(options.live ?? [], recorded, project, source, file)
-  let divergence: Divergence | undefined
-  let isBeyond = false
-  let stuckTimer: NodeJS.Timeout | undefined
-  let stuckAt: number | undefined
-  const hide = makeNameSecrets(environment)
-  const player = new TapePlayer({
-    run: recorded,
-    offset,
-    live,
-    from,
-    isLenient: options.changes !== undefined && options.changes.length > 0,
-    hide,
-    onDivergence: (found) => {
-      divergence ??= found
-      stop()
-    },
-    onBeyond: () => {
-      isBeyond = true
-      stop()
-    },
-    onCall: (call) => options.onCall?.(call),
-    onPlayed: () => stopWhereCancelled(),
-    onCutOff: ({ line }) => {
-      if (recorded.end.status === 'cancelled') return stop()
-      stuckTimer ??= setTimeout(() => {
-        stuckAt = line.call + offset
-        stop()
-      }, STUCK_MS)
-    },
-  })
-  refuseCalled(options.changes ?? [])
+  refuseCalled(changes)
   const { agent: standing, bounded } = await withStandIns({
     project,
     source,
     file,
     live,
-    changes: [...(decodeTurn(recorded).variant ?? []), ...(options.changes ?? [])],
+    changes: [...(decodeTurn(recorded).variant ?? []), ...changes],
   })
   const blueprint = await planAgent(standing, file, project)
+  const hide = makeNameSecrets(environment)
+  const replay = new RunReplay(recorded, offset, options, live, hide)
   const boundaries = options.record
-    ? new PlayRecorder(player, { ...bounded, environment, hide, ...options.record })
-    : player
+    ? new PlayRecorder(replay.player, { ...bounded, environment, hide, ...options.record })
+    : replay.player
   const events = options.observer?.events ?? new EventListeners(log)
-  const agent = await Agent.open(blueprint, { events, log, boundaries })
-  let text = ''
-  const onEvent = (event: RunEvent) => {
-    if (event.type === 'text') text += event.text
-    options.onEvent?.(event)
-    stopWhereCancelled()
-  }
-  const turn = { ...withInput(toTurn(recorded, agent.info.version), options.input), onEvent }
-  const entryPoint = agent.hasEntryPoint(recorded.turn.entry_point) ? recorded.turn.entry_point : undefined
-  if (entryPoint === undefined) throw noEntryPoint(recorded)
-  const { end } = recorded
-  const handle = agent.start(entryPoint, turn, {
-    onSettled: (_handle, describe) => options.observer?.onRunEnd(describe()),
-    onFinished() {},
-  })
-  const stop = (): void => handle.abort()
-  options.signal?.addEventListener('abort', stop, { once: true })
-  if (options.signal?.aborted) stop()
-  /** The client of a cancelled run left when it had got this much. */
-  const stopWhereCancelled = (): void => {
-    if (end.status === 'cancelled' && player.isPlayed && text.length >= end.text.length) setImmediate(stop)
-  }
-  stopWhereCancelled()
-  const run = { ...(await toReplayed(recorded, handle.result, () => text)), isBeyond }
-  options.signal?.removeEventListener('abort', stop)
-  clearTimeout(stuckTimer)
-  // Code that does not look at its signal must not hold up the rest.
-  await settlesWithin(agent.close(), CLOSE_MS)
-  if (stuckAt !== undefined) {
-    throw new HostError(
-      'TAPE_INVALID',
-      `The tape does not fit together: call ${stuckAt} has no end, and the run waits for it.`,
-      {
-        suggestions: ['It was edited, or damaged on its way. Record the run again.'],
+  return replay.play(await Agent.open(blueprint, { events, log, boundaries }))
+}
+
+/** A recorded run while it is run again. */
+class RunReplay {
+  readonly player: TapePlayer
+  readonly #recorded: TapedRun
+  readonly #offset: number
+  readonly #options: ReplayOptions
+  readonly #live: ReadonlySet<string>
+  readonly #hide: Redact
+  #handle: RunHandle | undefined
+  #text = ''
+  #divergence: Divergence | undefined
+  #isBeyond = false
+  #stuckTimer: NodeJS.Timeout | undefined
+  #stuckAt: number | undefined
+
+  constructor(recorded: TapedRun, offset: number, options: ReplayOptions, live: ReadonlySet<string>, hide: Redact) {
+    this.#recorded = recorded
+    this.#offset = offset
+    this.#options = options
+    this.#live = live
+    this.#hide = hide
+    this.player = new TapePlayer({
+      run: recorded,
+      offset,
+      live,
+      from: options.from ?? 1,
+      isLenient: options.changes !== undefined && options.changes.length > 0,
+      hide,
+      onDivergence: (found) => {
+        this.#divergence ??= found
+        this.#stop()
       },
-    )
+      onBeyond: () => {
+        this.#isBeyond = true
+        this.#stop()
+      },
+      onCall: (call) => options.onCall?.(call),
+      onPlayed: () => this.#stopWhereCancelled(),
+      onCutOff: ({ line }) => this.#stopWhereStuck(line.call + offset),
+    })
   }
-  if (!divergence && !isBeyond && live.size === 0) divergence = compareEnds(run, player, offset, hide)
-  return { run, divergence, live: player.liveCalls }
+
+  async play(agent: Agent): Promise<RunOutcome> {
+    const { signal } = this.#options
+    const handle = this.#start(agent)
+    const stop = () => this.#stop()
+    signal?.addEventListener('abort', stop, { once: true })
+    if (signal?.aborted) stop()
+    this.#stopWhereCancelled()
+    const replayed = await toReplayed(this.#recorded, handle.result, () => this.#text)
+    signal?.removeEventListener('abort', stop)
+    clearTimeout(this.#stuckTimer)
+    // Code that does not look at its signal must not hold up the rest.
+    await settlesWithin(agent.close(), CLOSE_MS)
+    if (this.#stuckAt !== undefined) throw misfit(this.#stuckAt)
+    const run = { ...replayed, isBeyond: this.#isBeyond }
+    return { run, divergence: this.#divergence ?? this.#compareEnds(run), live: this.player.liveCalls }
+  }
+
+  #start(agent: Agent): RunHandle {
+    const { turn: line } = this.#recorded
+    const { input, observer, onEvent } = this.#options
+    if (!agent.hasEntryPoint(line.entry_point)) throw noEntryPoint(this.#recorded)
+    const turn: Turn = {
+      ...withInput(toTurn(this.#recorded, agent.info.version), input),
+      onEvent: (event) => {
+        if (event.type === 'text') this.#text += event.text
+        onEvent?.(event)
+        this.#stopWhereCancelled()
+      },
+    }
+    this.#handle = agent.start(line.entry_point, turn, {
+      onSettled: (_handle, describe) => observer?.onRunEnd(describe()),
+      onFinished() {},
+    })
+    return this.#handle
+  }
+
+  #stop(): void {
+    this.#handle?.abort()
+  }
+
+  /** The client of a cancelled run left when it had got this much. */
+  #stopWhereCancelled(): void {
+    const { status, text } = this.#recorded.end
+    if (status !== 'cancelled' || !this.player.isPlayed || this.#text.length < text.length) return
+    setImmediate(() => this.#stop())
+  }
+
+  #stopWhereStuck(call: number): void {
+    if (this.#recorded.end.status === 'cancelled') this.#stop()
+    else
+      this.#stuckTimer ??= setTimeout(() => {
+        this.#stuckAt = call
+        this.#stop()
+      }, STUCK_MS)
+  }
+
+  #compareEnds(run: ReplayedRun): Divergence | undefined {
+    if (this.#isBeyond || this.#live.size > 0) return undefined
+    return compareEnds(run, this.player, this.#offset, this.#hide)
+  }
 }
 
 async function toReplayed(
@@ -348,6 +387,14 @@ function unknownLive(name: string, modules: readonly string[], { agent }: HeadLi
   return new HostError('OPTION_INVALID', `--live ${name}: agent '${agent.id}' has no module '${name}'.`, {
     suggestions: [`Write llm, tools, or one of its modules: ${modules.join(', ')}.`],
   })
+}
+
+function misfit(call: number): HostError {
+  return new HostError(
+    'TAPE_INVALID',
+    `The tape does not fit together: call ${call} has no end, and the run waits for it.`,
+    { suggestions: ['It was edited, or damaged on its way. Record the run again.'] },
+  )
 }
 
 function noEntryPoint({ turn, head }: TapedRun): HostError {
