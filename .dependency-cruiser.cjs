@@ -27,6 +27,7 @@ const floors = [
   'decode-text',
   'base64',
   'decode-uri',
+  'shorten',
   'process-identity',
   'recently-used',
   'read-regular-file',

@@ -25,10 +25,10 @@ export function logSteps(host: AgentHost, log: Log): void {
       calls.delete(event.call_id)
       if (!call || isWaitingResult(event.result)) return
       const { exception, result } = event
-      if (exception === null && !isFailedResult(result)) log.info(describeStep(call, shorten(textOf(result))))
+      if (exception === null && !isFailedResult(result)) log.info(describeStep(call, withLength(textOf(result))))
       else
         log.warn(
-          describeStep(call, `failed: ${exception === null ? shorten(textOf(result)) : foldError(exception, host)}`),
+          describeStep(call, `failed: ${exception === null ? withLength(textOf(result)) : foldError(exception, host)}`),
         )
     }
   })
@@ -41,7 +41,7 @@ export function logSteps(host: AgentHost, log: Log): void {
 }
 
 function describePending({ kind, name, arguments: args }: PendingCall): string {
-  const call = `${name}(${shorten(writePayload(args, asItIs))})`
+  const call = `${name}(${withLength(writePayload(args, asItIs))})`
   if (kind === 'client_tool') return `${call} is handed to the client`
   const what = kind === 'question' ? "a person's answer. Answer" : 'a person. Decide'
   return `${call} waits for ${what} with: agent-host approvals`
@@ -49,7 +49,7 @@ function describePending({ kind, name, arguments: args }: PendingCall): string {
 
 function describeStep({ agent_id, arguments: given }: AgentEvent, outcome: string): string {
   const [tool, args] = given?.args ?? []
-  return `${agent_id}  ${tool}(${shorten(args === undefined ? '' : writePayload(args, asItIs))}) → ${outcome}`
+  return `${agent_id}  ${tool}(${withLength(args === undefined ? '' : writePayload(args, asItIs))}) → ${outcome}`
 }
 
 function foldError(exception: string, { projectDir }: AgentHost): string {
@@ -64,6 +64,6 @@ function textOf(result: unknown): string {
 /** The log itself takes the secrets of the environment out. */
 const asItIs = (text: string): string => text
 
-function shorten(text: string): string {
+function withLength(text: string): string {
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}… (${text.length} characters)` : text
 }

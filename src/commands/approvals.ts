@@ -1,3 +1,4 @@
+import { shorten } from '../shorten.ts'
 import type { Approval } from '../wire/approval.ts'
 import { nameAsker } from '../wire/name-asker.ts'
 import { type ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
@@ -5,7 +6,7 @@ import { useApprovals } from './approvals/use-approvals.ts'
 import { BaseCommand } from './base-command.ts'
 import { describeWaiting } from './terminal/describe-waiting.ts'
 import { formatTime } from './terminal/format-time.ts'
-import { oneLine, shorten } from './terminal/one-line.ts'
+import { oneLine } from './terminal/one-line.ts'
 
 export default class Approvals extends BaseCommand {
   static override description = 'Lists the calls and questions that wait for a person, oldest first.'

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { HostError } from '../errors.ts'
+import { shorten } from '../shorten.ts'
 import { namePlace, withoutOwnId } from '../variants/called-changes.ts'
 import type { EvalColumn } from '../wire/eval-result.ts'
 import type { VariantChange } from '../wire/variant.ts'
 
 const MAX_VARIANTS = 16
-const SHOWN_CHARS = 40
+const SHOWN_CHARS = 41
 
 /**
  * Returns the variants that changes make, the agent as it is first: values of one place are alternatives, those of several places
@@ -49,11 +50,8 @@ export function withOwnName(column: EvalColumn, others: readonly EvalColumn[]): 
 /** `support (orchestrator.system_prompt="Be brief.")` */
 function nameColumn(agent: string, changes: readonly VariantChange[]): string {
   if (changes.length === 0) return agent
-  const shown = changes.map((change) => `${namePlace(change)}=${shorten(JSON.stringify(change.value))}`)
+  const shown = changes.map(
+    (change) => `${namePlace(change)}=${shorten(JSON.stringify(change.value) ?? 'nothing', SHOWN_CHARS)}`,
+  )
   return `${agent} (${shown.join(', ')})`
-}
-
-function shorten(text: string | undefined): string {
-  const shown = text ?? 'nothing'
-  return shown.length > SHOWN_CHARS ? `${shown.slice(0, SHOWN_CHARS)}…` : shown
 }

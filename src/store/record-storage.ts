@@ -49,7 +49,7 @@ class RecordStorage implements Storage {
   }
 
   async set(key: string, value: unknown, run?: Run): Promise<void> {
-    const change = [this.#nameOf(key), toText(value)] as const
+    const change = [this.#nameOf(key), toJson(value)] as const
     await (await this.#open(run)).commit([change])
   }
 
@@ -71,15 +71,15 @@ class RecordStorage implements Storage {
 
   async replace(key: string, expected: unknown, value: unknown, run?: Run): Promise<boolean> {
     const name = this.#nameOf(key)
-    const text = value === undefined ? undefined : toText(value)
-    const guards: Guards = expected === undefined ? { absent: [name] } : { equal: [[name, toText(expected)]] }
+    const text = value === undefined ? undefined : toJson(value)
+    const guards: Guards = expected === undefined ? { absent: [name] } : { equal: [[name, toJson(expected)]] }
     return (await this.#open(run)).commit([[name, text]], guards)
   }
 
   /** One at a time: those of this process need not compete with each other for a number. */
   append(log: string, value: unknown, run?: Run): Promise<string> {
     const counter = `${COUNTERS}:${this.#owner}/${checkKey(log)}${END}`
-    const text = toText(value)
+    const text = toJson(value)
     const lane = JSON.stringify([run?.tenant ?? '', log])
     const appending = (this.#appending.get(lane) ?? Promise.resolve()).then(async () =>
       this.#append(await this.#open(run), log, counter, text),
@@ -121,7 +121,7 @@ function checkKey(key: string): string {
   )
 }
 
-function toText(value: unknown): string {
+function toJson(value: unknown): string {
   if (JSON_VALUE(value) === undefined) return JSON.stringify(value)
   throw new TypeError('A value in the storage of a module must be what JSON can say.')
 }

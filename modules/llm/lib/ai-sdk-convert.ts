@@ -325,7 +325,7 @@ export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_N
   switch (part.type) {
     case 'text-delta':
     case 'text-end':
-      return toText('delta' in part ? part.delta : '', part.providerMetadata)
+      return toTextPiece('delta' in part ? part.delta : '', part.providerMetadata)
     case 'reasoning-start':
     case 'reasoning-delta':
     case 'reasoning-end':
@@ -351,7 +351,7 @@ export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_N
   }
 }
 
-function toText(text: string, providerMetadata: ProviderMetadata | undefined): LLMPart[] {
+function toTextPiece(text: string, providerMetadata: ProviderMetadata | undefined): LLMPart[] {
   if (text === '' && !providerMetadata) return []
   return [{ type: 'text', text, ...(providerMetadata ? { providerMetadata } : {}) }]
 }

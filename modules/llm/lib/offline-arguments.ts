@@ -48,7 +48,7 @@ const MOST_LEVELS = 24
 
 function fillProperties({ properties = {}, required: names = [] }: Property, text: string): Record<string, unknown> {
   const required = new Set(names)
-  const found = readText(text)
+  const found = findInText(text)
   const filled: Record<string, unknown> = {}
   for (const [name, property] of Object.entries(properties)) {
     const value = valueFor(name, property, found) ?? (required.has(name) ? fallback(property, text) : undefined)
@@ -74,7 +74,7 @@ const PLACE_IN_LOWER_CASE =
 /** Limit of the text that is searched repeatedly: a user may send megabytes. */
 const LONGEST_SEARCH = 4000
 
-function readText(rawText: string): Found {
+function findInText(rawText: string): Found {
   const text = rawText.slice(0, LONGEST_SEARCH)
   const all = (pattern: RegExp, from = text) => [...from.matchAll(pattern)].map(([, match = '']) => match)
   const capitalized = all(/\b(?:in|at|for|to|from|of)\s+((?:\p{Lu}[\p{L}'-]*)(?:\s+\p{Lu}[\p{L}'-]*)*)/gu)

@@ -51,14 +51,14 @@ export function coerce(schema: Schema, value: unknown): unknown {
   const types = typesOf(schema)
   if (types.includes(typeof value)) return value
   if (typeof value === 'number' && types.includes('string')) return String(value)
-  return typeof value === 'string' ? readText(value, types) : value
+  return typeof value === 'string' ? coerceText(value, types) : value
 }
 
 function typesOf({ type, anyOf = [] }: Schema): unknown[] {
   return [type, ...anyOf.map((schema) => schema.type)].flat()
 }
 
-function readText(text: string, types: readonly unknown[]): unknown {
+function coerceText(text: string, types: readonly unknown[]): unknown {
   const isNumber = types.includes('number') || types.includes('integer')
   if (isNumber && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
   if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true'

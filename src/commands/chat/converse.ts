@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError, messageOf } from '../../errors.ts'
+import { shorten } from '../../shorten.ts'
 import { cleanText } from '../../wire/clean-text.ts'
 import { formatCall } from '../terminal/format-call.ts'
 import { oneLine } from '../terminal/one-line.ts'
@@ -151,7 +152,7 @@ function showAnswer(signal: AbortSignal): ReplyListener & { endLine(): void } {
     onText: (text) => write(markdown.push(text)),
     onCall: (name, args) => {
       endLine()
-      write(`${DIM}→ ${shorten(formatCall(name, args))}${RESET}\n`)
+      write(`${DIM}→ ${shorten(formatCall(name, args), MAX_CHARS)}${RESET}\n`)
     },
     onCallEnd: (call) => write(`${DIM}${describeOutcome(call)}${RESET}\n`),
   }
@@ -159,10 +160,6 @@ function showAnswer(signal: AbortSignal): ReplyListener & { endLine(): void } {
 
 function describeOutcome({ name, result, error }: ToolOutcome): string {
   return error === undefined
-    ? `← ${shorten(oneLine(result ?? ''))}`
-    : `✗ ${oneLine(name)} failed: ${shorten(oneLine(error))}`
-}
-
-function shorten(text: string): string {
-  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text
+    ? `← ${shorten(oneLine(result ?? ''), MAX_CHARS)}`
+    : `✗ ${oneLine(name)} failed: ${shorten(oneLine(error), MAX_CHARS)}`
 }

@@ -28,7 +28,7 @@ export default class EjectList extends BaseCommand {
     if (flags.json) {
       const modules = installed.map(({ reference, ...item }) => ({ name: reference, ...item }))
       this.printJson({ packages: [...packages].map(toJson), installed: modules })
-    } else for (const line of [...toText(packages), ...toInstalledText(installed)]) this.log(line)
+    } else for (const line of [...formatPackages(packages), ...toInstalledText(installed)]) this.log(line)
   }
 }
 
@@ -45,7 +45,7 @@ function toJson([name, items]: readonly [string, readonly Item[]]) {
   return { name, items: items.map(({ reference, ...item }) => ({ name: reference, ...item })) }
 }
 
-function toText(packages: ReadonlyMap<string, readonly Item[]>): string[] {
+function formatPackages(packages: ReadonlyMap<string, readonly Item[]>): string[] {
   const width = Math.max(...[...packages.values()].flat().map(({ reference }) => reference.length))
   return [...packages].flatMap(([name, items]) => [
     name,

@@ -1,9 +1,10 @@
 import { type ColumnComparison, describeConfidence, toSigned } from '../../evals/compare.ts'
 import { describeRun } from '../../evals/junit.ts'
 import { type CaseOutcome, outcomesOf, summarize } from '../../evals/outcomes.ts'
+import { shorten } from '../../shorten.ts'
 import type { EvalResult } from '../../wire/eval-result.ts'
 import { formatDuration } from '../../wire/format-duration.ts'
-import { oneLine, shorten } from '../terminal/one-line.ts'
+import { oneLine } from '../terminal/one-line.ts'
 import { plural } from '../terminal/plural.ts'
 
 /** Failed cases that are shown with their reasons. */

@@ -1,9 +1,10 @@
+import { shorten } from '../../shorten.ts'
 import type { Call, CallTree } from '../../trace/calls/call-tree.ts'
 import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 import { formatDuration } from '../../wire/format-duration.ts'
 import { formatTime } from '../terminal/format-time.ts'
-import { oneLine, shorten } from '../terminal/one-line.ts'
+import { oneLine } from '../terminal/one-line.ts'
 
 /** `example` or `desk/billing`. */
 export function nameTarget({ agent_id, entry_point }: RunSummary): string {

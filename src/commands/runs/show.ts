@@ -3,6 +3,7 @@ import { fieldsOf } from '../../json.ts'
 import { endingOf } from '../../run/run-ending.ts'
 import { isWaitingResult, type WaitingResult } from '../../run/waiting/waits-for.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
+import { shorten } from '../../shorten.ts'
 import { readTraceLine } from '../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../trace/files/traced-event.ts'
 import type { ListedRun } from '../../trace/run-index/run-row.ts'
@@ -10,7 +11,7 @@ import type { RunSummary } from '../../trace/run-index/run-summary.ts'
 import { formatDuration } from '../../wire/format-duration.ts'
 import { BaseCommand } from '../base-command.ts'
 import { readLocation, storeFlags } from '../store/store-location.ts'
-import { oneLine, shorten } from '../terminal/one-line.ts'
+import { oneLine } from '../terminal/one-line.ts'
 import { plural } from '../terminal/plural.ts'
 import { type CallTexts, formatTree, nameStatus, nameTarget } from './format-run.ts'
 import { findRun } from './open-reader.ts'
@@ -118,10 +119,10 @@ function textsOf(events: readonly TracedEvent[]): CallTexts {
     arguments(calls) {
       const given = calls.map(({ id }) => ownArguments(begun.get(id)))
       const [first = []] = given
-      if (calls[0]?.method === 'executeTool') return ` ${oneLine(String(first[0]))}(${toText(first.slice(1))})`
+      if (calls[0]?.method === 'executeTool') return ` ${oneLine(String(first[0]))}(${formatArguments(first.slice(1))})`
       // The pieces of an answer are one text.
       const args = calls.length > 1 ? [given.map(([text]) => text).join('')] : first
-      return `(${toText(args)})`
+      return `(${formatArguments(args)})`
     },
     outcome({ id, method }) {
       const end = ended.get(id)
@@ -144,6 +145,6 @@ function ownArguments(event: TracedEvent | undefined): unknown[] {
   return args.filter((each) => typeof fieldsOf(each).run !== 'string')
 }
 
-function toText(args: readonly unknown[]): string {
+function formatArguments(args: readonly unknown[]): string {
   return shorten(oneLine(args.map((each) => JSON.stringify(each)).join(', ')), MAX_TEXT)
 }

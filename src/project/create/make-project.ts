@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { basename, dirname, join, } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import fsExtra from 'fs-extra'
 import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { listFiles } from '../list-files.ts'

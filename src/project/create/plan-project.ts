@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { basename, join, } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { VERSION } from '../../version.ts'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join, } from 'node:path'
+import { join } from 'node:path'
 import { systemCodeOf } from '../../errors.ts'
 import { listLibrary, MODULE_EXTENSIONS } from '../../module/load-module.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
@@ -67,7 +67,7 @@ export async function listEjected(folder: string, names: readonly string[]): Pro
 
 /** @returns undefined when the project has no such file */
 async function readEjected(folder: string, path: string): Promise<EjectedFile | undefined> {
-  const text = await readText(join(folder, 'modules', path))
+  const text = await readIfThere(join(folder, 'modules', path))
   if (text === undefined) return undefined
   const copy = takeOrigin(text)
   const upstream = await readLibraryFile(path)
@@ -118,10 +118,10 @@ function toReference(path: string): string {
 /** Reads the unchanged copy of a file; undefined where a link leads elsewhere. */
 async function readBase(folder: string, path: string): Promise<string | undefined> {
   const base = `${BASES}/${path}`
-  return (await findLink(folder, base)) === undefined ? readText(join(folder, base)) : undefined
+  return (await findLink(folder, base)) === undefined ? readIfThere(join(folder, base)) : undefined
 }
 
-async function readText(file: string): Promise<string | undefined> {
+async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return (await readRegularFile(file)).toString('latin1')
   } catch (error) {

@@ -83,10 +83,10 @@ export function describeDivergence({ kind, asked, recorded, differences: found }
 function describeCall({ module, method, arguments: args }: ShownCall): string {
   const { name, arguments: given } = fieldsOf(args)
   const isTool = typeof name === 'string' && (method === 'executeTool' || method === 'needsApproval')
-  const text = isTool ? `${module}: ${name}(${toText(given)})` : `${module}.${method}(${toText(args)})`
+  const text = isTool ? `${module}: ${name}(${listJson(given)})` : `${module}.${method}(${listJson(args)})`
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text
 }
 
-function toText(value: unknown): string {
+function listJson(value: unknown): string {
   return Array.isArray(value) ? value.map((item) => JSON.stringify(item)).join(', ') : (JSON.stringify(value) ?? '')
 }

@@ -1,4 +1,5 @@
 import { fieldsOf } from '../../json.ts'
+import { shorten } from '../../shorten.ts'
 import { cleanText } from '../../wire/clean-text.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
 
@@ -41,8 +42,8 @@ export function kindOf({ agent_id, caller_id, parent_call_id, protocol }: Traced
 export function labelOf({ method_name, arguments: given }: TracedEvent): string | null {
   const [first, second] = given?.args ?? []
   if (typeof first !== 'string') return null
-  if (method_name === 'executeTool') return shorten(cleanText(`${first}(${listValues(second)})`), MAX_LABEL)
-  return method_name === 'search' ? shorten(cleanText(`search(${JSON.stringify(first)})`), MAX_LABEL) : null
+  if (method_name === 'executeTool') return shortLine(cleanText(`${first}(${listValues(second)})`), MAX_LABEL)
+  return method_name === 'search' ? shortLine(cleanText(`search(${JSON.stringify(first)})`), MAX_LABEL) : null
 }
 
 /** Tells a call that was broken off, since its run was stopped, from one that failed. */
@@ -108,11 +109,10 @@ export function addModelUsage(all: readonly ModelUsage[], added: ModelUsage): Mo
 function listValues(value: unknown): string {
   if (typeof value !== 'object' || value === null) return value === undefined ? '' : String(value)
   return Object.values(value)
-    .map((each) => shorten(typeof each === 'string' ? each : JSON.stringify(each), MAX_ARGUMENT))
+    .map((each) => shortLine(typeof each === 'string' ? each : JSON.stringify(each), MAX_ARGUMENT))
     .join(', ')
 }
 
-function shorten(text: string, max: number): string {
-  const line = text.replace(/\s+/g, ' ')
-  return line.length > max ? `${line.slice(0, max - 1)}…` : line
+function shortLine(text: string, max: number): string {
+  return shorten(text.replace(/\s+/g, ' '), max)
 }

@@ -143,13 +143,13 @@ export class RunBuilder {
       run_id: runId,
       agent_id,
       tenant,
-      user: user ? shorten(user) : null,
+      user: user ? toPreview(user) : null,
       entry_point: entry_point ?? '',
       server,
       agent_version: agent_version ?? null,
       status: 'running',
       incomplete: null,
-      variant: Array.isArray(variant) ? shorten(nameChanges(variant)) : null,
+      variant: Array.isArray(variant) ? toPreview(nameChanges(variant)) : null,
       continues: continues ?? null,
       continued_by: null,
       replays: replays?.run_id ?? null,
@@ -223,13 +223,13 @@ export class RunBuilder {
     const { summary } = this
     summary.started_at = Math.min(summary.started_at, time)
     const isQuestion = method_name === 'handleText' || summary.input === ''
-    if (isQuestion && typeof input === 'string') summary.input = shorten(input)
+    if (isQuestion && typeof input === 'string') summary.input = toPreview(input)
   }
 
   #end(outcome: RunOutcome, { duration_ms, exception }: TracedEvent): void {
     const { summary } = this
     const { status, incomplete, text, first_text_ms, input_tokens, output_tokens } = outcome
-    Object.assign(summary, { status, incomplete, first_text_ms, duration_ms, output: shorten(text) })
+    Object.assign(summary, { status, incomplete, first_text_ms, duration_ms, output: toPreview(text) })
     if (exception !== null) summary.error = exception
     // Counted once, where the calls of models within models would be counted for each.
     if (input_tokens + output_tokens > 0) Object.assign(summary, { input_tokens, output_tokens })
@@ -239,7 +239,7 @@ export class RunBuilder {
     if (event.event_type === 'result') this.summary.results++
     if (event.exception !== null && !isAborted(event.exception)) this.#fail(event, event.exception)
     // Not an error of its module: the tool was called, and says what is wrong.
-    else if (isToolFailure(event)) this.summary.error = shorten(String(fieldsOf(event.result).text ?? ''))
+    else if (isToolFailure(event)) this.summary.error = toPreview(String(fieldsOf(event.result).text ?? ''))
     if (!isOfRun(event)) this.#module(event.module_id).durations.add(event.duration_ms ?? 0)
     this.#tools.finish(event, this.#count(event))
   }
@@ -255,7 +255,7 @@ export class RunBuilder {
       if (siblings) siblings.push(message)
       else this.#failures.set(around, [message])
     }
-    this.summary.error = shorten(withoutPlainName(message))
+    this.summary.error = toPreview(withoutPlainName(message))
     if (!isOfRun(event)) this.#module(event.module_id).stats.errors++
   }
 
@@ -310,6 +310,6 @@ function nameChanges(changes: NonNullable<TracedEvent['variant']>): string {
   return changes.map(namePlace).join(', ')
 }
 
-function shorten(text: string): string {
+function toPreview(text: string): string {
   return text.length > PREVIEW ? `${text.slice(0, PREVIEW)}…` : text
 }

@@ -4,7 +4,7 @@ import { type Attachment, fieldsOf, parseJson, type ToolResult } from 'agent-hos
 
 /** Converts the answer of an MCP server's tool: its texts for the model to read, everything else as attachments. */
 export function toToolResult({ content, structuredContent, isError }: CallToolResult): ToolResult {
-  const texts = content.map(toText).filter((text) => text !== '')
+  const texts = content.map(describeBlock).filter((text) => text !== '')
   const attachments = content.flatMap((block) => toAttachment(block) ?? [])
   if (structuredContent !== undefined && !holds(texts, structuredContent)) texts.push(JSON.stringify(structuredContent))
   return {
@@ -30,7 +30,7 @@ function holds(texts: readonly string[], structure: unknown): boolean {
   )
 }
 
-function toText(block: ContentBlock): string {
+function describeBlock(block: ContentBlock): string {
   switch (block.type) {
     case 'text':
       return block.text
