@@ -1,6 +1,7 @@
 import { HostError } from '../errors.ts'
+import { isObject } from '../json.ts'
 import { questionOf } from '../tape/file/question-of.ts'
-import type { Tape } from '../tape/file/read-tape.ts'
+import { lastRunOf, type Tape } from '../tape/file/read-tape.ts'
 import { pinsOf } from '../tape/saved-tests/saved-test.ts'
 import type { CaseRow } from './read-cases.ts'
 
@@ -31,14 +32,25 @@ export function toSavedCase(tape: Tape, id = nameCase(tape)): SavedCase {
     throw new HostError('TAPE_INVALID', 'The run was cancelled: it has no answer that a case could expect.')
   }
   const tapeFile = `tapes/${id}.jsonl.gz`
+  const waits = waitsOf(tape)
   const row: CaseRow = {
     id,
     input: questionOf(tape),
-    ...(end === 'failed' ? {} : { expected: answer }),
+    ...(end === 'failed' || (end === 'waiting' && answer === '') ? {} : { expected: answer }),
     expected_tools: tools.map(({ name, arguments: args }) => ({ name: String(name), arguments: Object(args) })),
+    ...(waits.length === 0 ? {} : { expected_waits: waits }),
     tape: tapeFile,
   }
   return { id, row: JSON.stringify(row), tapeFile }
+}
+
+/** Calls that the run waits for. */
+function waitsOf(tape: Tape): NonNullable<CaseRow['expected_waits']> {
+  const { pending, pendingArguments = [] } = lastRunOf(tape).end
+  return pending.map(({ name }, index) => {
+    const args = pendingArguments[index]
+    return { tool: name, ...(isObject(args) ? { arguments: args } : {}) }
+  })
 }
 
 function nameCase({ runs }: Tape): string {

@@ -41,6 +41,7 @@ export function describeError(error: unknown): string {
 export class RunNotes {
   text = ''
   readonly #calls = new Map<string, EvalToolCall>()
+  readonly #pending = new Map<string, EvalToolCall>()
 
   readonly onEvent = (event: RunEvent): void => {
     if (event.type === 'text') this.text += event.text
@@ -50,11 +51,21 @@ export class RunNotes {
 
   /** Adds calls that the run waits for: the agent has asked for them. */
   addPending(pending: readonly PendingCall[]): void {
-    for (const call of pending) if (call.kind !== 'question') this.#add(call.callId, call)
+    for (const call of pending) {
+      const { callId, name, arguments: args, kind } = call
+      this.#pending.set(callId, { name, arguments: args })
+      if (kind !== 'question') this.#add(callId, call)
+    }
   }
 
   get tools(): EvalToolCall[] {
     return [...this.#calls.values()]
+  }
+
+  /** Calls that a run waits for at its end. */
+  waitsOf(pending: readonly Pick<PendingCall, 'name'>[]): { readonly waits?: EvalToolCall[] } {
+    const waits = [...this.#pending.values()].filter((call) => pending.some(({ name }) => name === call.name))
+    return waits.length === 0 ? {} : { waits }
   }
 
   #add(id: string, { name, arguments: args }: Pick<PendingCall, 'name' | 'arguments'>): void {

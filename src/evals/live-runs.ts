@@ -44,7 +44,7 @@ export class LiveRuns {
     this.#cases.set(runId, id)
     const notes = new RunNotes()
     const startedMs = performance.now()
-    const toRun = (ended: Pick<CaseRun, 'status' | 'output' | 'error'>): CaseRun => {
+    const toRun = (ended: Pick<CaseRun, 'status' | 'output' | 'error' | 'waits'>): CaseRun => {
       const { inputTokens, outputTokens, cost, agentVersion } = this.#usage.take(runId)
       return {
         ...ended,
@@ -69,7 +69,7 @@ export class LiveRuns {
         onEvent: notes.onEvent,
       })
       notes.addPending(pending)
-      return toRun({ status, output: text, error: null })
+      return toRun({ status, output: text, error: null, ...notes.waitsOf(pending) })
     } catch (error) {
       const code = error instanceof HostError ? error.code : undefined
       if (code !== undefined && REFUSED.has(code)) return notRun(input, error)

@@ -7,6 +7,7 @@ import type { EvalProblem } from '../wire/eval-result.ts'
 import { EVAL_FOLDER, type EvalCase } from './read-cases.ts'
 import type { Scorer } from './scorer.ts'
 import { scorers as builtIn } from './scorers/index.ts'
+import { waits } from './scorers/tools.ts'
 
 /** Scorers of a project by name, and the exports that are none. */
 export interface LoadedScorers {
@@ -63,16 +64,17 @@ function isScorer(value: unknown): value is Scorer {
  * @throws Error naming a scorer that is not there
  */
 export function chooseScorers(
-  { scorers: wanted }: Pick<EvalCase, 'scorers'>,
+  { scorers: wanted, expectedWaits }: Pick<EvalCase, 'scorers' | 'expectedWaits'>,
   { scorers }: LoadedScorers,
 ): NamedScorer[] {
   const names = wanted ?? (scorers.size > 0 ? [...scorers.keys()] : DEFAULT)
-  return names.map((name) => {
+  const chosen = names.map((name): NamedScorer => {
     const scorer = scorers.get(name) ?? PLAIN.get(name)
     if (scorer) return [name, scorer]
     const known = [...scorers.keys(), ...PLAIN.keys()]
     throw new Error([`there is no scorer '${name}'.`, ...didYouMean(name, known)].join(' '))
   })
+  return expectedWaits ? [...chosen, ['waits', waits]] : chosen
 }
 
 function listCode(folder: string): string[] {

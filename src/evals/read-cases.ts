@@ -31,6 +31,9 @@ export const CaseRow = Type.Object({
   input: Type.Optional(Input),
   expected: Type.Optional(Type.Unknown()),
   expected_tools: Type.Optional(Type.Array(Type.Union([Type.String(), EvalToolCall]))),
+  expected_waits: Type.Optional(
+    Type.Array(Type.Object({ tool: Type.String(), arguments: EvalToolCall.properties.arguments })),
+  ),
   tags: Type.Optional(Type.Array(Type.String())),
   tape: Type.Optional(Type.String({ minLength: 1 })),
   agent: Type.Optional(Type.String({ minLength: 1 })),
@@ -39,11 +42,12 @@ export const CaseRow = Type.Object({
 export type CaseRow = Static<typeof CaseRow>
 
 /** A case with its place. */
-export interface EvalCase extends Omit<CaseRow, 'expected_tools' | 'tags'> {
+export interface EvalCase extends Omit<CaseRow, 'expected_tools' | 'expected_waits' | 'tags'> {
   /** Relative to the project. */
   readonly file: string
   readonly line: number
   readonly expectedTools: readonly EvalToolCall[] | undefined
+  readonly expectedWaits: readonly EvalToolCall[] | undefined
   readonly tags: readonly string[]
   /** Relative to the project; in a row it is relative to its file. */
   readonly tape?: string
@@ -157,7 +161,7 @@ function readRow(
   if (row === undefined) throw new Error('the row is not JSON.')
   const misfits = describeMisfits(row)
   if (misfits !== '' || !rowValidator.Check(row)) throw new Error(misfits)
-  const { expected_tools: tools, tags = [], tape, ...rest } = row
+  const { expected_tools: tools, expected_waits: waits, tags = [], tape, ...rest } = row
   if (rest.input === undefined && tape === undefined) throw new Error('input is missing; a row with a tape needs none.')
   if (tape !== undefined && Array.isArray(rest.input)) {
     throw new Error('with a tape, input is one text: earlier messages come from the tape.')
@@ -168,6 +172,7 @@ function readRow(
     line,
     tags,
     expectedTools: tools?.map((tool) => (typeof tool === 'string' ? { name: tool } : tool)),
+    expectedWaits: waits?.map(({ tool: name, arguments: args }) => ({ name, ...(args ? { arguments: args } : {}) })),
     ...(tape === undefined ? {} : { tape: relative(projectDir, resolve(folder, tape)).split(sep).join('/') }),
     digest: createHash('sha256').update(JSON.stringify(row)).digest('hex').slice(0, 16),
   }

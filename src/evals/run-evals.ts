@@ -249,7 +249,17 @@ class Evals {
     const scored = toScored(run, column)
     const facts = { input, output: run.output, expected: given.expected, id: given.id, tags: given.tags }
     const scores = scored
-      ? await scoreRun(scorers, { ...facts, expectedTools: given.expectedTools, run: scored, host: this.#host }, signal)
+      ? await scoreRun(
+          scorers,
+          {
+            ...facts,
+            expectedTools: given.expectedTools,
+            expectedWaits: given.expectedWaits,
+            run: scored,
+            host: this.#host,
+          },
+          signal,
+        )
       : []
     if (signal.aborted) return undefined
     return { case: given.id, column: index, repeat, ...run, scores, score: scoreOf({ status: run.status, scores }) }
@@ -303,6 +313,7 @@ function toScored(run: Omit<CaseRun, 'input' | 'agentVersion'>, { agent }: EvalC
     agent,
     status,
     tools: run.tools,
+    waits: run.waits ?? [],
     durationMs: run.duration_ms,
     inputTokens: run.input_tokens,
     outputTokens: run.output_tokens,
@@ -318,6 +329,7 @@ function toResultCase({
   input,
   expected,
   expectedTools,
+  expectedWaits,
   tags,
   tape,
   digest,
@@ -329,6 +341,7 @@ function toResultCase({
     input: input ?? null,
     ...(expected === undefined ? {} : { expected }),
     ...(expectedTools === undefined ? {} : { expected_tools: [...expectedTools] }),
+    ...(expectedWaits === undefined ? {} : { expected_waits: [...expectedWaits] }),
     tags: [...tags],
     tape: tape ?? null,
     digest,

@@ -22,6 +22,8 @@ export interface ScorerArguments {
   readonly tags: readonly string[]
   /** Calls of tools that the row expects; undefined where it expects none in particular. */
   readonly expectedTools: readonly EvalToolCall[] | undefined
+  /** Calls that the row expects the run to wait for; undefined where it expects none in particular. */
+  readonly expectedWaits: readonly EvalToolCall[] | undefined
   readonly run: ScoredRun
   /** Aborts after 30 seconds, and when the eval is stopped. */
   readonly signal: AbortSignal
@@ -35,6 +37,8 @@ export interface ScoredRun {
   readonly status: 'completed' | 'waiting'
   /** Calls of the agent's tools in their order, those that it waits for included. */
   readonly tools: readonly EvalToolCall[]
+  /** Those that it waits for. */
+  readonly waits: readonly EvalToolCall[]
   readonly durationMs: number
   readonly inputTokens: number
   readonly outputTokens: number

@@ -77,6 +77,7 @@ export class TapedRuns {
         run_id: ids.last,
         ...describeEnd(outcome, live, signal),
         tools: notes.tools,
+        ...notes.waitsOf(outcome.runs.at(-1)?.pending ?? []),
         is_played: outcome.liveCalls === 0,
         duration_ms: performance.now() - startedMs,
         input_tokens: inputTokens,

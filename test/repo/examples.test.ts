@@ -1,12 +1,16 @@
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { AgentHost, buildServer, openProject } from 'agent-host'
 import { expect } from 'chai'
 import { AgentFolder } from '../../src/host/agent-folder/agent-folder.ts'
 import { silentLog } from '../../src/protocols/log.ts'
+import { callCli } from '../support/call-cli.ts'
 import { DESK_FILES, REFUND, RETURNS } from '../support/desk-example.ts'
 import { runNode } from '../support/run-cli.ts'
+import { openRecordingHost } from '../support/tapes.ts'
 import { makeProject } from '../support/temp-project.ts'
 
+const RUN_ID = 'aaaa0000-0000-4000-8000-000000000000'
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
 
 describe('examples/waiting-runs', () => {
@@ -52,6 +56,25 @@ describe('examples/agents-calling-agents', () => {
 })
 
 describe('examples/desk', () => {
+  it('passes its evals, one of which expects a run that waits; such a run becomes a case that expects the same', async () => {
+    const { dir, path } = await makeProject(DESK_FILES)
+    const { exitCode, stdout } = await callCli(['eval'], { cwd: dir })
+    expect([exitCode, stdout]).deep.equal([0, stdout])
+    expect(stdout).contain('desk: 3 of 3 cases passed')
+    const recording = await openRecordingHost(dir)
+    for (const id of ['billing', 'kb', 'desk']) {
+      await recording.host.register(DESK_FILES[`agents/${id}.yml`], { file: `agents/${id}.yml` })
+    }
+    await recording.run('billing', 'Refund 40 euros for INV-7: it arrived broken.', { runId: RUN_ID })
+    await recording.close()
+    await callCli(['runs', 'save', RUN_ID, '--case', 'evals/saved.jsonl', '--name', 'saved'], { cwd: dir })
+    const row: unknown = JSON.parse(await readFile(path('evals/saved.jsonl'), 'utf8'))
+    expect(row).deep.include({ expected_waits: [{ tool: 'refund', arguments: { number: 'INV-7', euros: 40 } }] })
+    const again = await callCli(['eval', 'evals/saved.jsonl'], { cwd: dir })
+    expect([again.exitCode, again.stdout]).deep.equal([0, again.stdout])
+    expect(again.stdout).contain('waits 1.00')
+  })
+
   it('asks its agents, remembers per user, redacts, and waits for a person about a refund', async () => {
     const { dir } = await makeProject(DESK_FILES)
     const project = await openProject({ projectDir: dir, logLevel: 'silent' })

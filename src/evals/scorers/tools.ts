@@ -13,6 +13,10 @@ export const tools: Scorer = ({ expectedTools, run }) =>
 export const toolsInAnyOrder: Scorer = ({ expectedTools, run }) =>
   expectedTools ? compare('toolsInAnyOrder', expectedTools, run.tools, matchAny(expectedTools, run.tools)) : null
 
+/** Share of the calls that the run waits for that are as the row expects them (`expected_waits`), in any order. Judges every row that has them. */
+export const waits: Scorer = ({ expectedWaits, run }) =>
+  expectedWaits ? compare('waits', expectedWaits, run.waits, matchAny(expectedWaits, run.waits)) : null
+
 /** Indexes of an expected call and of the one that fits it. */
 type Pair = readonly [expected: number, made: number]
 

@@ -129,6 +129,8 @@ export interface EndLine {
   readonly reason: string | null
   readonly error: string | null
   readonly pending: readonly Pick<PendingCall, 'kind' | 'name'>[]
+  /** Arguments of the pending calls; left out where there are none, and by earlier versions. */
+  readonly pendingArguments?: readonly JsonValue[]
   /** Number of calls. */
   readonly calls: number
   /** Why lines are missing; null for a whole tape. */

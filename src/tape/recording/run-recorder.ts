@@ -146,6 +146,7 @@ export class RunRecorder {
     error: unknown,
   ): void {
     const { answer, waiting } = this.#run
+    const pending = status === 'waiting' ? waiting.pending : []
     const line: TapeLine = {
       type: 'end',
       ms: this.#ms(),
@@ -155,7 +156,8 @@ export class RunRecorder {
       usage: answer.usage,
       reason: reason ?? null,
       error: error === undefined ? null : messageOf(error),
-      pending: status === 'waiting' ? waiting.pending.map(({ kind, name }) => ({ kind, name })) : [],
+      pending: pending.map(({ kind, name }) => ({ kind, name })),
+      ...(pending.length > 0 ? { pendingArguments: pending.map((call) => this.#encode(call.arguments)) } : {}),
       calls: this.#calls,
       incomplete: null,
     }

@@ -32,9 +32,19 @@ describe('the inbox of the debug UI', () => {
     await see(page, 'May shop call pay?')
     expect(await countOf(page)).to.equal('2')
     expect(await findBarriers(page)).to.deep.equal([])
+    // A slip of the hand decides nothing: the card is marked, and not chosen.
     await page.keyboard.press('a')
-    await see(page, 'approved')
+    await page.keyboard.press('r')
+    expect(await page.getByRole('button', { name: 'Undo' }).count()).equal(0)
+    expect(await page.getByLabel('Reason').count()).equal(0)
+    await page.keyboard.press('j')
+    await page.keyboard.press('a')
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+    // Nor does it decide the next one.
+    await page.keyboard.press('a')
+    expect(await page.getByRole('button', { name: 'Undo' }).count()).equal(1)
     await see(page, 'Continues when every decision is made.')
+    expect(await page.locator('[aria-current="true"]').innerText()).contain('May shop call refund?')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('e')
     await page.getByLabel('amount').waitFor()
@@ -129,6 +139,28 @@ describe('the inbox of the debug UI', () => {
     expect(asked).equal(before)
   })
 
+  it('holds an approval for a moment: it can be undone, and leaving or reloading the page sends nothing', async () => {
+    const id = (await askAgent('shop')).replace('resp_', 'mcpr_')
+    const statusOf = async () => (await ui.server.app.inject(`/compat/approvals/${id}-000`)).json().status
+    const page = await ui.open('#/approvals')
+    const card = page.getByRole('listitem').filter({ hasText: 'May shop call pay?' })
+    await card.getByRole('button', { name: 'Approve' }).click()
+    await card.getByRole('button', { name: 'Undo' }).click()
+    await card.getByRole('button', { name: 'Reject' }).waitFor()
+    await card.getByRole('button', { name: 'Approve' }).click()
+    await card.getByRole('button', { name: 'Undo' }).waitFor()
+    await page.goto(`${ui.url}/#/agents`)
+    await page.getByRole('link', { name: 'Approvals' }).click()
+    await card.getByText('The approval was not sent: the page was left too soon. The call still waits.').waitFor()
+    await card.getByRole('button', { name: 'Approve' }).click()
+    await card.getByRole('button', { name: 'Undo' }).waitFor()
+    await page.reload()
+    await card.getByText('The approval was not sent').waitFor()
+    expect(await statusOf()).equal('pending')
+    await card.getByRole('button', { name: 'Approve' }).click()
+    await eventually(async () => expect(await statusOf()).equal('approved'))
+  })
+
   it('decides several at once', async () => {
     await askAgent('shop')
     const page = await ui.open('#/approvals')
@@ -157,6 +189,7 @@ describe('the inbox of the debug UI', () => {
     await page.getByLabel('Reason').waitFor()
     await page.keyboard.press('Escape')
     expect(await page.getByLabel('Reason').count()).to.equal(0)
+    await page.keyboard.press('ArrowDown')
     // What is typed right after the key goes into the field.
     expect(await page.evaluate<string>(PRESS_R)).equal('INPUT')
     await page.keyboard.type('too much')

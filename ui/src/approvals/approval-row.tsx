@@ -1,5 +1,5 @@
 import { Fragment } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { cleanText } from '../../../src/wire/clean-text.ts'
 import { nameAsker } from '../../../src/wire/name-asker.ts'
@@ -126,17 +126,76 @@ function Arguments({ values }: { values: Readonly<Record<string, unknown>> }) {
   )
 }
 
+/** Time in which an approval can be undone. */
+const HOLD_MS = 3000
+const HELD = 'held-approvals'
+
+function readHeld(): readonly string[] {
+  return JSON.parse(sessionStorage.getItem(HELD) ?? '[]') as string[]
+}
+
+function noteHeld(id: string): void {
+  sessionStorage.setItem(HELD, JSON.stringify([...readHeld(), id]))
+}
+
+/** Tells whether the page was left while an approval could be undone, once. */
+function takeLeft(id: string): boolean {
+  const held = readHeld()
+  if (!held.includes(id)) return false
+  sessionStorage.setItem(HELD, JSON.stringify(held.filter((each) => each !== id)))
+  return true
+}
+
 function Choice(props: ApprovalRowProps) {
+  const { id } = props.approval
   const [isSending, setSending] = useState(false)
-  const onDecide = async (decision: ApprovalDecision) => {
+  const [held, setHeld] = useState<ApprovalDecision>()
+  const [wasLeft] = useState(() => takeLeft(id))
+  const send = async (decision: ApprovalDecision) => {
     setSending(true)
     await props.onDecide(decision)
     setSending(false)
   }
+  useEffect(() => {
+    if (!held) return
+    noteHeld(id)
+    const timer = setTimeout(() => {
+      takeLeft(id)
+      setHeld(undefined)
+      void send(held)
+    }, HOLD_MS)
+    // Leaving the page sends nothing.
+    return () => clearTimeout(timer)
+  }, [held])
+  const undo = () => {
+    takeLeft(id)
+    setHeld(undefined)
+  }
+  const isYes = ({ decision }: ApprovalDecision) => decision === 'approve' || decision === 'edit'
+  const onDecide = async (decision: ApprovalDecision) => (isYes(decision) ? setHeld(decision) : send(decision))
   return (
-    <fieldset class="approval-choice" disabled={isSending} aria-busy={isSending}>
-      <Choices {...props} onDecide={onDecide} />
-    </fieldset>
+    <>
+      {held && (
+        <p class="approval-outcome" role="status">
+          <span class="badge good">Approved</span>
+          <span class="muted">Sent in {HOLD_MS / 1000} s.</span>
+          <button type="button" class="button" onClick={undo}>
+            Undo
+          </button>
+        </p>
+      )}
+      {wasLeft && !held && (
+        <Notice kind="warn" title="The approval was not sent: the page was left too soon. The call still waits." />
+      )}
+      <fieldset
+        class="approval-choice"
+        disabled={isSending || held !== undefined}
+        aria-busy={isSending}
+        data-held={held !== undefined}
+      >
+        <Choices {...props} onDecide={onDecide} />
+      </fieldset>
+    </>
   )
 }
 
@@ -147,7 +206,7 @@ function Choices({ approval, form, onForm, onDecide }: ApprovalRowProps) {
   if (form === 'reject') return <RejectForm onDecide={onDecide} onClose={onClose} />
   return (
     <div class="approval-actions">
-      <button type="button" class="button primary" onClick={() => onDecide({ decision: 'approve' })}>
+      <button type="button" class="button primary approve" onClick={() => onDecide({ decision: 'approve' })}>
         Approve <kbd>a</kbd>
       </button>
       <button type="button" class="button" onClick={() => onForm('edit')}>

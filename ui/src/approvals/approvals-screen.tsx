@@ -17,16 +17,15 @@ export function ApprovalsScreen({ route }: ScreenProps) {
   const list = useRef<HTMLUListElement>(null)
   const rows = [...open.filter(({ id }) => !decided.has(id)), ...decided.values()].sort(byAge)
   const contexts = useApprovalContexts(rows)
-  const { current, form, setCurrent, setForm } = useRowKeys(rows, list, route.query.id, (id) =>
-    send(id, { decision: 'approve' }),
-  )
+  const { current, form, setCurrent, setForm, arm } = useRowKeys(rows, list, route.query.id)
   const send = async (id: string, decision: ApprovalDecision) => {
     setProblem(undefined)
     try {
       const approval = await decide(id, decision)
       setDecided((before) => new Map(before).set(id, approval))
       setForm(undefined)
-      focusRow(list.current, id)
+      const next = rows.find((row) => row.id !== id && row.status === 'pending')
+      focusRow(list.current, next?.id ?? id)
     } catch (failure) {
       setProblem({ id, text: (failure as Error).message })
     }
@@ -40,7 +39,9 @@ export function ApprovalsScreen({ route }: ScreenProps) {
       return next
     })
   const sendAll = async (decision: ApprovalDecision) => {
-    for (const { id } of chosen) await send(id, decision)
+    // Each of them can still be undone.
+    if (decision.decision === 'approve') for (const { id } of chosen) approve(list.current, id)
+    else for (const { id } of chosen) await send(id, decision)
     setMarked(new Set())
   }
   useShortcuts({ x: () => current !== undefined && mark(current) })
@@ -63,7 +64,7 @@ export function ApprovalsScreen({ route }: ScreenProps) {
           </span>
         )}
       </div>
-      <ul class="approvals" ref={list} aria-label="Approvals">
+      <ul class="approvals" ref={list} aria-label="Approvals" {...arm}>
         {rows.map((approval) => (
           <ApprovalRow
             key={approval.id}
@@ -100,43 +101,66 @@ function NothingWaits({ isOffered }: { isOffered: boolean }) {
   )
 }
 
-/** Row that the keys act on, and its form. Only the user changes it, never new data. */
+/** Row that the keys act on, and its form. A letter acts on a row that the user has chosen since the last one: no slip decides. */
 function useRowKeys(
   rows: readonly Approval[],
   list: { readonly current: HTMLElement | null },
   first: string | undefined,
-  approve: (id: string) => void,
 ) {
   const [current, setCurrent] = useState(first)
   const [form, setForm] = useState<{ id: string; kind: OpenForm }>()
+  const armed = useRef<string | undefined>(undefined)
   useLayoutEffect(() => {
     if (current === undefined && rows[0]) setCurrent(rows[0].id)
   }, [rows.length])
   const at = rows.findIndex(({ id }) => id === current)
   const move = (step: number) => {
-    const next = rows[Math.max(0, Math.min(rows.length - 1, at + step))]
-    if (next) focusRow(list.current, next.id)
+    // The first step chooses the row that is marked.
+    const isFirst = armed.current === undefined && rows[at]?.status === 'pending'
+    const next = rows[Math.max(0, Math.min(rows.length - 1, isFirst ? at : at + step))]
+    if (!next) return
+    armed.current = next.id
+    focusRow(list.current, next.id)
   }
   const act = (kind: OpenForm | 'approve') => (event: KeyboardEvent) => {
     const row = rows[at]
     if (event.repeat || row?.status !== 'pending') return
-    if (row.kind === 'question') focusField(list.current, row.id)
-    else if (kind === 'approve') approve(row.id)
+    // A question is answered by what is typed then.
+    if (row.kind === 'question') return focusField(list.current, row.id)
+    if (armed.current !== row.id) return
+    armed.current = undefined
+    if (kind === 'approve') approve(list.current, row.id)
     else setForm({ id: row.id, kind })
   }
   const close = () => {
     setForm(undefined)
     if (current) focusRow(list.current, current)
   }
+  const [down, up] = [() => move(1), () => move(-1)]
   useShortcuts({
-    ArrowDown: () => move(1),
-    ArrowUp: () => move(-1),
+    ArrowDown: down,
+    j: down,
+    ArrowUp: up,
+    k: up,
     a: act('approve'),
     e: act('edit'),
     r: act('reject'),
     Escape: close,
   })
-  return { current, form, setCurrent, setForm }
+  const choose = (target: EventTarget | null) => {
+    const row = target instanceof Element ? target.closest<HTMLElement>('[data-id]') : null
+    armed.current = row?.dataset.id
+  }
+  const arm = {
+    onPointerDown: ({ target }: PointerEvent) => choose(target),
+    onKeyUp: ({ key, target }: KeyboardEvent) => key === 'Tab' && choose(target),
+  }
+  return { current, form, setCurrent, setForm, arm }
+}
+
+/** Presses the button of a row, which can be undone for a moment. */
+function approve(list: HTMLElement | null, id: string): void {
+  list?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] .approve`)?.click()
 }
 
 function focusRow(list: HTMLElement | null, id: string): void {
