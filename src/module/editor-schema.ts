@@ -90,6 +90,18 @@ function makeConfig(config: unknown): unknown {
 
 const VARIABLE = { type: 'string', pattern: '\\$\\{[^}]*\\}' }
 const SCALARS = ['number', 'integer', 'boolean']
+/** A Markdown file of the project in the place of a text. */
+const FILE = {
+  type: 'object',
+  properties: { file: { type: 'string', pattern: '\\.md$' } },
+  required: ['file'],
+  additionalProperties: false,
+}
+
+/** Tells the schema of a prompt from those of names, addresses and words. */
+function isText({ type, ...rest }: JsonSchema): boolean {
+  return type === 'string' && Object.keys(rest).every((keyword) => keyword === 'variant')
+}
 
 /**
  * The schema of a value in a file: fields with a default are optional, unknown keys are errors, and
@@ -104,6 +116,7 @@ function forFiles(schema: unknown): unknown {
     ...(fallback === undefined ? {} : { default: fallback }),
   }
   if (SCALARS.includes(rest.type as string)) return { ...annotations, anyOf: [rest, VARIABLE] }
+  if (isText(rest)) return { ...annotations, anyOf: [rest, FILE] }
   const { properties, required, ...others } = rest
   const inner = Object.entries(others).map(([name, value]) => [name, forFiles(value)])
   return {

@@ -18,6 +18,7 @@ import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
 import { findClientFault } from './client-schema.ts'
+import { inlineFiles } from './inline-files.ts'
 import { planWiring } from './plan-wiring.ts'
 import type { EntryPoint, PlannedModule, WiredModule } from './wiring.ts'
 
@@ -73,10 +74,11 @@ export interface CalledName extends Partial<Position> {
  */
 export async function planAgent(source: unknown, file: string | undefined, project: Project): Promise<AgentBlueprint> {
   const { plain, given } = takeModules(source)
-  const read = readDefinition(plain, file)
+  const written = readDefinition(plain, file)
   const files = new Set<string>()
   const problems: Problem[] = []
-  const loaded = await loadModules(read, project, given, files, problems)
+  const loaded = await loadModules(written, project, given, files, problems)
+  const read = await inlineFiles(written, { dir: project.dir, loaded, files, problems })
   const { output } = read.definition.toolMetadata
   const fault = output && (await findClientFault(output))
   if (fault !== undefined) {

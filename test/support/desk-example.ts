@@ -6,7 +6,7 @@ const DESK = fileURLToPath(new URL('../../examples/desk/', import.meta.url))
 
 /** Files of `examples/desk`, by their paths. */
 export const DESK_FILES: Readonly<Record<string, string>> = Object.fromEntries(
-  ['agents', 'modules', 'tools', 'evals'].flatMap((folder) =>
+  ['agents', 'modules', 'tools', 'prompts', 'evals'].flatMap((folder) =>
     readdirSync(join(DESK, folder), { withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map(({ name }) => [`${folder}/${name}`, readFileSync(join(DESK, folder, name), 'utf8')]),

@@ -11,9 +11,8 @@ export function TokenScreen({ refusal }: { refusal: string }) {
   return (
     <main class="token-screen">
       <form class="panel" onSubmit={submit}>
-        <h1 class="token-title">
-          <label for="token">Token of the debug UI</label>
-        </h1>
+        <h1 class="token-title">agent-host</h1>
+        <label for="token">Token of the debug UI</label>
         <input
           id="token"
           type="password"
@@ -29,9 +28,11 @@ export function TokenScreen({ refusal }: { refusal: string }) {
           </p>
         )}
         <p id="token-hint">
-          Type what the server was started with (<code>--ui-token</code>), or a key with the scope <code>debug</code>,
-          and press Enter.
+          Type what the server was started with (<code>--ui-token</code>), or a key with the scope <code>debug</code>.
         </p>
+        <button type="submit" class="button primary" disabled={token.trim() === ''}>
+          Open
+        </button>
       </form>
     </main>
   )

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { type AgentDefinition, type DefinitionSource, readDefinition } from '../../definition/definition.ts'
+import { AgentError, type Problem } from '../../definition/problem.ts'
 import { toAgentFile } from '../../definition/to-agent-file.ts'
 import type { Module } from '../../module/define-module.ts'
 import type { LoadedModule } from '../../module/load-module.ts'
@@ -7,6 +8,7 @@ import type { BoundedAgent } from '../../run/calls/boundaries.ts'
 import { planVariant } from '../../variants/plan-variant.ts'
 import type { VariantChange } from '../../wire/variant.ts'
 import { findHostModules } from '../../wiring/host-modules.ts'
+import { inlineFiles } from '../../wiring/inline-files.ts'
 import type { Project } from '../../wiring/plan-agent.ts'
 import { planWiring } from '../../wiring/plan-wiring.ts'
 import type { PlannedModule } from '../../wiring/wiring.ts'
@@ -34,8 +36,11 @@ export async function withStandIns({ project, source, file, live, changes }: Sta
   /** The agent without them. */
   readonly bounded: Pick<BoundedAgent, 'definition' | 'loaded' | 'file'>
 }> {
-  const read = readDefinition(source, file)
-  const loaded = await loadAll(read, project)
+  const written = readDefinition(source, file)
+  const loaded = await loadAll(written, project)
+  const problems: Problem[] = []
+  const read = await inlineFiles(written, { dir: project.dir, loaded, files: new Set(), problems })
+  if (problems.length > 0) throw new AgentError('AGENT_INVALID', problems)
   const needed = findNeeded(read, loaded, live)
   const definition = change(read.definition, { loaded, file, changes, project })
   const modules = definition.modules.map((entry) => {

@@ -218,8 +218,9 @@ export default defineModule({ name: 'Viewer', provides: [TextMessageHandler], us
     await page.getByRole('button', { name: 'What can you do with near?' }).waitFor()
     await ui.complete('finder', 'keys')
     await page.reload()
-    await page.getByRole('button', { name: 'Use look_near with what …' }).click()
-    expect(await page.getByLabel('Message to finder').inputValue()).equal('Use look_near with what …')
+    const question = 'Can you look there? The what is ….'
+    await page.getByRole('button', { name: question }).first().click()
+    expect(await page.getByLabel('Message to finder').inputValue()).equal(question)
   })
 
   it('suggests the examples of the agent file alone where it has some', async () => {
@@ -228,6 +229,9 @@ export default defineModule({ name: 'Viewer', provides: [TextMessageHandler], us
     const questions = page.getByRole('list', { name: 'Questions to try' })
     await questions.waitFor()
     expect(await questions.getByRole('button').allTextContents()).deep.equal(['Where is it?'])
+    await questions.getByRole('button').click()
+    await page.getByRole('log').getByText('Where is it?').first().waitFor()
+    await page.getByRole('link', { name: 'View the run' }).waitFor()
   })
 
   it('suggests no question about a file that is not there', async () => {

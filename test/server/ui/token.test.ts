@@ -39,7 +39,7 @@ describe('the token of the debug UI', () => {
     const { url } = await serve({ uiToken: 'open sesame'.replace(' ', '-') })
     const page = await open(url)
     await field(page).waitFor()
-    expect(await page.locator('input, button, a, nav').count()).to.equal(1)
+    expect(await page.locator('input, button, a, nav').count()).to.equal(2)
     expect(await page.locator('body').innerText()).to.match(/--ui-token.*scope debug/)
     for (const width of [1440, 390]) {
       await page.setViewportSize({ width, height: 800 })

@@ -33,13 +33,22 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
   const [kept, setKept] = useState<number>()
   const { turns, error, isRunning, send, retry, stop, onStatus, onContinue } = useConversation(columns, thread, seed)
   const [log, setLog] = useState<HTMLDivElement | null>(null)
-  useFollowEnd(log, turns.at(-1)?.answers[0]?.responseIds[0])
-  const sendDraft = async () => {
-    if (!(await send(draft.trim(), uploads, kept))) return
+  useFollowEnd(
+    log,
+    turns
+      .at(-1)
+      ?.answers.map(({ responseIds }) => responseIds[0])
+      .join(),
+    columns.length > 1,
+  )
+  const sendDraft = async (text = draft) => {
+    if (!(await send(text.trim(), uploads, kept))) return setDraft(text)
     setKept(undefined)
     setDraft('')
     setUploads([])
   }
+  /** A question with a gap is filled in first. */
+  const choose = (question: string) => (question.includes('…') ? setDraft(question) : void sendDraft(question))
   const edit = (index: number) => {
     setKept(index)
     setDraft(turns[index]?.question ?? '')
@@ -48,7 +57,7 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
     <div class="chat" data-columns={columns.length}>
       <div class="chat-log" ref={setLog} role="log" aria-label="Conversation" tabIndex={0}>
         {seed && <SeedView seed={seed} />}
-        {turns.length === 0 && !seed && <FirstQuestions agent={agent} columns={columns} onChoose={setDraft} />}
+        {turns.length === 0 && !seed && <FirstQuestions agent={agent} columns={columns} onChoose={choose} />}
         {turns.map((turn, index) => (
           <TurnView
             key={turn.answers.map(({ responseIds }) => responseIds[0]).join()}

@@ -42,10 +42,25 @@ function questionsFor({ examples, modules }: AgentChoice): readonly string[] {
   return [...asked.slice(0, MAX_QUESTIONS - 1), ...general].slice(0, MAX_QUESTIONS)
 }
 
-function questionForTool({ name, parameters }: ToolChoice): string {
+/** `Can you find an order? The id is A1.` */
+function questionForTool({ name, description, parameters }: ToolChoice): string {
   const { properties = {}, required = Object.keys(properties) } = parameters ?? {}
-  const values = required.map((field) => `${field} ${exampleOf(properties[field] ?? {})}`)
-  return values.length === 0 ? `Use ${name}` : `Use ${name} with ${values.join(' and ')}`
+  const values = required.map((field) => `the ${field.replaceAll('_', ' ')} is ${exampleOf(properties[field] ?? {})}`)
+  const told = values.join(' and ')
+  return `Can you ${wishOf(description) || `use ${name}`}?${told && ` ${told[0]?.toUpperCase()}${told.slice(1)}.`}`
+}
+
+/** First sentence of a description, in the words of a person: `Finds an order.` becomes `find an order`. */
+function wishOf(description: string): string {
+  const [sentence = ''] = description.split(/[.:;(\n]/, 1)
+  const [verb = '', ...rest] = sentence.trim().split(' ')
+  if (verb === '' || rest.length === 0) return ''
+  const plain = verb
+    .toLowerCase()
+    .replace(/ies$/, 'y')
+    .replace(/(ch|sh|ss|x|z)es$/, '$1')
+    .replace(/([^s])s$/, '$1')
+  return [plain, ...rest].join(' ')
 }
 
 function exampleOf({ examples, default: preset, enum: options, type }: Readonly<Record<string, unknown>>): string {

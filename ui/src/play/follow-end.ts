@@ -8,10 +8,12 @@ const NEAR = 60
  * read, stays in place.
  *
  * @param last what the newest entry is: a new one is always shown
+ * @param isPair answers stand side by side: they are shown from their beginning
  */
-export function useFollowEnd(log: HTMLElement | null, last: unknown): void {
+export function useFollowEnd(log: HTMLElement | null, last: unknown, isPair: boolean): void {
   useEffect(() => {
     if (!log) return
+    if (isPair) return [...log.querySelectorAll('.message.user')].at(-1)?.scrollIntoView({ block: 'start' })
     let isAtEnd = true
     let shownAt = 0
     const look = () => {
@@ -43,5 +45,5 @@ export function useFollowEnd(log: HTMLElement | null, last: unknown): void {
       log.removeEventListener('load', show, { capture: true })
       log.removeEventListener('click', stay, { capture: true })
     }
-  }, [log, last])
+  }, [log, last, isPair])
 }

@@ -6,6 +6,7 @@ import { useLive } from '../live.ts'
 /** Fields of a tool that a suggested question needs. */
 export interface ToolChoice {
   readonly name: string
+  readonly description: string
   readonly parameters: {
     readonly properties?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
     readonly required?: readonly string[]
@@ -42,7 +43,7 @@ export interface AgentChoice {
 
 const LIST_QUERY = '{ list_agents { id entry_points calls { module agent } } }'
 const AGENT_QUERY = `query($id: String!) { agent_config(agent_id: $id) {
-  id description examples entry_points version file definition attachments modules { id provides tools { name parameters } variables { path schema value } }
+  id description examples entry_points version file definition attachments modules { id provides tools { name description parameters } variables { path schema value } }
 } }`
 
 export type AgentName = Pick<AgentChoice, 'id' | 'entry_points'> & CallingAgent
@@ -72,7 +73,7 @@ export function useCalledAgents(id: string): readonly CalledAgent[] {
   const names = ids.map((_, index) => `$a${index}: String!`).join(', ')
   const fields = ids.map(
     (_, index) =>
-      `a${index}: agent_config(agent_id: $a${index}) { id modules { id provides tools { name parameters } variables { path schema value } } }`,
+      `a${index}: agent_config(agent_id: $a${index}) { id modules { id provides tools { name description parameters } variables { path schema value } } }`,
   )
   const query = ids.length === 0 ? '{ __typename }' : `query(${names}) { ${fields.join(' ')} }`
   const variables = Object.fromEntries(ids.map((called, index) => [`a${index}`, called]))

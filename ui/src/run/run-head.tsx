@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
 import { cleanText } from '../../../src/wire/clean-text.ts'
 import { formatDuration } from '../../../src/wire/format-duration.ts'
@@ -110,13 +110,32 @@ function Exchange({ run: { input, output, status } }: { run: RunSummary }) {
   return (
     <div class="run-exchange">
       <p class="run-question">{cleanText(input) || <span class="muted">Called without a text.</span>}</p>
-      {output !== '' && (
-        <div class="run-answer">
-          <Markdown text={output} />
-        </div>
-      )}
+      {output !== '' && <Answer text={output} />}
       {output === '' && status === 'running' && <span class="typing" role="status" aria-label="The agent answers" />}
     </div>
+  )
+}
+
+/** Four lines of the answer; a longer one opens. */
+function Answer({ text }: { text: string }) {
+  const place = useRef<HTMLDivElement>(null)
+  const [isLong, setLong] = useState(false)
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const { current } = place
+    setLong(current !== null && current.scrollHeight > current.clientHeight + 1)
+  }, [text])
+  return (
+    <>
+      <div class="run-answer" ref={place} data-open={isOpen} data-long={isLong}>
+        <Markdown text={text} />
+      </div>
+      {isLong && (
+        <button type="button" class="link more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'less' : 'more'}
+        </button>
+      )}
+    </>
   )
 }
 

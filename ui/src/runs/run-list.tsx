@@ -77,7 +77,12 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
         )}
         {count > 1 && <CompareButton chosen={chosen} runs={rows.map(({ run }) => run)} />}
       </div>
-      <div class="run-list" ref={setList} data-choosing={chosen.isChoosing}>
+      <div
+        class="run-list"
+        ref={setList}
+        data-choosing={chosen.isChoosing}
+        data-cost={rows.some(({ run }) => run.cost !== null)}
+      >
         <SortHeader sort={query.sort ?? ''} order={query.order ?? ''} onChange={onChange} />
         <div role="list" aria-label="Runs">
           <Rows count={count} rowHeight={rowHeight} viewport={viewport}>

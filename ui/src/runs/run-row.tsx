@@ -113,7 +113,7 @@ export function RunRow({
         <span class="run-number muted">
           {run.input_tokens + run.output_tokens > 0 && formatCount(run.input_tokens + run.output_tokens)}
         </span>
-        <span class="run-number muted">{formatCost(run.cost)}</span>
+        <span class="run-number run-cost muted">{formatCost(run.cost)}</span>
         <time class="run-time muted" dateTime={new Date(run.started_at * 1000).toISOString()}>
           {isNewDay || index === 0 ? formatTime(run.started_at) : formatClock(run.started_at)}
         </time>

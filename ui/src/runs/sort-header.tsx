@@ -31,7 +31,10 @@ export function SortHeader({ sort, order, onChange }: SortHeaderProps) {
         const name = 'sort' in column ? column.sort : undefined
         const isSorted = name === current
         return (
-          <span key={column.title} class={'isNumber' in column ? 'run-number' : ''}>
+          <span
+            key={column.title}
+            class={`${'isNumber' in column ? 'run-number' : ''} ${column.title === 'Cost' ? 'run-cost' : ''}`}
+          >
             {name ? (
               <button type="button" aria-pressed={isSorted} onClick={() => choose(name)}>
                 {column.title}
