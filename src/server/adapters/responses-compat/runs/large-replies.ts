@@ -14,7 +14,7 @@ const READ_SHARE = 1 / 32
 export class LargeReplies {
   readonly #whole = new ByteBudget()
   readonly #streamed: ByteBudget
-  readonly #reads = new Lanes(Math.max(Math.floor(heapShare(READ_SHARE) / ASSUMED_LENGTH), 2))
+  readonly #reads = new Lanes(Math.max(Math.floor(heapShare(READ_SHARE) / ASSUMED_LENGTH), 1))
 
   /** @param maxUnsentMb of all connections together, in MiB */
   constructor(maxUnsentMb: number) {
