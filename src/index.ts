@@ -61,6 +61,7 @@ export {
 export type { Score, ScoredRun, Scorer, ScorerArguments } from './evals/scorer.ts'
 export { type Scorers, scorers } from './evals/scorers/index.ts'
 export type { JudgeOptions } from './evals/scorers/judge.ts'
+export type { AgentCalls } from './host/called-agents.ts'
 export {
   AgentHost,
   type AgentHostOptions,
@@ -95,7 +96,7 @@ export { Embedder } from './protocols/embedder.ts'
 export { InputGuard, OutputGuard, type Verdict } from './protocols/guard.ts'
 export { type FinishReason, LLM, type LLMPart, type LLMRequest, type ModelInfo } from './protocols/llm.ts'
 export type { Log } from './protocols/log.ts'
-export { Memory, type MemoryEntry, type MemoryMatch } from './protocols/memory.ts'
+export { Memory, type MemoryEntry, type MemoryMatch, type MemoryOwner } from './protocols/memory.ts'
 export type {
   Attachment,
   Message,
@@ -149,6 +150,7 @@ export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
 export type { RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type {
   AnsweredCall,
+  Asker,
   CallDecision,
   EarlierDecision,
   GivenAnswer,

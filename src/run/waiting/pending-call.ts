@@ -3,7 +3,6 @@ import { withoutStack } from '../../errors.ts'
 import { toSortedJson } from '../../json.ts'
 import type { ClientTool } from '../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
-import type { NamedAsker } from '../../wire/name-asker.ts'
 import type { AttachmentJson, MessageJson } from '../attachment-json.ts'
 
 /** Call of a tool that a run waits for. */
@@ -43,7 +42,11 @@ export interface PendingCall {
 }
 
 /** Called agent whose run waits. */
-export interface Asker extends NamedAsker {
+export interface Asker {
+  /** Id of the agent. */
+  readonly agent: string
+  /** Ids of the agents that called it, the nearest first. */
+  readonly askedBy: readonly string[]
   readonly runId: string
 }
 

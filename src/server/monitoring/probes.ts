@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** What `GET /readyz` tells. */
+/** Sources of what `GET /readyz` tells. */
 export interface Readiness {
   /** Finds out why the server should get no requests now; undefined when it should. */
   readonly findObstacle: () => Promise<string | undefined>
