@@ -160,10 +160,18 @@ export type {
   WaitingChild,
 } from './run/waiting/pending-call.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapters/adapter.ts'
-export type { AdapterHttp, RouteTag } from './server/adapters/adapter-http.ts'
-export type { Sender } from './server/guards/principal.ts'
+export type { AdapterHttp } from './server/adapters/adapter-http.ts'
+export type { KeyScope, Sender } from './server/guards/principal.ts'
 export type { Decider } from './server/inbox/may-decide.ts'
-export type { AnswerDescription, RouteDescription } from './server/openapi/describe-route.ts'
+export type {
+  AnswerDescription,
+  RouteDescription,
+  RouteMaker,
+  RouteMakers,
+  RouteParts,
+  RouteTable,
+  RouteTag,
+} from './server/openapi/describe-routes.ts'
 export type { ServerOptions } from './server/options/options.ts'
 export type { DialectReply, ErrorDialect, Refusal } from './server/replies/dialect.ts'
 export type { AgentServer } from './server/server.ts'

@@ -155,11 +155,24 @@ describe('a protocol of a package', () => {
     const { paths, components } = (await ann.ask('GET', '/openapi.json')).json
     const { operationId, tags, security, responses, requestBody } = paths['/tasks'].post
     expect([operationId, tags, security]).to.deep.equal(['startTask', ['Tasks'], [{ fileKey: [] }]])
-    expect(Object.keys(responses)).to.deep.equal(['202', '400', '401'])
+    expect(Object.keys(responses)).to.deep.equal(['202', '400', '401', '413', '415'])
     expect(requestBody.content['application/json'].schema.required).to.deep.equal(['agent', 'text'])
     expect(responses[202].content['application/json'].schema).to.deep.equal({ $ref: '#/components/schemas/Task' })
     expect(Object.keys(components.schemas)).to.include('Task')
-    expect(Object.keys(paths)).to.include('/tasks/{id}')
+    const { get: follow } = paths['/tasks/{id}/events']
+    expect(follow.parameters.map(({ name }: Json) => name)).to.deep.equal(['after', 'id'])
+    expect(Object.keys(follow.responses)).to.deep.equal(['200', '400', '401', '404'])
+    expect(Object.keys(follow.responses[200].content)).to.deep.equal(['text/event-stream'])
+    const answer = paths['/tasks/{id}/answers'].post.responses
+    expect([answer[200].description, answer[409].description]).to.deep.equal(['OK', 'It was answered before.'])
+  })
+
+  it('refuses what does not fit the table of its routes, and a key without the scope that it names', async () => {
+    const { ann, ci } = await open()
+    const { status, json } = await ann.ask('POST', '/tasks', { agent: 'checker' })
+    expect([status, json.problem.title]).to.deep.equal([400, 'text is missing.'])
+    const refused = await ci.ask('POST', '/tasks/x/answers', {})
+    expect([refused.status, refused.json.problem.title]).to.deep.equal([403, "The key 'ci' lacks the scope 'approve'"])
   })
 
   it('is seen by the responses API and its inbox, without the data of the adapter', async () => {

@@ -1,27 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { TSchema } from 'typebox'
 import type { DescribeFailure } from '../../assembly/failures.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
 import { identify, type Sender } from '../guards/principal.ts'
 import { type Decider, deciderOf } from '../inbox/may-decide.ts'
-import { makeDescribe, type RouteDescription } from '../openapi/describe-route.ts'
+import { describeRoutes, type RouteMakers, type RouteTable, type RouteTag } from '../openapi/describe-routes.ts'
 import type { ErrorDialect } from '../replies/dialect.ts'
 import { makeErrorHandler } from '../replies/error-replies.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
 import { type StreamedAnswer, startTurn, streamAnswer, whenClientLeaves } from '../streams/serve-turn.ts'
-
-/** Routes of one adapter in the OpenAPI document, and what they have in common. */
-export interface RouteTag {
-  /** Heading of the routes. */
-  readonly tag: string
-  /** Statuses of errors that each of the routes has. */
-  readonly errors?: readonly number[]
-  /** Schema of the body of an error; `{ detail }` by default. */
-  readonly error?: TSchema
-  /** Schemas that descriptions name with `{ $ref: '#/components/schemas/<name>' }`. */
-  readonly schemas?: Readonly<Record<string, TSchema>>
-}
 
 /**
  * Parts of the server with which an adapter answers requests: built-in adapters use the same.
@@ -72,10 +59,10 @@ export interface AdapterHttp {
   /** Returns the sender of the decisions of a request, and the checks of what it may decide. */
   deciderOf(request: FastifyRequest): Decider
   /**
-   * Returns a function that describes a route in `/openapi.json`; its result is part of the route's options:
-   * `app.post('/x', { schema, ...describe({ operationId, summary, answers }) }, handler)`.
+   * Returns a maker for each route of a table: `app.route(routes.getTask(handler))`. What the table says of a route checks its requests, gives
+   * their types, and is its entry in `/openapi.json`.
    */
-  describeRoutes(tag: RouteTag): (route: RouteDescription) => { readonly config: object }
+  describeRoutes<const T extends RouteTable>(tag: RouteTag, table: T): RouteMakers<T>
 }
 
 export interface AdapterHttpParts {
@@ -93,7 +80,6 @@ export function makeAdapterHttp({ host, streams, describeFailure, requiresKey }:
     answerErrors: (app, toErrorReply) => void app.setErrorHandler(makeErrorHandler(describeFailure, { toErrorReply })),
     identify,
     deciderOf,
-    describeRoutes: ({ errors = [], ...tag }) =>
-      makeDescribe({ ...tag, errors, keyOf: requiresKey ? 'file' : undefined }),
+    describeRoutes: (tag, table) => describeRoutes({ ...tag, keyOf: requiresKey ? 'file' : undefined }, table),
   })
 }

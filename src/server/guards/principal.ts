@@ -4,10 +4,10 @@ import { findFirstProblem } from '../../definition/first-problem.ts'
 import { HostError } from '../../errors.ts'
 import { Origins } from './origins.ts'
 
-/** Scopes of keys: to use the agents, to see and decide approvals, and to see the debug UI. */
-export const KEY_SCOPES = ['run', 'approve', 'debug'] as const
+/** Scope of a key: to use the agents, to see and decide approvals, or to see the debug UI. */
+export type KeyScope = 'run' | 'approve' | 'debug'
 
-export type KeyScope = (typeof KEY_SCOPES)[number]
+export const KEY_SCOPES = ['run', 'approve', 'debug'] as const satisfies readonly KeyScope[]
 
 /** Sender of a request, as its key says. Frozen. */
 export interface Principal {

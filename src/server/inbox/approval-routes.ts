@@ -1,11 +1,10 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { StoredApproval } from '../../durable/approvals/approvals.ts'
 import type { DurableRuns } from '../../durable/durable-runs.ts'
 import { uuidOf } from '../../durable/runs/run-ids.ts'
 import type { Approval, HiddenApproval } from '../../wire/approval.ts'
-import type { Operations } from '../adapters/responses-compat/routes/operations.ts'
 import { toPage } from '../adapters/responses-compat/routes/pages.ts'
+import type { ResponseRoutes } from '../adapters/responses-compat/routes/table.ts'
 import { showsContent } from '../guards/shows-content.ts'
 import { toGivenAnswer } from './decision-request.ts'
 import { deciderOf, requireMayDecide } from './may-decide.ts'
@@ -13,45 +12,52 @@ import { deciderOf, requireMayDecide } from './may-decide.ts'
 export interface ApprovalRoutesOptions {
   /** Returns the runs of the tenant of a request. */
   readonly runsOf: (request: FastifyRequest) => DurableRuns
-  readonly operations: Operations
+  readonly routes: ResponseRoutes
 }
 
 /** The inbox of calls that wait for a person, and the way to decide them. */
-export function addApprovalRoutes(scope: FastifyInstance, { runsOf, operations }: ApprovalRoutesOptions): void {
-  const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
+export function addApprovalRoutes(scope: FastifyInstance, { runsOf, routes }: ApprovalRoutesOptions): void {
   // Every page of the debug UI reads it every few seconds, which would bury the work of agents in the log.
-  typed.get('/approvals', { ...operations.listApprovals, logLevel: 'warn' }, async (request) => {
-    const { status, limit, order, after } = request.query
-    const { approvals, unreadable } = runsOf(request)
-    const range = { onlyOpen: status === 'pending', limit, order, after }
-    const { approvals: found, hasMore } = await approvals.list(range, unreadable)
-    return toPage(
-      found.map((approval) => show(approval, request)),
-      hasMore,
-    )
+  scope.route({
+    ...routes.listApprovals(async (request) => {
+      const { status, limit, order, after } = request.query
+      const { approvals, unreadable } = runsOf(request)
+      const range = { onlyOpen: status === 'pending', limit, order, after }
+      const { approvals: found, hasMore } = await approvals.list(range, unreadable)
+      return toPage(
+        found.map((approval) => show(approval, request)),
+        hasMore,
+      )
+    }),
+    logLevel: 'warn',
   })
-  typed.get('/approvals/:id', operations.getApproval, async (request) =>
-    show(await runsOf(request).approvals.get(request.params.id), request),
+  scope.route(
+    routes.getApproval(async (request) => show(await runsOf(request).approvals.get(request.params.id), request)),
   )
-  typed.post('/approvals/:id', { ...operations.decideApproval, logLevel: 'warn' }, async (request) => {
-    requireMayDecide(request)
-    const { id } = request.params
-    const decisions = new Map([[id, toGivenAnswer(request.body)]])
-    const { deciding } = runsOf(request)
-    const { approvals, continuedBy } = await deciding.decide(decisions, deciderOf(request).by)
-    return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
+  scope.route({
+    ...routes.decideApproval(async (request) => {
+      requireMayDecide(request)
+      const { id } = request.params
+      const decisions = new Map([[id, toGivenAnswer(request.body)]])
+      const { deciding } = runsOf(request)
+      const { approvals, continuedBy } = await deciding.decide(decisions, deciderOf(request).by)
+      return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
+    }),
+    logLevel: 'warn',
   })
-  typed.post('/approvals/callback', operations.answerByCallback, async (request) => {
-    requireMayDecide(request)
-    const { query } = request.body
-    const { approvals, deciding } = runsOf(request)
-    const id = await approvals.findByState(new URLSearchParams(query).get('state') ?? '')
-    const decided = await deciding.decide(
-      new Map([[id, { kind: 'question', answers: [query] }]]),
-      deciderOf(request).by,
-    )
-    return { continued_by: decided.continuedBy }
-  })
+  scope.route(
+    routes.answerByCallback(async (request) => {
+      requireMayDecide(request)
+      const { query } = request.body
+      const { approvals, deciding } = runsOf(request)
+      const id = await approvals.findByState(new URLSearchParams(query).get('state') ?? '')
+      const decided = await deciding.decide(
+        new Map([[id, { kind: 'question', answers: [query] }]]),
+        deciderOf(request).by,
+      )
+      return { continued_by: decided.continuedBy }
+    }),
+  )
 }
 
 /** Names and states alone for pages of other origins. */

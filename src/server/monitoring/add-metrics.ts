@@ -5,7 +5,7 @@ import type { AgentHost } from '../../host/host.ts'
 import { addGauge, type GaugeSpec } from '../../telemetry/add-gauge.ts'
 import { addProcessMetrics } from '../../telemetry/process-metrics.ts'
 import { RunMetrics } from '../../telemetry/run-metrics.ts'
-import { makeDescribe } from '../openapi/describe-route.ts'
+import { describeRoutes } from '../openapi/describe-routes.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
 
 export interface MetricsOptions {
@@ -39,9 +39,12 @@ export async function addMetrics(
   })
   const stopListening = host.onRunEnd((end) => runs.add(end))
   // Each scrape would have a line in the log.
-  app.get('/metrics', { ...describe(METRICS), logLevel: 'warn' }, async (_request, reply) => {
-    runs.forgetRemovedAgents()
-    return reply.type(registry.contentType).send(await registry.metrics())
+  app.route({
+    ...ROUTES.getMetrics(async (_request, reply) => {
+      runs.forgetRemovedAgents()
+      return reply.type(registry.contentType).send(await registry.metrics())
+    }),
+    logLevel: 'warn',
   })
   return () => {
     stopListening()
@@ -49,13 +52,17 @@ export async function addMetrics(
   }
 }
 
-const describe = makeDescribe({ tag: 'Server', errors: [] })
-
-const METRICS = {
-  operationId: 'getMetrics',
-  summary: 'Metrics in the text format of Prometheus',
-  answers: { 200: { description: 'The metrics.', content: { 'text/plain': Type.String() } } },
-}
+const ROUTES = describeRoutes(
+  { tag: 'Server' },
+  {
+    getMetrics: {
+      method: 'GET',
+      path: '/metrics',
+      summary: 'Metrics in the text format of Prometheus',
+      content: { 'text/plain': Type.String() },
+    },
+  },
+)
 
 function addServerMetrics(
   prometheus: typeof import('prom-client'),

@@ -1,11 +1,19 @@
+import { STATUS_CODES } from 'node:http'
 import swagger, { type FastifyDynamicSwaggerOptions, type SwaggerTransform } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
+import { isObject } from '../../json.ts'
 import { VERSION } from '../../version.ts'
-import { type DescribedRoute, json, type KeyOwner, makeDescribe, type RouteDescription, ref } from './describe-route.ts'
+import {
+  type AnswerDescription,
+  type DescribedRoute,
+  describeRoutes,
+  inDialect,
+  type KeyOwner,
+  type RouteGroup,
+} from './describe-routes.ts'
 import { AnyObject, CompatError, VendorError } from './schemas.ts'
 
-const PATH = '/openapi.json'
 /** Not the usual name: an app around this one may have a document of its own. */
 const DECORATOR = 'agentHostOpenapi'
 
@@ -31,6 +39,14 @@ const ERRORS: Readonly<Record<number, string>> = {
   504: 'The run took too long.',
 }
 
+/** Errors of a body that is too large, or no JSON. */
+const BODY_ERRORS: readonly number[] = [413, 415]
+const ERROR_BODIES = { Error: VendorError, CompatError }
+const JSON_TYPE = 'application/json'
+const EVENTS_TYPE = 'text/event-stream'
+/** Mark of an operation, until the document is text. */
+const IS_BODY_OPTIONAL = 'x-body-optional'
+
 /** In a reader's order. */
 const TAGS = ['Chat', 'Responses', 'MCP', 'Debug UI', 'Server', 'Chat (compat)', 'Responses (compat)']
 
@@ -39,7 +55,6 @@ const TAGS = ['Chat', 'Responses', 'MCP', 'Debug UI', 'Server', 'Chat (compat)',
  * schemas alone, unless these describe them. The first request creates the document.
  */
 export async function serveOpenapi(app: FastifyInstance): Promise<void> {
-  const optionalBodies = new Set<string>()
   await app.register(swagger, {
     decorator: DECORATOR,
     // Constants stay what they are, and paths whole.
@@ -48,16 +63,11 @@ export async function serveOpenapi(app: FastifyInstance): Promise<void> {
     openapi: beginDocument(),
     transform: describe,
   })
-  app.addHook('onRoute', ({ config }) => {
-    const described = (config as Partial<DescribedRoute> | undefined)?.openapi
-    if (described?.isBodyOptional) optionalBodies.add(operationIdOf(described))
-  })
-  const read = makeReader(app, optionalBodies)
-  app.get(PATH, ofServer(DOCUMENT), (_request, reply) => reply.type('application/json; charset=utf-8').send(read()))
+  const read = makeReader(app)
+  app.route(ROUTES.getOpenapi((_request, reply) => reply.type(`${JSON_TYPE}; charset=utf-8`).send(read())))
 }
 
 function beginDocument(): NonNullable<FastifyDynamicSwaggerOptions['openapi']> {
-  const schemas = { Error: VendorError, CompatError }
   const securitySchemes = Object.fromEntries(
     Object.entries(KEYS).map(([owner, description]) => [
       keyName(owner),
@@ -73,18 +83,19 @@ function beginDocument(): NonNullable<FastifyDynamicSwaggerOptions['openapi']> {
     },
     servers: [{ url: '/' }],
     tags: TAGS.map((name) => ({ name })),
-    components: { schemas, securitySchemes },
+    components: { schemas: { ...ERROR_BODIES }, securitySchemes },
   }
 }
 
 const describe: SwaggerTransform = ({ schema, url, route, ...rest }) => {
   const described = (route.config as Partial<DescribedRoute> | undefined)?.openapi
   if (described === undefined || !('openapiObject' in rest)) return { schema, url }
-  Object.assign(rest.openapiObject.components?.schemas ?? {}, described.group.schemas)
   const { wildcard = '*' } = described
   const params = schema?.params && nameWildcard(schema.params, wildcard)
+  const shown = { ...schema, ...(params ? { params } : {}), ...toSchema(described) }
+  const schemas = rest.openapiObject.components?.schemas ?? {}
   return {
-    schema: { ...schema, ...(params ? { params } : {}), ...toSchema(described) },
+    schema: new References(described.group, schemas).of(shown) as FastifySchema,
     url: url.replace('*', `:${wildcard}`),
   }
 }
@@ -94,66 +105,98 @@ function nameWildcard(params: unknown, wildcard: string): unknown {
   return JSON.parse(JSON.stringify(params).replaceAll('"*"', JSON.stringify(wildcard)))
 }
 
-const ofServer = makeDescribe({ tag: 'Server', errors: [] })
+/** Puts references in the place of the schemas that a group names, and adds these to the document. */
+class References {
+  readonly #group: RouteGroup
+  readonly #names: ReadonlyMap<unknown, string>
+  readonly #schemas: Record<string, unknown>
 
-const DOCUMENT: RouteDescription = {
-  operationId: 'getOpenapi',
-  summary: 'This document',
-  answers: { 200: json('The document.', AnyObject) },
+  constructor(group: RouteGroup, schemas: Record<string, unknown>) {
+    this.#group = group
+    this.#names = new Map(Object.entries({ ...ERROR_BODIES, ...group.schemas }).map(([name, schema]) => [schema, name]))
+    this.#schemas = schemas
+  }
+
+  of(given: unknown): unknown {
+    const value = inDialect(given, this.#group)
+    const name = this.#names.get(value)
+    if (name === undefined) return this.#within(value)
+    this.#schemas[name] ??= this.#within(value)
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
+  #within(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.of(item))
+    if (!isObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, this.of(inner)]))
+  }
 }
 
-/**
- * The document as text, made once.
- *
- * @param optionalBodies operations that need no body; for the generator every body is required
- */
-function makeReader(app: FastifyInstance, optionalBodies: ReadonlySet<string>): () => string {
+const ROUTES = describeRoutes(
+  { tag: 'Server' },
+  {
+    getOpenapi: {
+      method: 'GET',
+      path: '/openapi.json',
+      summary: 'This document',
+      answer: AnyObject,
+    },
+  },
+)
+
+/** The document as text, made once. For its generator every body is required. */
+function makeReader(app: FastifyInstance): () => string {
   let text: string | undefined
   return () => {
-    text ??= JSON.stringify(app.getDecorator<() => object>(DECORATOR).call(app), (_key, value) =>
-      optionalBodies.has(value?.operationId)
-        ? { ...value, requestBody: { ...value.requestBody, required: false } }
-        : value,
-    )
+    text ??= JSON.stringify(app.getDecorator<() => object>(DECORATOR).call(app), (_key, value) => {
+      if (value?.[IS_BODY_OPTIONAL] === undefined) return value
+      const { [IS_BODY_OPTIONAL]: _, ...operation } = value
+      return { ...operation, requestBody: { ...operation.requestBody, required: false } }
+    })
     return text
   }
 }
 
-function toSchema({ group, ...route }: DescribedRoute['openapi']): FastifySchema {
-  const { answers, errors = [], wildcard: _, isBodyOptional: __, ...rest } = route
+function toSchema({ group, operationId, schema = {}, ...route }: DescribedRoute['openapi']): FastifySchema {
+  const { method, summary, description, headers, body = schema.body, errors = [] } = route
   const { dialect, keyOf, tag } = group
-  const isCompat = dialect !== undefined && !dialect.isExtended
-  const error = group.error ?? ref(dialect?.isExtended ? 'Error' : 'CompatError')
-  const refusals = [...new Set([...group.errors, ...errors])].map((status) => [
-    status,
-    json(ERRORS[status] ?? '', error),
-  ])
+  const isCompat = dialect?.isExtended === false
+  const answer = group.error ?? ERROR_BODIES[dialect?.isExtended ? 'Error' : 'CompatError']
+  const refusals = [...(group.errors ?? []), ...errors, ...(method === 'GET' ? [] : BODY_ERRORS)]
+  const answers: Record<string, AnswerDescription> = {
+    ...Object.fromEntries(refusals.map((status) => [status, { description: ERRORS[status], answer }])),
+    [route.status ?? 200]: { ...route, description: route.returns },
+    ...route.answers,
+  }
   return {
-    ...rest,
-    operationId: operationIdOf({ group, ...route }),
+    ...{ summary, description, headers, body },
+    operationId: isCompat ? `compat${operationId[0]?.toUpperCase()}${operationId.slice(1)}` : operationId,
     tags: [isCompat ? `${tag} (compat)` : tag],
     security: keyOf === undefined ? [] : [{ [keyName(keyOf)]: [] }],
-    response: toResponses({ ...Object.fromEntries(refusals), ...answers }),
+    response: Object.fromEntries(Object.entries(answers).map(([status, given]) => [status, toResponse(status, given)])),
+    ...(body && Type.IsOptional(body) ? { [IS_BODY_OPTIONAL]: true } : {}),
   }
 }
 
-/** Returns the name of an operation, unique among those of both dialects. */
-function operationIdOf({ operationId, group: { dialect } }: DescribedRoute['openapi']): string {
-  if (dialect === undefined || dialect.isExtended) return operationId
-  return `compat${operationId[0]?.toUpperCase()}${operationId.slice(1)}`
+function toResponse(status: string, { description = STATUS_CODES[status] ?? '', ...shown }: AnswerDescription): object {
+  const { answer, events, content } = shown
+  const schemas = {
+    ...(answer && { [JSON_TYPE]: answer }),
+    ...(events && { [EVENTS_TYPE]: eventOf(events) }),
+    ...content,
+  }
+  const byType = Object.entries(schemas).map(([mediaType, schema]) => [mediaType, { schema }])
+  return { description, ...(byType.length === 0 ? { type: 'null' } : { content: Object.fromEntries(byType) }) }
 }
 
-function toResponses(answers: RouteDescription['answers']): Record<string, object> {
-  return Object.fromEntries(
-    Object.entries(answers).map(([status, { description, content }]) => [
-      status,
-      content === undefined ? { description, type: 'null' } : { description, content: toContent(content) },
-    ]),
-  )
-}
-
-function toContent(content: Readonly<Record<string, TSchema>>): object {
-  return Object.fromEntries(Object.entries(content).map(([mediaType, schema]) => [mediaType, { schema }]))
+/** Schema of a server-sent event in the form of OpenAPI 3.2: its data is a text that holds JSON, or the mark of the end. */
+function eventOf(data: TSchema): TSchema {
+  return Type.Object({
+    event: Type.Optional(Type.String()),
+    data: Type.Unsafe({
+      anyOf: [{ const: '[DONE]' }, { type: 'string', contentMediaType: JSON_TYPE, contentSchema: data }],
+    }),
+  })
 }
 
 function keyName(owner: string): string {

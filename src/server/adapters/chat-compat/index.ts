@@ -1,4 +1,3 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Deferred, deferred } from '../../../async.ts'
 import type { OpenCall, TenantRuns } from '../../../durable/adapter-runs/adapter-runs.ts'
@@ -25,7 +24,7 @@ import { type Completion, type Ending, isClientCall, type Reply, toCompletion } 
 import { eventToContent } from './event-to-content.ts'
 import { HandedCalls } from './handed-calls.ts'
 import { listDescribedModels, listModelEntries, toDescribedModel, toModelEntry } from './models.ts'
-import { chatOperations } from './operations.ts'
+import { chatRoutes } from './routes.ts'
 import type { ChatCompletion, ChatRequest } from './schema.ts'
 import { noUserMessage } from './to-messages.ts'
 import { toTurn } from './to-turn.ts'
@@ -68,23 +67,20 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
-    const routes = scope.withTypeProvider<TypeBoxTypeProvider>()
-    const { createChatCompletion, listModels, getModel } = chatOperations(dialect, this.#requiresKey)
-    routes.post(
-      '/chat/completions',
-      {
-        ...createChatCompletion,
-        ...liftDataUrls(),
-        preValidation: (request, _reply, done) => done(findMissing(request.body)),
-      },
-      (request, reply) => this.#complete(request.body, request, reply),
-    )
-    const list = dialect.isExtended ? listDescribedModels : listModelEntries
-    routes.get('/models', listModels, () => ({ object: 'list' as const, data: list(this.#host) }))
-    routes.get('/models/*', getModel, ({ params: { '*': name } }, reply) => {
-      if (dialect.isExtended) return toDescribedModel(this.#host, name)
-      return this.#host.get(name) ? toModelEntry(name) : reply.code(404).send({ detail: 'model not found' })
+    const { createChatCompletion, listModels, getModel } = chatRoutes(dialect, this.#requiresKey)
+    scope.route({
+      ...createChatCompletion((request, reply) => this.#complete(request.body, request, reply)),
+      ...liftDataUrls(),
+      preValidation: (request, _reply, done) => done(findMissing(request.body)),
     })
+    const list = dialect.isExtended ? listDescribedModels : listModelEntries
+    scope.route(listModels(() => ({ object: 'list', data: list(this.#host) })))
+    scope.route(
+      getModel(({ params: { '*': name } }, reply) => {
+        if (dialect.isExtended) return toDescribedModel(this.#host, name)
+        return this.#host.get(name) ? toModelEntry(name) : reply.code(404).send({ detail: 'model not found' })
+      }),
+    )
   }
 
   #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply) {

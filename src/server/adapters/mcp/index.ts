@@ -25,7 +25,7 @@ import {
   UNAUTHORIZED,
   withExactId,
 } from './json-rpc.ts'
-import { mcpOperations } from './operations.ts'
+import { mcpRoutes } from './routes.ts'
 import type { SdkProtocol } from './sdk-protocol.ts'
 import { AgentTools } from './tools/agent-tools.ts'
 import { noteRefusal } from './tools/to-rpc-error.ts'
@@ -66,9 +66,8 @@ export class McpApiAdapter implements Adapter {
     })
     app.addHook('preClose', async () => (await this.#sdk)?.close())
     app.addHook('onClose', () => this.#tools.close())
-    app.post('/mcp', mcpOperations(this.#options.requiresKey).sendMcpMessage, (request, reply) =>
-      this.#answer(request, reply),
-    )
+    const { sendMcpMessage } = mcpRoutes(this.#options.requiresKey)
+    app.route(sendMcpMessage((request, reply) => this.#answer(request, reply)))
   }
 
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {

@@ -11,8 +11,8 @@ import type { Adapter, StoreAdapterOptions } from '../adapter.ts'
 import { IgnoredParts } from './input/ignored-parts.ts'
 import { serveCallbackPage } from './routes/callback-page.ts'
 import { addConversationRoutes } from './routes/conversation-routes.ts'
-import { responseOperations } from './routes/operations.ts'
 import { addResponseRoutes } from './routes/response-routes.ts'
+import { responseRoutes } from './routes/table.ts'
 import { LargeReplies } from './runs/large-replies.ts'
 import { openParts } from './runs/open-parts.ts'
 import { openUnstoredMemory } from './runs/unstored-responses.ts'
@@ -46,12 +46,12 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
-    const operations = responseOperations(dialect, this.#options.requiresKey)
+    const routes = responseRoutes(dialect, this.#options.requiresKey)
     const partsOf = (request: FastifyRequest) => this.#parts.value(principalOf(request).tenant)
     const { ids } = this.#options.durableRuns
-    const shared = { operations, dialect, partsOf, ignored: this.#ignored, large: this.#large }
+    const shared = { routes, dialect, partsOf, ignored: this.#ignored, large: this.#large }
     addResponseRoutes(scope, { adapter: this.#options, ids, unstored: this.#unstored, ...shared })
-    addApprovalRoutes(scope, { runsOf: (request) => partsOf(request).runs, operations })
+    addApprovalRoutes(scope, { runsOf: (request) => partsOf(request).runs, routes })
     addConversationRoutes(scope, shared)
   }
 }

@@ -4,10 +4,10 @@ import { logFailure } from '../../replies/error-replies.ts'
 import type { Adapter, DebugAdapterOptions } from '../adapter.ts'
 import { LiveUpdates } from './live.ts'
 import type { MutationSources } from './mutations.ts'
-import { uiOperations } from './operations.ts'
 import { servePage } from './page.ts'
 import { LargeReads } from './queries/large-reads.ts'
 import type { QuerySources } from './queries/queries.ts'
+import { uiRoutes } from './routes.ts'
 import { addTapeRoute } from './tapes/tape-route.ts'
 import { addVariantRoutes } from './variant-routes.ts'
 
@@ -30,21 +30,23 @@ export class UiApiAdapter implements Adapter {
     const { projectDir } = host
     const shared = { host, agents, traces, redact, prices, reads: new LargeReads() }
     const sources = { ...shared, options, development, projectDir, adapters: served }
-    const { queryGraphql, createVariant, downloadTape, rerunRun, followLive } = uiOperations(this.#options.requiresKey)
+    const routes = uiRoutes(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined
     const live = new LiveUpdates({ host, agents, traces, streams, prices, durableRuns, servesInbox, log })
-    const limited = { ...queryGraphql, bodyLimit: MAX_QUERY_BYTES }
-    app.post('/api/ui/graphql', limited, async (request, reply) => {
-      route ??= openGraphql(sources)
-      return (await route)(request, reply)
+    app.route({
+      ...routes.queryGraphql(async (request, reply) => {
+        route ??= openGraphql(sources)
+        return (await route)(request, reply)
+      }),
+      bodyLimit: MAX_QUERY_BYTES,
     })
-    app.get('/api/ui/live', followLive, (request, reply) => live.open(request, reply))
-    addTapeRoute(app, this.#options, downloadTape)
+    app.route(routes.followLive((request, reply) => live.open(request, reply)))
+    addTapeRoute(app, this.#options, routes)
     if (development && traces) {
       const { addRerunRoute } = await import('./tapes/rerun-route.ts')
-      addRerunRoute(app, { ...this.#options, traces }, rerunRun)
+      addRerunRoute(app, { ...this.#options, traces }, routes)
     }
-    addVariantRoutes(app, this.#options, createVariant)
+    addVariantRoutes(app, this.#options, routes)
     servePage(app)
   }
 }

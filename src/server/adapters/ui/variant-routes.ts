@@ -1,4 +1,3 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../definition/problem.ts'
 import { HostError } from '../../../errors.ts'
@@ -12,8 +11,8 @@ import { principalOf, visitorOf } from '../../guards/principal.ts'
 import { isOwnPage } from '../../guards/shows-content.ts'
 import type { ServerOptions } from '../../options/options.ts'
 import type { DebugAdapterOptions } from '../adapter.ts'
-import type { Operations } from './operations.ts'
 import { shownDefinition } from './redact-definition.ts'
+import type { UiRoutes } from './routes.ts'
 
 type VariantRoutesOptions = Pick<DebugAdapterOptions, 'host' | 'agents' | 'variants' | 'redact' | 'options'>
 
@@ -21,25 +20,17 @@ type VariantRoutesOptions = Pick<DebugAdapterOptions, 'host' | 'agents' | 'varia
 const MAX_BYTES = 1024 * 1024
 
 /** Adds the route by which variants of agents are made. To those who may not make any, it does not exist. */
-export function addVariantRoutes(
-  app: FastifyInstance,
-  options: VariantRoutesOptions,
-  operation: Operations['createVariant'],
-): void {
+export function addVariantRoutes(app: FastifyInstance, options: VariantRoutesOptions, routes: UiRoutes): void {
   const { development, allowVariants } = options.options
   if (!development && !allowVariants) return
-  app.withTypeProvider<TypeBoxTypeProvider>().post(
-    '/api/ui/variants',
-    {
-      ...operation,
-      bodyLimit: MAX_BYTES,
-      onRequest: (request, reply, done) => {
-        if (mayVary(request, options.options)) done()
-        else reply.code(404).send({ detail: 'Not Found' })
-      },
+  app.route({
+    ...routes.createVariant((request, reply) => createVariant(request.body, request, reply, options)),
+    bodyLimit: MAX_BYTES,
+    onRequest: (request, reply, done) => {
+      if (mayVary(request, options.options)) done()
+      else reply.code(404).send({ detail: 'Not Found' })
     },
-    (request, reply) => createVariant(request.body, request, reply, options),
-  )
+  })
 }
 
 /** Tells whether a request may make variants: one of the page under `dev`, otherwise one with a key that may look behind the scenes. */

@@ -1,18 +1,17 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ConversationRecord } from '../../../../durable/conversations/conversation-store.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import type { LargeReplies } from '../runs/large-replies.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
-import type { Operations } from './operations.ts'
 import { toPage } from './pages.ts'
 import type { RawInputItem } from './schema.ts'
+import type { ResponseRoutes } from './table.ts'
 
 export interface ConversationRoutesOptions {
   /** Returns the parts of the tenant of a request. */
   readonly partsOf: (request: FastifyRequest) => TenantParts
-  readonly operations: Operations
+  readonly routes: ResponseRoutes
   readonly ignored: IgnoredParts
   readonly dialect: Dialect
   readonly large: LargeReplies
@@ -21,57 +20,68 @@ export interface ConversationRoutesOptions {
 /** Conversations, and the items in them. */
 export function addConversationRoutes(
   scope: FastifyInstance,
-  { partsOf, operations, ignored, dialect, large }: ConversationRoutesOptions,
+  { partsOf, routes, ignored, dialect, large }: ConversationRoutesOptions,
 ): void {
   const conversationsOf = (request: FastifyRequest) => partsOf(request).runs.conversations
   const nameIgnored = (items: readonly RawInputItem[], request: FastifyRequest, reply: FastifyReply) => {
     const named = ignored.findItems(items, dialect, request)
     if (named !== undefined) reply.header('x-ignored', named)
   }
-  const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
-  const create = { ...operations.createConversation, preValidation: acceptNoBody }
-  typed.post('/conversations', create, async (request, reply) => {
-    const { metadata } = request.body
-    const added = request.body.items ?? []
-    nameIgnored(added, request, reply)
-    const turn = added.length > 0 ? await partsOf(request).items.makeTurn(added) : undefined
-    return toView(await conversationsOf(request).create(metadata ?? {}, turn))
+  scope.route({
+    ...routes.createConversation(async (request, reply) => {
+      const { metadata } = request.body
+      const added = request.body.items ?? []
+      nameIgnored(added, request, reply)
+      const turn = added.length > 0 ? await partsOf(request).items.makeTurn(added) : undefined
+      return toView(await conversationsOf(request).create(metadata ?? {}, turn))
+    }),
+    preValidation: acceptNoBody,
   })
-  typed.get('/conversations/:id', operations.getConversation, async (request) =>
-    toView(await conversationsOf(request).get(request.params.id)),
+  scope.route(routes.getConversation(async (request) => toView(await conversationsOf(request).get(request.params.id))))
+  scope.route(
+    routes.updateConversation(async (request) => {
+      const { params, body } = request
+      return toView(await conversationsOf(request).update(params.id, body.metadata ?? {}))
+    }),
   )
-  typed.post('/conversations/:id', operations.updateConversation, async (request) => {
-    const { params, body } = request
-    return toView(await conversationsOf(request).update(params.id, body.metadata ?? {}))
-  })
-  typed.delete('/conversations/:id', operations.deleteConversation, async (request) => {
-    const { id } = request.params
-    const { conversations, store } = partsOf(request).runs
-    await conversations.delete(id, (runId) => store.has(runId))
-    return { id, object: 'conversation.deleted', deleted: true }
-  })
-  typed.get('/conversations/:id/items', operations.listConversationItems, (request, reply) => {
-    const { params, query } = request
-    const { items, runs } = partsOf(request)
-    return large.readPage(reply, async () => items.list(await runs.conversations.get(params.id), query))
-  })
-  typed.post('/conversations/:id/items', operations.addConversationItems, async (request, reply) => {
-    const { params, body } = request
-    nameIgnored(body.items, request, reply)
-    return toPage(await partsOf(request).items.add(params.id, body.items), false)
-  })
-  typed.get('/conversations/:id/items/:itemId', operations.getConversationItem, (request, reply) => {
-    const { id, itemId } = request.params
-    const { items, runs } = partsOf(request)
-    return large.readPage(reply, async () => items.get(await runs.conversations.get(id), itemId))
-  })
-  typed.delete('/conversations/:id/items/:itemId', operations.deleteConversationItem, async (request) => {
-    const { id, itemId } = request.params
-    const { items, runs } = partsOf(request)
-    const row = await runs.conversations.get(id)
-    await items.remove(row, itemId)
-    return toView(row)
-  })
+  scope.route(
+    routes.deleteConversation(async (request) => {
+      const { id } = request.params
+      const { conversations, store } = partsOf(request).runs
+      await conversations.delete(id, (runId) => store.has(runId))
+      return { id, object: 'conversation.deleted', deleted: true }
+    }),
+  )
+  scope.route(
+    routes.listConversationItems((request, reply) => {
+      const { params, query } = request
+      const { items, runs } = partsOf(request)
+      return large.readPage(reply, async () => items.list(await runs.conversations.get(params.id), query))
+    }),
+  )
+  scope.route(
+    routes.addConversationItems(async (request, reply) => {
+      const { params, body } = request
+      nameIgnored(body.items, request, reply)
+      return toPage(await partsOf(request).items.add(params.id, body.items), false)
+    }),
+  )
+  scope.route(
+    routes.getConversationItem((request, reply) => {
+      const { id, itemId } = request.params
+      const { items, runs } = partsOf(request)
+      return large.readPage(reply, async () => items.get(await runs.conversations.get(id), itemId))
+    }),
+  )
+  scope.route(
+    routes.deleteConversationItem(async (request) => {
+      const { id, itemId } = request.params
+      const { items, runs } = partsOf(request)
+      const row = await runs.conversations.get(id)
+      await items.remove(row, itemId)
+      return toView(row)
+    }),
+  )
 }
 
 /** A conversation needs nothing to begin with. */

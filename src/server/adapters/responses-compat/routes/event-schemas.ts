@@ -1,14 +1,13 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
-import { ref } from '../../../openapi/describe-route.ts'
 import { nullable } from '../../../openapi/schemas.ts'
-import { OutputMessage, Reasoning } from './schema.ts'
+import { OutputItem, OutputMessage, Reasoning } from './schema.ts'
 
 const item = { item_id: Type.String(), output_index: Type.Integer() }
 const content = { ...item, content_index: Type.Integer() }
 const summary = { ...item, summary_index: Type.Integer() }
 const textPart = OutputMessage.properties.content.items
 const summaryPart = Reasoning.properties.summary.items
-const outputItem = { output_index: Type.Integer(), item: ref('OutputItem') }
+const outputItem = { output_index: Type.Integer(), item: OutputItem }
 const args = { ...item, name: Type.String(), arguments: Type.String() }
 
 /**

@@ -1,4 +1,3 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
@@ -18,15 +17,15 @@ import type { TenantParts } from '../runs/tenant-parts.ts'
 import { toRecord } from '../runs/to-record.ts'
 import type { UnstoredMemory } from '../runs/unstored-responses.ts'
 import { CreateRoute } from './create-route.ts'
-import type { Operations } from './operations.ts'
 import { listInputItems, listResponseIds, readPage } from './pages.ts'
 import { ResponseReplies } from './response-replies.ts'
 import { ResponseSocket } from './response-socket.ts'
+import type { ResponseRoutes } from './table.ts'
 
 export interface ResponseRoutesOptions {
   readonly adapter: AdapterOptions
   readonly dialect: Dialect
-  readonly operations: Operations
+  readonly routes: ResponseRoutes
   readonly ids: RunIds
   readonly unstored: UnstoredMemory
   readonly ignored: IgnoredParts
@@ -37,48 +36,54 @@ export interface ResponseRoutesOptions {
 
 /** Responses: created, read, listed, cancelled, deleted, over HTTP and WebSockets. */
 export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoutesOptions): void {
-  const { adapter, operations, dialect, ids, large, partsOf } = options
+  const { adapter, routes, dialect, ids, large, partsOf } = options
   const replies = new ResponseReplies(adapter, dialect, partsOf)
   const create = new CreateRoute(replies, options)
-  const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
-  typed.post(
-    '/responses',
-    {
-      ...operations.createResponse,
-      ...liftDataUrls(),
-      preValidation: (request, _reply, done) => done(findMissing(request.body)),
-    },
-    (request, reply) => create.handle(resumeByApproval(request.body), request, reply),
-  )
-  typed.post('/responses/compact', operations.compactResponse, (request, reply) => {
-    const leaving = new AbortController()
-    whenClientLeaves(reply, (reason) => leaving.abort(reason))
-    return partsOf(request).compactor.compact(request.body, leaving.signal)
+  scope.route({
+    ...routes.createResponse((request, reply) => create.handle(resumeByApproval(request.body), request, reply)),
+    ...liftDataUrls(),
+    preValidation: (request, _reply, done) => done(findMissing(request.body)),
   })
+  scope.route(
+    routes.compactResponse((request, reply) => {
+      const leaving = new AbortController()
+      whenClientLeaves(reply, (reason) => leaving.abort(reason))
+      return partsOf(request).compactor.compact(request.body, leaving.signal)
+    }),
+  )
   // Without a route of its own it would be the id of a response.
   scope.post('/responses/input_tokens', { schema: { hide: true } }, async () => {
     throw Object.assign(new Error('Tokens are counted while an agent runs, and reported as usage'), { statusCode: 404 })
   })
-  typed.get('/responses/:id', operations.getResponse, async (request, reply) => {
-    const { stream = false, starting_after: after = 0 } = request.query
-    const stored = await large.readResponse(reply, stream, request.params.id, () => find(request, options))
-    return stream ? replies.join(stored, after, request, reply) : replies.toRecord(stored)
-  })
-  typed.delete('/responses/:id', operations.deleteResponse, async (request) => {
-    const { id } = request.params
-    if (!ids.isId(id) || !(await partsOf(request).runs.delete(id))) throw notFound()
-    return { id, object: 'response', deleted: true }
-  })
-  typed.post('/responses/:id/cancel', operations.cancelResponse, async (request) => {
-    const { id, facts } = await find(request, options)
-    if (!facts.options.background) throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
-    const cancelled = await partsOf(request).runs.cancel(id)
-    if (!cancelled) throw notFound()
-    return recordAfter(toRecord(id, cancelled.facts), cancelled.steps, dialect)
-  })
-  typed.get('/responses/:id/input_items', operations.listInputItems, (request, reply) =>
-    large.readPage(reply, async () =>
-      listInputItems(partsOf(request).runs.store, await find(request, options), request.query),
+  scope.route(
+    routes.getResponse(async (request, reply) => {
+      const { stream = false, starting_after: after = 0 } = request.query
+      const stored = await large.readResponse(reply, stream, request.params.id, () => find(request, options))
+      return stream ? replies.join(stored, after, request, reply) : replies.toRecord(stored)
+    }),
+  )
+  scope.route(
+    routes.deleteResponse(async (request) => {
+      const { id } = request.params
+      if (!ids.isId(id) || !(await partsOf(request).runs.delete(id))) throw notFound()
+      return { id, object: 'response', deleted: true }
+    }),
+  )
+  scope.route(
+    routes.cancelResponse(async (request) => {
+      const { id, facts } = await find(request, options)
+      if (!facts.options.background)
+        throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
+      const cancelled = await partsOf(request).runs.cancel(id)
+      if (!cancelled) throw notFound()
+      return recordAfter(toRecord(id, cancelled.facts), cancelled.steps, dialect)
+    }),
+  )
+  scope.route(
+    routes.listInputItems((request, reply) =>
+      large.readPage(reply, async () =>
+        listInputItems(partsOf(request).runs.store, await find(request, options), request.query),
+      ),
     ),
   )
   if (dialect.isExtended) routeUpgrades(scope)
@@ -88,20 +93,21 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
 }
 
 function addListRoute(scope: FastifyInstance, options: ResponseRoutesOptions, replies: ResponseReplies): void {
-  const { operations, dialect, ids, large, partsOf } = options
-  const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
-  typed.get('/responses', operations.listResponses, async (request, reply) => {
-    if (isUpgrade(request) && dialect.isExtended) return openSocket(request, reply, options)
-    const { runs } = partsOf(request)
-    return large.readPage(reply, async () => {
-      const { ids: listed, hasMore } = await listResponseIds(runs.store, ids, request.query)
-      const read = (id: string) => runs.unreadable.read(() => findResponse(runs, id))
-      return readPage(listed, hasMore, async (id) => {
-        const stored = await read(id)
-        return stored && replies.toRecord(stored)
+  const { routes, dialect, ids, large, partsOf } = options
+  scope.route(
+    routes.listResponses(async (request, reply) => {
+      if (isUpgrade(request) && dialect.isExtended) return openSocket(request, reply, options)
+      const { runs } = partsOf(request)
+      return large.readPage(reply, async () => {
+        const { ids: listed, hasMore } = await listResponseIds(runs.store, ids, request.query)
+        const read = (id: string) => runs.unreadable.read(() => findResponse(runs, id))
+        return readPage(listed, hasMore, async (id) => {
+          const stored = await read(id)
+          return stored && replies.toRecord(stored)
+        })
       })
-    })
-  })
+    }),
+  )
 }
 
 /** The path of the list, for WebSockets alone. */

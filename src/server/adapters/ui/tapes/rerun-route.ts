@@ -1,4 +1,3 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../../definition/problem.ts'
 import { HostError, messageOf } from '../../../../errors.ts'
@@ -13,7 +12,7 @@ import type { Traces } from '../../../../trace/traces.ts'
 import type { Rerun, RerunRequest } from '../../../../wire/rerun.ts'
 import { isOwnPage } from '../../../guards/shows-content.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
-import type { Operations } from '../operations.ts'
+import type { UiRoutes } from '../routes.ts'
 import { refuseSecrets, toRefusal } from '../variant-routes.ts'
 import { sees, viewerOf } from '../viewer.ts'
 
@@ -24,28 +23,20 @@ const MAX_BYTES = 4 * 1024 * 1024
 const EVENTS_AT_ONCE = 5000
 
 /** Adds the route by which the page runs a recorded run again: for the page of this server alone. */
-export function addRerunRoute(
-  app: FastifyInstance,
-  options: RerunRouteOptions,
-  operation: Operations['rerunRun'],
-): void {
+export function addRerunRoute(app: FastifyInstance, options: RerunRouteOptions, { rerunRun }: UiRoutes): void {
   const { traces } = options
-  app.withTypeProvider<TypeBoxTypeProvider>().post(
-    '/api/ui/runs/:run_id/rerun',
-    {
-      ...operation,
-      bodyLimit: MAX_BYTES,
-      onRequest: (request, reply, done) => {
-        if (isOwnPage(request)) done()
-        else reply.code(404).send({ detail: 'Not Found' })
-      },
-    },
-    async (request, reply) => {
+  app.route({
+    ...rerunRun(async (request, reply) => {
       const run = await traces.query('run', request.params.run_id)
       if (!run || !sees(viewerOf(request), run.tenant)) return reply.code(404).send({ detail: 'There is no such run' })
       return rerun(run, request, reply, options)
+    }),
+    bodyLimit: MAX_BYTES,
+    onRequest: (request, reply, done) => {
+      if (isOwnPage(request)) done()
+      else reply.code(404).send({ detail: 'Not Found' })
     },
-  )
+  })
 }
 
 async function rerun(

@@ -1,0 +1,93 @@
+import { Type } from 'typebox'
+import { Rerun, RerunRequest } from '../../../wire/rerun.ts'
+import { Variant, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
+import { commonErrors, describeRoutes } from '../../openapi/describe-routes.ts'
+import { AnyObject, nullable } from '../../openapi/schemas.ts'
+
+const GraphqlRequest = Type.Object({
+  query: Type.String(),
+  variables: Type.Optional(nullable(AnyObject)),
+  operationName: Type.Optional(nullable(Type.String())),
+})
+
+const GraphqlError = Type.Object({
+  message: Type.String(),
+  locations: Type.Optional(Type.Array(Type.Object({ line: Type.Integer(), column: Type.Integer() }))),
+  path: Type.Optional(Type.Array(Type.Unsafe({ type: ['string', 'integer'] }))),
+  extensions: Type.Optional(AnyObject),
+})
+
+const GraphqlAnswer = Type.Object({
+  data: Type.Optional(nullable(AnyObject)),
+  errors: Type.Optional(Type.Array(GraphqlError)),
+})
+
+const content = { 'application/json': GraphqlAnswer, 'application/graphql-response+json': GraphqlAnswer }
+
+/** Routes of the adapter by their names. */
+export type UiRoutes = ReturnType<typeof uiRoutes>
+
+/** Returns the routes of the adapter. GraphQL over HTTP checks its requests by itself: their schema is a description alone. */
+export function uiRoutes(hasKey: boolean) {
+  return describeRoutes({ tag: 'Debug UI', keyOf: hasKey ? 'ui' : undefined, errors: commonErrors(hasKey) }, ROUTES)
+}
+
+const ByRun = Type.Object({ run_id: Type.String({ maxLength: 200 }) })
+
+const ROUTES = {
+  queryGraphql: {
+    method: 'POST',
+    path: '/api/ui/graphql',
+    scope: 'debug',
+    summary: 'Query agents and their runs',
+    description: 'GraphQL over HTTP; `schema.graphql` is the contract.',
+    body: GraphqlRequest,
+    content,
+    answers: { 400: { description: 'What is no query.', content } },
+    errors: [405, 406],
+  },
+  createVariant: {
+    method: 'POST',
+    path: '/api/ui/variants',
+    scope: 'debug',
+    summary: 'Make a variant of an agent',
+    description:
+      'An agent with some values changed: prompts, model, temperature, and what its modules mark. Requests name it in the header `x-agent-variant`. An hour unused, it is forgotten.',
+    schema: { body: VariantRequest },
+    status: 201,
+    answer: Variant,
+    answers: { 400: { description: 'A change is refused, or does not fit.', answer: VariantRefusal } },
+    errors: [404, 409],
+  },
+  downloadTape: {
+    method: 'GET',
+    path: '/api/ui/runs/:run_id/tape',
+    scope: 'debug',
+    summary: 'Download the tape of a run',
+    description:
+      'Gzip of JSON lines: the whole run, without secrets. For pages of this server, or with a key that has the scope `debug`.',
+    schema: { params: ByRun },
+    content: { 'application/gzip': Type.Unsafe({ type: 'string', format: 'binary' }) },
+    errors: [404],
+  },
+  rerunRun: {
+    method: 'POST',
+    path: '/api/ui/runs/:run_id/rerun',
+    scope: 'debug',
+    summary: 'Run a recorded run again from one of its calls',
+    description:
+      'What comes before the call is taken from the tape; from there on models are called for real, and tools where `live` names them. Under `agent-host dev`, for the page of this server alone.',
+    schema: { params: ByRun, body: RerunRequest },
+    status: 201,
+    answer: Rerun,
+    answers: { 400: { description: 'An edit or a change is refused, or does not fit.', answer: VariantRefusal } },
+    errors: [404],
+  },
+  followLive: {
+    method: 'GET',
+    path: '/api/ui/live',
+    scope: 'debug',
+    summary: 'Follow runs and agents',
+    events: AnyObject,
+  },
+} as const
