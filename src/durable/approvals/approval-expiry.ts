@@ -31,9 +31,10 @@ export class ApprovalExpiry {
   /** @throws HostError `STORE_UNAVAILABLE` */
   async sweep(): Promise<void> {
     const nowMs = performance.now()
+    for (const [key, untilMs] of this.#passedOverUntilMs) if (untilMs <= nowMs) this.#passedOverUntilMs.delete(key)
     for (let after: string | undefined; ; ) {
       const { expired, next } = await listExpired(this.#records, after)
-      const due = expired.filter(({ key }) => (this.#passedOverUntilMs.get(key) ?? 0) <= nowMs)
+      const due = expired.filter(({ key }) => !this.#passedOverUntilMs.has(key))
       await forEachConcurrent(oneOfEachRun(due), (approval) => this.#expire(approval))
       if (next === undefined) return
       after = next

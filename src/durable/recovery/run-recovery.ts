@@ -1,6 +1,7 @@
 import { forEachConcurrent } from '../../async.ts'
 import { HostError, messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
+import { RecentlyUsed } from '../../recently-used.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import { ApprovalExpiry } from '../approvals/approval-expiry.ts'
 import type { Deciding } from '../decisions/deciding.ts'
@@ -59,7 +60,7 @@ export class RunRecovery {
   readonly #retention: Retention
   readonly #unended = new Map<string, Orphan>()
   /** Runs that failed with an error of their own: reported once. */
-  readonly #reported = new Set<string>()
+  readonly #reported = new RecentlyUsed<true>({ maxItems: 10_000 })
   #timer: NodeJS.Timeout | undefined
   #ticks = 0
   #isWorking = false
@@ -194,8 +195,8 @@ export class RunRecovery {
       } catch (error) {
         if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
         this.#unended.delete(id)
-        if (!this.#reported.has(id)) this.#report(error)
-        this.#reported.add(id)
+        if (!this.#reported.get(id)) this.#report(error)
+        this.#reported.set(id, true)
       }
     })
     return succeeded

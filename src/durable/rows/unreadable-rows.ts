@@ -1,10 +1,11 @@
 import { HostError } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
+import { RecentlyUsed } from '../../recently-used.ts'
 
 /** Rows that lists leave out since they cannot be read: each is named in the log once. */
 export class UnreadableRows {
   readonly #log: Pick<Log, 'warn'>
-  readonly #named = new Set<string>()
+  readonly #named = new RecentlyUsed<true>({ maxItems: 10_000 })
 
   constructor(log: Pick<Log, 'warn'>) {
     this.#log = log
@@ -16,8 +17,8 @@ export class UnreadableRows {
       return await read()
     } catch (error) {
       if (!isUnreadable(error)) throw error
-      if (!this.#named.has(error.message)) this.#log.warn(`A list leaves out a record: ${error.message}`)
-      this.#named.add(error.message)
+      if (!this.#named.get(error.message)) this.#log.warn(`A list leaves out a record: ${error.message}`)
+      this.#named.set(error.message, true)
       return undefined
     }
   }
