@@ -2,8 +2,8 @@
 import type { TraceStep } from '../../src/trace/calls/call-tree.ts'
 import type { ModelUsage as Usage } from '../../src/trace/calls/describe-event.ts'
 import type { MetricsRow } from '../../src/trace/run-index/metrics.ts'
+import type { RunStatus } from '../../src/trace/run-index/run-facts.ts'
 import type { ListedRun as Run } from '../../src/trace/run-index/run-row.ts'
-import type { RunStatus } from '../../src/trace/run-index/run-summary.ts'
 
 export type { RunStatus }
 

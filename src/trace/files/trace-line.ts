@@ -6,6 +6,18 @@ import { isBeginning } from '../run-index/run-summary.ts'
 import { writePayload } from './payload.ts'
 import type { TracedEvent } from './traced-event.ts'
 
+/** Fields with which a line begins, in their order. */
+const SAME_EACH_TIME: (keyof TracedEvent)[] = [
+  'agent_id',
+  'event_name',
+  'event_type',
+  'module_id',
+  'module_class',
+  'method_name',
+  'protocol',
+  'entry_point',
+]
+
 /** Beginnings of lines that are remembered: one for each method of each module, and how it goes. */
 const MAX_BEGINNINGS = 10_000
 
@@ -44,36 +56,16 @@ export class TraceLineWriter {
     const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
     const said = `"arguments":${this.#arguments(event)},"result":${this.#result(event)},"exception":${thrown}}`
     const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
-    const origin = isBeginning(event)
-      ? `${this.#server}${writeUser(event)}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}${writeReplays(event)}${writeParent(event)}${writeCase(event)}`
-      : ''
+    const origin = isBeginning(event) ? `${this.#server}${this.#variant(event)}${writeOrigin(event)}` : ''
     return this.#redact(`${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`)
   }
 
-  #beginningOf({
-    agent_id,
-    event_name,
-    event_type,
-    module_id,
-    module_class,
-    method_name,
-    protocol,
-    entry_point,
-  }: TracedEvent): string {
+  #beginningOf(event: TracedEvent): string {
+    const { agent_id, event_name, module_id, entry_point } = event
     const known = this.#beginnings.get(event_name)
     if (known?.agentId === agent_id && known.moduleId === module_id && known.entryPoint === entry_point)
       return known.text
-    const facts = JSON.stringify({
-      agent_id,
-      event_name,
-      event_type,
-      module_id,
-      module_class,
-      method_name,
-      protocol,
-      entry_point,
-    })
-    const text = `${facts.slice(0, -1)},`
+    const text = `${JSON.stringify(event, SAME_EACH_TIME).slice(0, -1)},`
     if (this.#beginnings.size >= MAX_BEGINNINGS) this.#beginnings.clear()
     this.#beginnings.set(event_name, { agentId: agent_id, moduleId: module_id, entryPoint: entry_point, text })
     return text
@@ -105,28 +97,12 @@ export class TraceLineWriter {
   }
 }
 
-function writeUser({ user }: TracedEvent): string {
-  return user ? `"user":${quote(user)},` : ''
-}
-
-function writeVersion({ agent_version: version }: TracedEvent): string {
-  return version ? `"agent_version":${quote(version)},` : ''
-}
-
-function writeContinues({ continues }: TracedEvent): string {
-  return continues ? `"continues":${quote(continues)},` : ''
-}
-
-function writeReplays({ replays }: TracedEvent): string {
-  return replays ? `"replays":${JSON.stringify(replays)},` : ''
-}
-
-function writeCase({ eval_case: evalCase }: TracedEvent): string {
-  return evalCase === undefined ? '' : `"eval_case":${quote(evalCase)},`
-}
-
-function writeParent({ parent_run_id: runId, parent_run_call_id: callId }: TracedEvent): string {
-  return runId ? `"parent_run_id":${quote(runId)},"parent_run_call_id":${quote(callId)},` : ''
+/** Facts of a run that its first event says, as far as there are any. */
+function writeOrigin(event: TracedEvent): string {
+  const { user, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case } = event
+  const facts = { user, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case }
+  const text = JSON.stringify(facts, (_name, value) => value || undefined)
+  return text === '{}' ? '' : `${text.slice(1, -1)},`
 }
 
 const UNSAFE = /["\\\p{Cc}\p{Cs}]/u

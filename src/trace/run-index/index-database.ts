@@ -1,18 +1,14 @@
 import { rmSync } from 'node:fs'
 import Database from 'libsql'
 import { touchFile } from '../files/trace-files.ts'
+import { FACT_COLUMNS } from './run-facts.ts'
 
 /** Version of the tables below: an index of another version is rebuilt from the files. */
 const VERSION = 15
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (
-  change INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, tenant TEXT NOT NULL, user TEXT, entry_point TEXT NOT NULL,
-  server TEXT NOT NULL, agent_version TEXT, status TEXT NOT NULL, incomplete TEXT, variant TEXT, continues TEXT, continued_by TEXT, replays TEXT, replays_from INTEGER, eval_case TEXT, parent_run_id TEXT, parent_run_call_id TEXT,
-  started_at REAL NOT NULL, duration_ms REAL, first_text_ms REAL,
-  calls INTEGER NOT NULL, results INTEGER NOT NULL, errors INTEGER NOT NULL, events INTEGER NOT NULL,
-  input TEXT NOT NULL, output TEXT NOT NULL, error TEXT,
-  input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, models TEXT NOT NULL,
+  change INTEGER PRIMARY KEY AUTOINCREMENT, ${FACT_COLUMNS},
   file INTEGER NOT NULL, steps TEXT NOT NULL, stats TEXT NOT NULL, tools TEXT NOT NULL, places TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at, run_id);

@@ -1,41 +1,10 @@
 import { addModelUsage, type ModelUsage } from '../calls/describe-event.ts'
-import type { RunRecord, RunSummary } from './run-summary.ts'
+import { FACT_NAMES, type RunSummary } from './run-facts.ts'
+import type { RunRecord } from './run-summary.ts'
 
-const SUMMARY_COLUMNS = [
-  'run_id',
-  'agent_id',
-  'tenant',
-  'user',
-  'entry_point',
-  'server',
-  'agent_version',
-  'status',
-  'incomplete',
-  'variant',
-  'continues',
-  'continued_by',
-  'replays',
-  'replays_from',
-  'eval_case',
-  'parent_run_id',
-  'parent_run_call_id',
-  'started_at',
-  'duration_ms',
-  'first_text_ms',
-  'calls',
-  'results',
-  'errors',
-  'events',
-  'input',
-  'output',
-  'error',
-  'input_tokens',
-  'output_tokens',
-  'models',
-] as const satisfies readonly (keyof RunSummary)[]
 const RECORD_COLUMNS = ['file', 'steps', 'stats', 'tools', 'places'] as const
 
-const SUMMARY = SUMMARY_COLUMNS.join(', ')
+const SUMMARY = FACT_NAMES.join(', ')
 /** Columns of {@link WholeRow}. */
 export const WHOLE = `${SUMMARY}, stats, tools, steps, places`
 /** Columns of {@link ListedRow}: the runs below one, and the models that these asked, are counted as it is read. */
@@ -47,7 +16,7 @@ export const LISTED = `${SUMMARY}, tools, (SELECT count(*) FROM runs AS child WH
 
 /** Puts a record with the values of {@link toRow}. */
 export const PUT = `INSERT OR REPLACE INTO runs (${SUMMARY}, ${RECORD_COLUMNS.join(', ')})
-  VALUES (${[...SUMMARY_COLUMNS, ...RECORD_COLUMNS].map(() => '?').join(', ')})`
+  VALUES (${[...FACT_NAMES, ...RECORD_COLUMNS].map(() => '?').join(', ')})`
 
 /** Calls of one tool in a run. */
 export interface RunTool {
@@ -83,7 +52,7 @@ export function toRow({ summary, steps, modules, tools, places }: RunRecord): Va
   const models = JSON.stringify(summary.models)
   const values = { ...known, results: known.results ?? 0, models }
   return [
-    ...SUMMARY_COLUMNS.map((column) => bindable(values[column] ?? null)),
+    ...FACT_NAMES.map((column) => bindable(values[column] ?? null)),
     lastFileOf(places),
     bindable(` ${steps.join(' ')} `),
     bindable(JSON.stringify(modules)),

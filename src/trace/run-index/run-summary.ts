@@ -6,75 +6,8 @@ import { outcomeOf, type RunOutcome } from '../files/end-event.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
 import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
+import { factsAtBeginning, type RunSummary } from './run-facts.ts'
 import { type ToolStatsByName, ToolTally } from './tool-tally.ts'
-
-export const RUN_STATUSES = [
-  'running',
-  'completed',
-  'waiting',
-  'handed_to_client',
-  'continued',
-  'failed',
-  'cancelled',
-  'interrupted',
-] as const
-/** `waiting`: for a person. `handed_to_client`: for the output of its client's tools. `continued`: it waited, and another run continues it. `interrupted`: the process went away before the run had ended. */
-export type RunStatus = (typeof RUN_STATUSES)[number]
-
-/** One run in short. Fields are named as GraphQL names them. */
-export interface RunSummary {
-  run_id: string
-  agent_id: string
-  /** '' for a run that belongs to none. */
-  tenant: string
-  /** Beginning of the name by which its client calls its user; null where it names none. */
-  user: string | null
-  entry_point: string
-  /** Name of the server that ran it; empty in traces that name none. */
-  server: string
-  /** Version of the agent's definition; null in traces that do not say. */
-  agent_version: string | null
-  status: RunStatus
-  /** Reason why a completed run stopped before its answer was complete; null for any other. */
-  incomplete: string | null
-  /** Names of the values by which its agent differs from the registered one; null for a run of that one itself. */
-  variant: string | null
-  /** Id of the waiting run that this one continues; null for any other. */
-  continues: string | null
-  /** Id of the run that continues this one, the first of several; null while there is none. */
-  continued_by: string | null
-  /** Id of the run that this one replays; null for any other. */
-  replays: string | null
-  /** Number of the call on its tape from which this one goes its own way; null for any other. */
-  replays_from: number | null
-  /** Id of the case of an eval that this run is of; null for any other. */
-  eval_case: string | null
-  /** Id of the run that began this one; null for a run that a client began. */
-  parent_run_id: string | null
-  /** Call of that run that began it. */
-  parent_run_call_id: string | null
-  /** Unix time in seconds, with fractions. */
-  started_at: number
-  /** Null while it runs. */
-  duration_ms: number | null
-  /** Until the first text went out; null while it runs, and when there was none. */
-  first_text_ms: number | null
-  calls: number
-  /** Calls that returned, those to the run itself included. */
-  results: number
-  errors: number
-  events: number
-  /** Beginning of the question to the agent. */
-  input: string
-  /** Beginning of the text that was sent; empty while it runs. */
-  output: string
-  /** Error of the run, or the last of a tool: one line. */
-  error: string | null
-  input_tokens: number
-  output_tokens: number
-  /** Tokens by model; empty where none was counted. */
-  models: readonly ModelUsage[]
-}
 
 /** Statistics of one module in one run. */
 export interface ModuleStats {
@@ -121,55 +54,16 @@ export class RunBuilder {
     }
   }
 
-  static begin(
-    runId: string,
-    {
-      agent_id,
-      tenant = '',
-      user,
-      entry_point,
-      server = '',
-      agent_version,
-      variant,
-      continues,
-      replays,
-      eval_case,
-      parent_run_id,
-      parent_run_call_id,
-      time,
-    }: TracedEvent,
-  ): RunBuilder {
+  static begin(runId: string, event: TracedEvent): RunBuilder {
+    const { user, variant, replays, time } = event
     const summary: RunSummary = {
+      ...factsAtBeginning(event),
       run_id: runId,
-      agent_id,
-      tenant,
       user: user ? toPreview(user) : null,
-      entry_point: entry_point ?? '',
-      server,
-      agent_version: agent_version ?? null,
-      status: 'running',
-      incomplete: null,
       variant: Array.isArray(variant) ? toPreview(nameChanges(variant)) : null,
-      continues: continues ?? null,
-      continued_by: null,
       replays: replays?.run_id ?? null,
       replays_from: replays?.from_call ?? null,
-      eval_case: eval_case ?? null,
-      parent_run_id: parent_run_id ?? null,
-      parent_run_call_id: parent_run_call_id ?? null,
       started_at: time,
-      duration_ms: null,
-      first_text_ms: null,
-      calls: 0,
-      results: 0,
-      errors: 0,
-      events: 0,
-      input: '',
-      output: '',
-      error: null,
-      input_tokens: 0,
-      output_tokens: 0,
-      models: [],
     }
     return new RunBuilder(summary, { modules: {}, tools: {}, steps: [], places: '' })
   }

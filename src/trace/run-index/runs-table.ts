@@ -2,6 +2,7 @@ import type Database from 'libsql'
 import { inTransaction } from './in-transaction.ts'
 import { MetricsTally, type MetricsView } from './metrics.ts'
 import { conditionsOf, REMOTE } from './run-conditions.ts'
+import type { RunSummary } from './run-facts.ts'
 import {
   LISTED,
   type ListedRow,
@@ -13,7 +14,7 @@ import {
   WHOLE,
   type WholeRow,
 } from './run-row.ts'
-import type { RunRecord, RunSummary } from './run-summary.ts'
+import type { RunRecord } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
 /** Remote runs at most; the oldest are forgotten. */

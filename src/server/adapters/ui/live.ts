@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../../errors.ts'
 import type { Prices } from '../../../prices/prices.ts'
+import { mapContents } from '../../../trace/run-index/run-facts.ts'
 import type { ListedRun } from '../../../trace/run-index/run-row.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
@@ -9,22 +10,6 @@ import { priceModels } from './queries/price-models.ts'
 import { contentFor, sees, type Viewer, viewerOf } from './viewer.ts'
 
 const KEEP_ALIVE_MS = 15_000
-
-/** Fields of a run that pages of other sites do not get. */
-const NO_CONTENT = {
-  run_id: null,
-  user: null,
-  variant: null,
-  continues: null,
-  continued_by: null,
-  replays: null,
-  eval_case: null,
-  parent_run_id: null,
-  parent_run_call_id: null,
-  input: null,
-  output: null,
-  error: null,
-}
 
 type LiveSources = Pick<
   DebugAdapterOptions,
@@ -110,10 +95,15 @@ export class LiveUpdates {
     this.#dropped = dropped
   }
 
-  #view({ tenant: _tenant, ...run }: ListedRun, { seesContent }: Viewer): object {
+  #view(run: ListedRun, { seesContent }: Viewer): object {
     const { prices } = this.#sources
-    const priced = { ...run, models: priceModels(run.models, prices), cost: prices.costOf(run.models) }
-    return seesContent ? priced : { ...priced, ...NO_CONTENT }
+    const priced = {
+      ...run,
+      tenant: undefined,
+      models: priceModels(run.models, prices),
+      cost: prices.costOf(run.models),
+    }
+    return seesContent ? priced : { ...priced, ...mapContents(run, () => null) }
   }
 
   /** @param dataFor returns undefined for a viewer that the news does not concern */

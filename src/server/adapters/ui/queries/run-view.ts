@@ -13,6 +13,7 @@ import {
 } from '../../../../trace/calls/describe-event.ts'
 import { readTraceLine } from '../../../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
+import { mapContents } from '../../../../trace/run-index/run-facts.ts'
 import type { ListedRun } from '../../../../trace/run-index/run-row.ts'
 import type { EventsPage, EventsQuery } from '../../../../trace/run-index/trace-query.ts'
 import { hasTape, readSmallTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'
@@ -44,26 +45,14 @@ export function viewRun(run: ListedRun, sources: RunSources) {
   const { traces, prices } = sources
   return {
     ...run,
+    ...mapContents(run, (value) => (_: unknown, viewer: Viewer) => contentFor(viewer, value)),
     models: priceModels(run.models, prices),
     cost: prices.costOf(run.models),
     neighbours: (_: unknown, { seesContent }: Viewer) => (seesContent ? traces.query('neighbours', run.run_id) : {}),
-    run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.run_id),
-    user: (_: unknown, viewer: Viewer) => contentFor(viewer, run.user),
-    variant: (_: unknown, viewer: Viewer) => contentFor(viewer, run.variant),
-    continues: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continues),
-    replays: (_: unknown, viewer: Viewer) => contentFor(viewer, run.replays),
-    replays_from: run.replays_from,
-    eval_case: (_: unknown, viewer: Viewer) => contentFor(viewer, run.eval_case),
-    parent_run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.parent_run_id),
-    parent_run_call_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.parent_run_call_id),
     below: async () => {
       const runs = run.children > 0 ? await traces.query('below', run.run_id) : []
       return runs.map((each) => viewRun(each, sources))
     },
-    continued_by: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continued_by),
-    input: (_: unknown, viewer: Viewer) => contentFor(viewer, run.input),
-    output: (_: unknown, viewer: Viewer) => contentFor(viewer, run.output),
-    error: (_: unknown, viewer: Viewer) => contentFor(viewer, run.error),
     has_tape: () => hasTape(run, sources),
     saved_test: ({ name }: { name?: string | null }, viewer: Viewer) =>
       viewer.seesContent
