@@ -21,11 +21,9 @@ import {
   readMessage,
   success,
 } from './json-rpc.ts'
-import type { ListResult, ReadResult } from './resources/agent-resources.ts'
-import type { SkillEntry, SkillList } from './resources/agent-skills.ts'
 import { SERVER_INFO } from './server-info.ts'
-import type { AgentTools } from './tools/agent-tools.ts'
-import type { Call, CallOptions } from './tools/call.ts'
+import { type AgentTools, isRead } from './tools/agent-tools.ts'
+import { type Call, type CallOptions, toCall } from './tools/call.ts'
 import type { ToolResult } from './tools/tool-result.ts'
 import { negotiate } from './versions.ts'
 
@@ -54,7 +52,8 @@ interface CallInFlightOptions {
   readonly onEnd: (call: CallInFlight) => void
 }
 
-type AnyCall = Call<ToolResult | ReadResult | ListResult | SkillList | { skill: SkillEntry }>
+type AnyCall = Call<ToolResult | object>
+type Waiting = NonNullable<ToolResult['waiting']>
 type Answered = Omit<NonNullable<CallOptions['elicitation']>, 'by'>
 
 /** The only version that knows batches. */
@@ -109,10 +108,7 @@ export class CallInFlight {
     const { version, tenant, source, baseUrl, decider = '', variantOf } = this.peer
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
     const elicitation = answered && { ...answered, by: decider }
-    if (method === 'resources/read') return tools.read(params, { tenant, source })
-    if (method === 'resources/list') return tools.listResources(params.cursor, { tenant, source })
-    if (method === 'skills/list') return tools.listSkills(params.cursor, { tenant, source })
-    if (method === 'skills/get') return tools.getSkill(params, { tenant, source })
+    if (isRead(method)) return toCall(tools.read(method, params, { tenant, source }))
     return tools.call(params, {
       version,
       tenant,
@@ -128,7 +124,7 @@ export class CallInFlight {
   #answer(): Promise<string> {
     return this.#call.answer(
       (result) => {
-        if ('waiting' in result && result.waiting) return this.#ask(result.waiting)
+        if ('waiting' in result && result.waiting) return this.#ask(result.waiting as Waiting)
         this.#options.onEnd(this)
         return success(this.id, result)
       },
@@ -137,7 +133,7 @@ export class CallInFlight {
   }
 
   /** Asks the client one question after the other, and continues with its answers. The run has ended meanwhile: no process waits. */
-  async #ask({ state, pending }: NonNullable<ToolResult['waiting']>): Promise<string> {
+  async #ask({ state, pending }: Waiting): Promise<string> {
     const { elicitations } = this.#options
     const responses: Record<string, ElicitationResponse> = {}
     try {

@@ -180,69 +180,41 @@ export function overStdio(log: FastifyBaseLogger): SdkClient {
 
 function addResources(server: Server, tools: AgentTools, caller: Caller): void {
   const { resources } = tools
-  server.setRequestHandler('resources/list', ({ params }) =>
-    inSdkTerms(() =>
-      tools.listResources(params?.cursor, caller).answer(
-        (result) => result as ListResourcesResult,
-        (error) => {
-          throw error
-        },
-      ),
-    ),
+  server.setRequestHandler('resources/list', ({ params = {} }) =>
+    inSdkTerms(async () => (await tools.read('resources/list', params, caller)) as ListResourcesResult),
   )
   server.setRequestHandler('resources/templates/list', () =>
     inSdkTerms(() => resources.listTemplates() as ListResourceTemplatesResult),
   )
   server.setRequestHandler('resources/read', ({ params }) =>
-    inSdkTerms(() =>
-      tools.read(params, caller).answer(
-        (result) => result as ReadResourceResult,
-        (error) => {
-          throw error
-        },
-      ),
-    ),
+    inSdkTerms(async () => (await tools.read('resources/read', params, caller)) as ReadResourceResult),
   )
 }
 
-/** Methods of an extension; the SDK does not know them. */
+/** Parameters of methods of extensions, which the SDK does not know. */
+const ANY = { params: fromJsonSchema<Readonly<Record<string, unknown>>>({ type: 'object' }) }
+
 function addSkills(server: Server, tools: AgentTools, caller: Caller): void {
-  const schemas = { params: fromJsonSchema<Readonly<Record<string, unknown>>>({ type: 'object' }) }
-  const fail = (error: JsonRpcError): never => {
-    throw error
+  for (const method of ['skills/list', 'skills/get'] as const) {
+    server.setRequestHandler(method, ANY, (params) =>
+      inSdkTerms(async () => ({ ...(await tools.read(method, params, caller)) })),
+    )
   }
-  server.setRequestHandler('skills/list', schemas, ({ cursor }) =>
-    inSdkTerms(() => tools.listSkills(cursor, caller).answer((result) => ({ ...result }), fail)),
-  )
-  server.setRequestHandler('skills/get', schemas, (params) =>
-    inSdkTerms(() => tools.getSkill(params, caller).answer((result) => ({ ...result }), fail)),
-  )
 }
 
 /** Methods of an extension, of versions without a handshake alone. */
 function addTasks(server: Server, tools: AgentTools, source: LoggedRequest, toClient: () => TaskClient): void {
-  const schemas = { params: fromJsonSchema<Readonly<Record<string, unknown>>>({ type: 'object' }) }
-  const fail = (error: JsonRpcError): never => {
-    throw error
-  }
-  const requireTasks = () => {
-    if (takesTasks(server)) return
+  const { tasks } = tools
+  const answer = (work: () => Promise<unknown>) => {
+    if (takesTasks(server)) return inSdkTerms(async () => ({ ...((await tools.inRpcTerms(work(), source)) as object) }))
     throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } })
   }
-  server.setRequestHandler('tasks/get', schemas, (params) => {
-    requireTasks()
-    return inSdkTerms(() => tools.getTask(params, toClient(), source).answer((task) => ({ ...task }), fail))
-  })
-  server.setRequestHandler('tasks/update', schemas, (params, { mcpReq }) => {
-    requireTasks()
+  server.setRequestHandler('tasks/get', ANY, (params) => answer(() => tasks.get(params, toClient())))
+  server.setRequestHandler('tasks/update', ANY, (params, { mcpReq }) =>
     // The SDK takes them out of the parameters of every method.
-    const responses = readResponses(mcpReq.inputResponses)
-    return inSdkTerms(() => tools.updateTask(params, responses, toClient(), source).answer(() => ({}), fail))
-  })
-  server.setRequestHandler('tasks/cancel', schemas, (params) => {
-    requireTasks()
-    return inSdkTerms(() => tools.cancelTask(params, toClient(), source).answer(() => ({}), fail))
-  })
+    answer(() => tasks.update(params, readResponses(mcpReq.inputResponses), toClient())),
+  )
+  server.setRequestHandler('tasks/cancel', ANY, (params) => answer(() => tasks.cancel(params, toClient())))
 }
 
 /** Tells whether a client can follow tasks: it says so in each request. */

@@ -5,14 +5,14 @@ import type { Redact } from '../../../../redaction/redact.ts'
 import type { LoggedRequest } from '../../../monitoring/request-log.ts'
 import type { CallMemory } from '../call-memory/call-memory.ts'
 import { invalidParams } from '../json-rpc.ts'
-import { AgentResources, type ListResult, type ReadResult } from '../resources/agent-resources.ts'
-import { SKILLS_EXTENSION, type SkillEntry, type SkillList } from '../resources/agent-skills.ts'
-import type { Call, Caller, CallOptions } from './call.ts'
+import { AgentResources } from '../resources/agent-resources.ts'
+import { SKILLS_EXTENSION } from '../resources/agent-skills.ts'
+import { type Call, type Caller, type CallOptions, toCall } from './call.ts'
 import { CallTasks, type CallTasksOptions, type TaskCall, type TaskClient } from './call-tasks.ts'
 import { makeToRpcError, type ToRpcError } from './to-rpc-error.ts'
 import { nameOf, ToolCalls, type ToolCallsOptions, type ToolRequest } from './tool-calls.ts'
 import { ToolCatalog } from './tool-catalog.ts'
-import type { CallTask, ToolResult } from './tool-result.ts'
+import type { ToolResult } from './tool-result.ts'
 
 export interface AgentToolsOptions {
   /** Takes the runs whose clients cannot be asked. */
@@ -32,9 +32,9 @@ export class AgentTools {
   readonly #options: AgentToolsOptions
   readonly #catalog = new ToolCatalog()
   readonly #calls: ToolCalls
-  readonly #tasks: CallTasks
   readonly #toRpcError: ToRpcError
   readonly resources: AgentResources
+  readonly tasks: CallTasks
 
   constructor(options: AgentToolsOptions) {
     this.#options = options
@@ -45,7 +45,7 @@ export class AgentTools {
     const toRpcError = this.#toRpcError
     this.#calls = new ToolCalls({ host, catalog, memory, runs, seal, servesInbox, limits, toRpcError })
     const { retentionDays } = limits
-    this.#tasks = new CallTasks({ host, runs, servesInbox, retentionDays, catalog })
+    this.tasks = new CallTasks({ host, runs, servesInbox, retentionDays, catalog })
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
@@ -74,44 +74,18 @@ export class AgentTools {
     return this.#calls.giveUp(state, tenant)
   }
 
-  /** Starts to read a resource; it cannot be stopped. */
-  read(params: Readonly<Record<string, unknown>>, { tenant, source }: Caller): Call<ReadResult> {
-    return this.#toCall(this.resources.read(params, tenant), source)
+  /** Answers a request that only reads. @throws JsonRpcError */
+  read(method: ReadMethod, params: Readonly<Record<string, unknown>>, { tenant, source }: Caller): Promise<object> {
+    return this.inRpcTerms<object>(READS[method](this.resources, params, tenant), source)
   }
 
-  /** Starts to list the resources; it cannot be stopped. */
-  listResources(cursor: unknown, { tenant, source }: Caller): Call<ListResult> {
-    return this.#toCall(this.resources.list(cursor, tenant), source)
-  }
-
-  /** Starts to list the skills; it cannot be stopped. */
-  listSkills(cursor: unknown, { tenant, source }: Caller): Call<SkillList> {
-    return this.#toCall(this.resources.skills.list(cursor, tenant), source)
-  }
-
-  /** Starts to get one skill; it cannot be stopped. */
-  getSkill(params: Readonly<Record<string, unknown>>, { tenant, source }: Caller): Call<{ skill: SkillEntry }> {
-    return this.#toCall(this.resources.skills.get(params, tenant), source)
-  }
-
-  /** Starts to read a task; it cannot be stopped. */
-  getTask(params: Readonly<Record<string, unknown>>, client: TaskClient, source: LoggedRequest): Call<CallTask> {
-    return this.#toCall(this.#tasks.get(params, client), source)
-  }
-
-  /** Starts to hand the responses of a person to a task; it cannot be stopped. */
-  updateTask(
-    params: Readonly<Record<string, unknown>>,
-    responses: NonNullable<CallOptions['elicitation']>['responses'],
-    client: TaskClient,
-    source: LoggedRequest,
-  ): Call<void> {
-    return this.#toCall(this.#tasks.update(params, responses, client), source)
-  }
-
-  /** Starts to cancel a task; it cannot be stopped. */
-  cancelTask(params: Readonly<Record<string, unknown>>, client: TaskClient, source: LoggedRequest): Call<void> {
-    return this.#toCall(this.#tasks.cancel(params, client), source)
+  /** Waits for work, whose error becomes one of JSON-RPC. @throws JsonRpcError */
+  async inRpcTerms<R>(work: Promise<R>, source: LoggedRequest): Promise<R> {
+    try {
+      return await work
+    } catch (error) {
+      throw this.#toRpcError(error, source)
+    }
   }
 
   /** Tells whether calls of some agent become tasks. */
@@ -132,14 +106,6 @@ export class AgentTools {
     return this.#options.memory.close()
   }
 
-  #toCall<R>(work: Promise<R>, source: LoggedRequest): Call<R> {
-    return {
-      answer: (onResult, onFailure) =>
-        work.then(onResult, (error: unknown) => onFailure(this.#toRpcError(error, source))),
-      abort: () => {},
-    }
-  }
-
   #readRequest({ name, arguments: given }: Readonly<Record<string, unknown>>): ToolRequest {
     if (typeof name !== 'string' || name === '') {
       throw invalidParams('name must be the name of an agent')
@@ -154,20 +120,32 @@ export class AgentTools {
     const client: TaskClient = { ...options, decider: options.elicitation?.by }
     let hasLeft = false
     const start = async (): Promise<ToolResult> => {
-      const task = await this.#tasks.start(await this.#toTaskCall(request, options), client)
-      if (hasLeft) await this.#tasks.cancel({ taskId: task.taskId }, client)
+      const task = await this.tasks.start(await this.#toTaskCall(request, options), client)
+      if (hasLeft) await this.tasks.cancel({ taskId: task.taskId }, client)
       return { content: [], task }
     }
-    return {
-      ...this.#toCall(start(), source),
-      abort: () => {
-        hasLeft = true
-      },
-    }
+    return toCall(this.inRpcTerms(start(), source), () => {
+      hasLeft = true
+    })
   }
 
   async #toTaskCall({ name, input }: ToolRequest, { traceparent, variantOf }: CallOptions): Promise<TaskCall> {
     const variant = await variantOf?.(name)
     return { agent: nameOf(this.#options.host.resolve(name, '.')), input, variant, traceparent }
   }
+}
+
+/** Requests that only read: they cannot be stopped. */
+const READS = {
+  'resources/read': (resources: AgentResources, params: Params, tenant: string) => resources.read(params, tenant),
+  'resources/list': (resources: AgentResources, { cursor }: Params, tenant: string) => resources.list(cursor, tenant),
+  'skills/list': ({ skills }: AgentResources, { cursor }: Params, tenant: string) => skills.list(cursor, tenant),
+  'skills/get': ({ skills }: AgentResources, params: Params, tenant: string) => skills.get(params, tenant),
+}
+
+type Params = Readonly<Record<string, unknown>>
+export type ReadMethod = keyof typeof READS
+
+export function isRead(method: string): method is ReadMethod {
+  return Object.hasOwn(READS, method)
 }

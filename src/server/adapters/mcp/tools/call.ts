@@ -43,6 +43,11 @@ export interface CallOptions extends Caller {
   }
 }
 
+/** Work that is under way, as a call. */
+export function toCall<R>(work: Promise<R>, abort: () => void = () => {}): Call<R> {
+  return { answer: (onResult, onFailure) => work.then(onResult, onFailure), abort }
+}
+
 /** A call that starts later: an earlier abort takes effect as soon as it starts. */
 export function deferCall<R>(beginning: Promise<Call<R>>, toRpcError: (error: unknown) => JsonRpcError): Call<R> {
   return {
