@@ -1,3 +1,4 @@
+import { getOrAdd } from '../get-or-add.ts'
 import type { Redact } from './redact.ts'
 
 /** A piece of a text. */
@@ -24,11 +25,7 @@ export function hideInPieces<P extends Piece>(pieces: Iterable<P>, hide: Redact)
 /** Returns the pieces of each text, in their order. */
 export function joinPieces<P extends Piece>(pieces: Iterable<P>): P[][] {
   const joined = new Map<unknown, P[]>()
-  for (const piece of pieces) {
-    const known = joined.get(piece.key)
-    if (known) known.push(piece)
-    else joined.set(piece.key, [piece])
-  }
+  for (const piece of pieces) getOrAdd(joined, piece.key, () => []).push(piece)
   return [...joined.values()]
 }
 

@@ -1,16 +1,17 @@
 import { HostError, messageOf } from '../errors.ts'
+import { getOrAdd } from '../get-or-add.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import { type Redact, secretsIn } from '../redaction/redact.ts'
 import type { RunEnd } from '../run/turn.ts'
 import { toEndEvent } from './files/end-event.ts'
-import { LineBuffer } from './files/line-buffer.ts'
 import { TraceLineWriter } from './files/trace-line.ts'
 import type { TracedEvent } from './files/traced-event.ts'
 import type { RemoteRuns, RemoteTape } from './remote-runs.ts'
 import type { RunSummary } from './run-index/run-facts.ts'
 import type { ListedRun } from './run-index/run-row.ts'
 import type { EventsPage, EventsQuery } from './run-index/trace-query.ts'
+import { LineBytes } from './thread/line-bytes.ts'
 import { ServiceThread } from './thread/service-thread.ts'
 import type { TraceNews, TraceQueries, TraceQuery, TraceThreadData, WorkerRequest } from './thread/worker-messages.ts'
 
@@ -56,7 +57,10 @@ export class Traces {
   readonly #writer: TraceLineWriter
   readonly #log: Log
   readonly #watchers = new Set<(runs: readonly ListedRun[]) => void>()
-  readonly #lines = new LineBuffer()
+  /** Lines that were not handed over, by tenant and agent. */
+  readonly #lines = new Map<string, Map<string, LineBytes>>()
+  #keptBytes = 0
+  #keptLines = 0
   #waitingBytes = 0
   #written = 0
   #dropped = 0
@@ -100,7 +104,7 @@ export class Traces {
   }
 
   record(event: TracedEvent): void {
-    if (this.#thread.failure || this.#waitingBytes + this.#lines.bytes > MAX_WAITING_BYTES) {
+    if (this.#thread.failure || this.#waitingBytes + this.#keptBytes > MAX_WAITING_BYTES) {
       this.#dropped++
       this.#warnOfLoss()
       return
@@ -192,17 +196,30 @@ export class Traces {
   }
 
   #write(event: TracedEvent): void {
-    this.#lines.add(event.agent_id, event.tenant ?? '', this.#writer.write(event))
-    if (this.#lines.bytes >= HAND_OVER_BYTES) this.#thread.handOver()
+    this.#keptBytes += this.#linesOf(event).add(this.#writer.write(event))
+    this.#keptLines++
+    if (this.#keptBytes >= HAND_OVER_BYTES) this.#thread.handOver()
     else this.#thread.handOverSoon()
   }
 
+  #linesOf({ agent_id: agentId, tenant = '' }: TracedEvent): LineBytes {
+    const ofTenant = getOrAdd(this.#lines, tenant, () => new Map<string, LineBytes>())
+    return getOrAdd(ofTenant, agentId, () => new LineBytes())
+  }
+
   #handOver(): void {
-    if (this.#lines.bytes === 0) return
-    const batch = this.#lines.take()
-    const buffers = batch.chunks.map(({ buffer }) => buffer)
-    this.#waitingBytes += batch.bytes
-    this.#thread.tell({ kind: 'write', batch }, buffers)
+    if (this.#keptLines === 0) return
+    const lines = [...this.#lines].flatMap(([tenant, agents]) =>
+      [...agents].map(([agentId, kept]) => ({ agentId, tenant, bytes: kept.take() })),
+    )
+    this.#thread.tell(
+      { kind: 'write', lines, count: this.#keptLines },
+      lines.map(({ bytes }) => bytes.buffer),
+    )
+    this.#waitingBytes += this.#keptBytes
+    this.#lines.clear()
+    this.#keptBytes = 0
+    this.#keptLines = 0
   }
 
   #onNews(news: TraceNews): void {

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../get-or-add.ts'
 import { fieldsOf, parseJson } from '../../json.ts'
 import { hideInPieces, joinPieces, type Piece, textOf } from '../../redaction/hide-in-pieces.ts'
 import type { Redact } from '../../redaction/redact.ts'
@@ -32,9 +33,7 @@ const PIECE_OF_MODEL =
 export function hideSecretsInPieces(text: string, hide: Redact): string {
   const changed = new Map<number, { key: string; text: string }[]>()
   for (const [{ key, start }, hidden] of hideInPieces(piecesIn(text), hide)) {
-    const changes = changed.get(start) ?? []
-    changed.set(start, changes)
-    changes.push({ key, text: hidden })
+    getOrAdd(changed, start, () => []).push({ key, text: hidden })
   }
   if (changed.size === 0) return text
   return replaceLines(text, changed)

@@ -1,5 +1,6 @@
 import { isPromise } from '../../async.ts'
 import { messageOf } from '../../errors.ts'
+import { getOrAdd } from '../../get-or-add.ts'
 import { fieldsOf } from '../../json.ts'
 import type { LLM } from '../../protocols/llm.ts'
 import { AgentRun } from '../../run/agent-run.ts'
@@ -109,9 +110,7 @@ export class RunRecorder {
     const { moduleId, callerId, protocol } = place
     const within = this.#callerOf(run, callerId)
     const number = ++this.#calls
-    const open = this.#open.get(moduleId)
-    if (open) open.push(number)
-    else this.#open.set(moduleId, [number])
+    getOrAdd(this.#open, moduleId, () => []).push(number)
     const model = protocol.name === 'LLM' ? (provider as LLM).modelInfo : undefined
     const line: CallLine = {
       type: 'call',

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { HostError, messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
+import { LineBytes } from '../../trace/thread/line-bytes.ts'
 import { ServiceThread } from '../../trace/thread/service-thread.ts'
 import { pathOfTape, TAPE_FOLDER } from '../file/tape-folder.ts'
 import type { EndLine, HeadLine, TapeLine } from '../file/tape-lines.ts'
@@ -33,10 +34,6 @@ const PART_BYTES = 256 * 1024
 const MAX_KEPT_BYTES = 32 * 1024 * 1024
 /** Maximum size of the lines that wait to be written; further ones are lost, and their tapes incomplete. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
-/** Room for the lines of a run, at first. */
-const FIRST_BYTES = 4096
-/** Maximum size of a UTF-16 code unit in UTF-8. */
-const MAX_BYTES_A_CHAR = 3
 /** Minimum interval between reports of tapes that are incomplete. */
 const WARN_EVERY_MS = 10_000
 
@@ -176,15 +173,13 @@ interface SinkOptions {
 
 const TOO_FAST = 'calls came faster than they could be written'
 
-/** Lines of one run that were not handed over yet, as bytes: kept texts would be copied by each collection of garbage. */
+/** Lines of one run that were not handed over yet. */
 class TapeSink implements LineSink {
   readonly head: () => HeadToWrite
   readonly #runId: string
   readonly #continues: string | null
   readonly #options: SinkOptions
-  // Not of Node's pool, which cannot be handed over.
-  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
-  #size = 0
+  readonly #lines = new LineBytes()
   #isEnded = false
   #hasLost = false
 
@@ -208,33 +203,18 @@ class TapeSink implements LineSink {
 
   /** Of the lines that were not handed over. */
   get size(): number {
-    return this.#size
+    return this.#lines.size
   }
 
   get isDue(): boolean {
-    return this.#isEnded || this.#size >= PART_BYTES
+    return this.#isEnded || this.size >= PART_BYTES
   }
 
   take(head: number): LinesToWrite {
-    const bytes = new Uint8Array(this.#bytes.buffer, 0, this.#size)
-    this.#bytes = Buffer.allocUnsafeSlow(this.#isEnded ? 0 : FIRST_BYTES)
-    this.#size = 0
-    return { runId: this.#runId, continues: this.#continues, head, bytes, isEnd: this.#isEnded }
+    return { runId: this.#runId, continues: this.#continues, head, bytes: this.#lines.take(), isEnd: this.#isEnded }
   }
 
   #write(line: TapeLine): void {
-    const text = JSON.stringify(line)
-    this.#makeRoom(text.length * MAX_BYTES_A_CHAR + 1)
-    const written = this.#bytes.write(text, this.#size) + 1
-    this.#size += written
-    this.#bytes[this.#size - 1] = 0x0a
-    this.#options.noteAdded(this, written)
-  }
-
-  #makeRoom(bytes: number): void {
-    if (this.#size + bytes <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, this.#size + bytes))
-    larger.set(this.#bytes.subarray(0, this.#size))
-    this.#bytes = larger
+    this.#options.noteAdded(this, this.#lines.add(JSON.stringify(line)))
   }
 }

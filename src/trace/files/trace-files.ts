@@ -105,12 +105,10 @@ export class TraceFiles {
    *
    * @throws Error of the file system; readers skip the partial line that may have been written
    */
-  append(name: string, pieces: readonly Uint8Array[]): void {
+  append(name: string, bytes: Uint8Array): void {
     const { descriptor } = this.#openForWriting(name)
-    // In one write: those of several processes do not run into each other then.
-    const [only] = pieces
-    const bytes = pieces.length === 1 && only ? only : Buffer.concat(pieces)
     try {
+      // In one write: those of several processes do not run into each other then.
       for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
     } catch (error) {
       // Reopened, so that a partial line is ended first.

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../get-or-add.ts'
 import { addModelUsage, type ModelUsage } from '../calls/describe-event.ts'
 import { Histogram } from './histogram.ts'
 import type { ModuleStats } from './run-summary.ts'
@@ -153,7 +154,7 @@ export class MetricsTally {
       if (each.calls > 0 || each.models.length > 0) this.#tools.of(run.agent_id, name).addTool(each)
     }
     if (moduleId !== undefined && !stats) return
-    for (const tally of [this.#total, at(this.#points, this.#bucketOf(run.started_at), () => new Tally())]) {
+    for (const tally of [this.#total, getOrAdd(this.#points, this.#bucketOf(run.started_at), () => new Tally())]) {
       if (stats) tally.addModule(stats)
       else tally.addRun(run, models)
     }
@@ -189,7 +190,7 @@ export class MetricsTally {
   }
 
   #addToAgent(run: RunRow, models: readonly ModelUsage[]): void {
-    const { tally, counts } = at(this.#agents, run.agent_id, () => ({ tally: new Tally(), counts: new Map() }))
+    const { tally, counts } = getOrAdd(this.#agents, run.agent_id, () => ({ tally: new Tally(), counts: new Map() }))
     tally.addRun(run, models)
     const bucket = this.#bucketOf(run.started_at)
     counts.set(bucket, (counts.get(bucket) ?? 0) + 1)
@@ -206,8 +207,8 @@ class TallyByName {
   readonly #agents = new Map<string, Map<string, Tally>>()
 
   of(agentId: string, name: string): Tally {
-    const named = at(this.#agents, agentId, () => new Map<string, Tally>())
-    return at(named, name, () => new Tally())
+    const named = getOrAdd(this.#agents, agentId, () => new Map<string, Tally>())
+    return getOrAdd(named, name, () => new Tally())
   }
 
   map<T>(view: (agentId: string, name: string, tally: Tally) => T): T[] {
@@ -215,13 +216,4 @@ class TallyByName {
       return [...named].map(([name, tally]) => view(agentId, name, tally))
     })
   }
-}
-
-function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key)
-  if (value === undefined) {
-    value = make()
-    map.set(key, value)
-  }
-  return value
 }

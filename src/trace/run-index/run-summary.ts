@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../get-or-add.ts'
 import { fieldsOf } from '../../json.ts'
 import { withoutPlainName } from '../../run/calls/agent-events.ts'
 import { namePlace } from '../../variants/called-changes.ts'
@@ -145,9 +146,7 @@ export class RunBuilder {
     if (!within.some((each) => exception.includes(each))) this.summary.errors++
     const { parent_call_id: around } = event
     if (around !== null) {
-      const siblings = this.#failures.get(around)
-      if (siblings) siblings.push(message)
-      else this.#failures.set(around, [message])
+      getOrAdd(this.#failures, around, () => []).push(message)
     }
     this.summary.error = toPreview(withoutPlainName(message))
     if (!isOfRun(event)) this.#module(event.module_id).stats.errors++
@@ -170,13 +169,10 @@ export class RunBuilder {
   }
 
   #module(id: string) {
-    let module = this.#modules.get(id)
-    if (!module) {
-      const stats: ModuleStats = { calls: 0, errors: 0, input_tokens: 0, output_tokens: 0, durations: {} }
-      module = { stats, durations: new Histogram() }
-      this.#modules.set(id, module)
-    }
-    return module
+    return getOrAdd(this.#modules, id, () => ({
+      stats: { calls: 0, errors: 0, input_tokens: 0, output_tokens: 0, durations: {} },
+      durations: new Histogram(),
+    }))
   }
 }
 

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../get-or-add.ts'
 import { isWaitingResult } from '../../run/waiting/waits-for.ts'
 import { addModelUsage, isAborted, isFailedResult, isRejectedResult, type ModelUsage } from '../calls/describe-event.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
@@ -64,12 +65,10 @@ export class ToolTally {
   }
 
   #toolOf(name: string) {
-    let tool = this.#tools.get(name)
-    if (!tool) {
-      tool = { stats: { calls: 0, errors: 0, durations: {}, models: [] }, durations: new Histogram() }
-      this.#tools.set(name, tool)
-    }
-    return tool
+    return getOrAdd(this.#tools, name, () => ({
+      stats: { calls: 0, errors: 0, durations: {}, models: [] },
+      durations: new Histogram(),
+    }))
   }
 }
 

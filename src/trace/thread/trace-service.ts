@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../../errors.ts'
-import { groupByFile } from '../files/line-buffer.ts'
 import { TraceReader } from '../trace-reader.ts'
 import type { ThreadReply } from './service-thread.ts'
 import type { TraceNews, TraceQueries, TraceQuery, TraceThreadData, WorkerRequest } from './worker-messages.ts'
@@ -99,21 +98,22 @@ class TraceService {
     removed.close()
   }
 
-  #write({ batch }: Extract<WorkerRequest, { kind: 'write' }>): void {
+  #write({ lines, count }: Extract<WorkerRequest, { kind: 'write' }>): void {
     let problem: string | undefined
+    let size = 0
     const { files } = this.#reader
-    const nameOf = (...owner: [string, string]) => (this.#isEval ? files.evalNameOf(...owner) : files.nameOf(...owner))
-    for (const [name, pieces] of groupByFile(batch, nameOf)) {
+    for (const { agentId, tenant, bytes } of lines) {
+      const name = this.#isEval ? files.evalNameOf(agentId, tenant) : files.nameOf(agentId, tenant)
+      size += bytes.length
       try {
-        files.append(name, pieces)
+        files.append(name, bytes)
       } catch (error) {
         problem = messageOf(error)
       }
       this.#reader.noteGrown(name)
     }
-    const { count, bytes } = batch
-    this.#say({ kind: 'written', count, bytes, problem })
-    this.#waitingBytes += bytes
+    this.#say({ kind: 'written', count, bytes: size, problem })
+    this.#waitingBytes += size
     this.#indexLater()
   }
 

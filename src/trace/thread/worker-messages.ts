@@ -1,4 +1,3 @@
-import type { LineBatch } from '../files/line-buffer.ts'
 import type { MetricsView } from '../run-index/metrics.ts'
 import type { ListedRun } from '../run-index/run-row.ts'
 import type { RunRecord } from '../run-index/run-summary.ts'
@@ -40,9 +39,16 @@ export interface TraceQueries {
 
 export type TraceQuery = keyof TraceQueries
 
+/** Lines of one agent and tenant, in the order in which they came. */
+export interface LinesOfAgent {
+  readonly agentId: string
+  readonly tenant: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
 /** Message to the worker thread. */
 export type WorkerRequest =
-  | { readonly kind: 'write'; readonly batch: LineBatch }
+  | { readonly kind: 'write'; readonly lines: readonly LinesOfAgent[]; readonly count: number }
   | { readonly kind: 'query'; readonly id: number; readonly name: TraceQuery; readonly argument: unknown }
   | { readonly kind: 'watch'; readonly isWatched: boolean }
   | { readonly kind: 'close' }

@@ -1,0 +1,9 @@
+/** Returns the value of a key, which is made and added where there is none. */
+export function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
+}
