@@ -1,5 +1,11 @@
+/** A map, weak or not, or one that forgets. */
+interface KeyedValues<K, V> {
+  get(key: K): V | undefined
+  set(key: K, value: V): unknown
+}
+
 /** Returns the value of a key, which is made and added where there is none. */
-export function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+export function getOrAdd<K, V>(map: KeyedValues<K, V>, key: K, make: () => V): V {
   let value = map.get(key)
   if (value === undefined) {
     value = make()

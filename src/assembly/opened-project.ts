@@ -5,6 +5,7 @@ import { ProgramRuns } from '../durable/adapter-runs/program-runs.ts'
 import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
 import type { RunService } from '../durable/run-service.ts'
 import { PROGRAM } from '../durable/runs/run-facts.ts'
+import { getOrAdd } from '../get-or-add.ts'
 import type { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import type { FileChange } from '../host/agent-folder/load-history.ts'
 import { watchAgents } from '../host/agent-folder/watch-agents.ts'
@@ -153,7 +154,7 @@ function logChanges(changes: readonly FileChange[], log: Log): void {
     // The problems of a rejected file were logged already.
     if (kind === 'rejected') continue
     if (id === undefined) log.info(`${file}: ${kind}`)
-    else alike.set(kind, [...(alike.get(kind) ?? []), { file, id }])
+    else getOrAdd(alike, kind, () => []).push({ file, id })
   }
   for (const [kind, agents] of alike) {
     const files = new Set(agents.map(({ file }) => file))

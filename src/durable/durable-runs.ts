@@ -1,3 +1,4 @@
+import { getOrAdd } from '../get-or-add.ts'
 import { type AgentHost, START_MADE } from '../host/host.ts'
 import type { Reservation } from '../host/reservation.ts'
 import type { Log } from '../protocols/log.ts'
@@ -118,11 +119,7 @@ export class DurableRuns {
   /** Returns the runs of a tenant. */
   of(tenant: string): DurableRuns {
     const { tenants, options } = this.#shared
-    const known = tenants.get(tenant)
-    if (known) return known
-    const runs = new DurableRuns(tenant, options, this.#shared)
-    tenants.set(tenant, runs)
-    return runs
+    return getOrAdd(tenants, tenant, () => new DurableRuns(tenant, options, this.#shared))
   }
 
   /**

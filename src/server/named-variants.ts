@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { AgentError } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
+import { getOrAdd } from '../get-or-add.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { NameSeparator } from '../host/registered-agents.ts'
 import { RecentlyUsed } from '../recently-used.ts'
@@ -33,10 +34,8 @@ export class NamedVariants {
 
   /** Remembers a variant that was opened. @returns its id */
   add(tenant: string, variant: NamedVariant): string {
-    const own = this.#byTenant.get(tenant) ?? new RecentlyUsed<NamedVariant>({ ...VARIANT_LIMITS, bytesOf })
-    this.#byTenant.set(tenant, own)
     const id = randomUUID()
-    own.set(id, variant)
+    getOrAdd(this.#byTenant, tenant, () => new RecentlyUsed({ ...VARIANT_LIMITS, bytesOf })).set(id, variant)
     return id
   }
 

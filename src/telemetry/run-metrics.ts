@@ -1,4 +1,5 @@
 import type { Counter, Histogram, Registry } from 'prom-client'
+import { getOrAdd } from '../get-or-add.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Usage } from '../protocols/run.ts'
 import { endingOf } from '../run/run-ending.ts'
@@ -72,15 +73,11 @@ export class RunMetrics {
   #labelsOf(end: RunEnd): Readonly<Record<string, string>> {
     const { agentId: agent, incompleteReason } = end
     const status = endingOf(end)
-    const known = this.#agents.get(agent) ?? new Map<string, Readonly<Record<string, string>>>()
-    this.#agents.set(agent, known)
-    const name = `${status} ${incompleteReason ?? ''}`
-    const labels = known.get(name) ?? {
+    const known = getOrAdd(this.#agents, agent, () => new Map<string, Readonly<Record<string, string>>>())
+    return getOrAdd(known, `${status} ${incompleteReason ?? ''}`, () => ({
       agent,
       status,
       ...(incompleteReason === undefined ? {} : { incomplete: incompleteReason }),
-    }
-    known.set(name, labels)
-    return labels
+    }))
   }
 }

@@ -1,7 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
-
-const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-const AnyObject = Type.Record(Type.String(), Type.Unknown())
+import { type Static, Type } from 'typebox'
+import { AnyObject, nullable } from './schemas.ts'
 
 /** State of an approval or a question. All but `pending` are final. */
 export const ApprovalStatus = Type.Enum(
@@ -39,24 +37,31 @@ export const Approval = Type.Object({
 })
 export type Approval = Static<typeof Approval>
 
-const Hidden = Type.Null()
+/** Fields that pages of other origins do not see. */
+const HIDDEN = [
+  'id',
+  'response_id',
+  'arguments',
+  'message',
+  'url',
+  'schema',
+  'decided_by',
+  'reason',
+  'edited_arguments',
+  'continued_by',
+] as const
 
 /** Approval as pages of other origins get it: that something waits, and for which tool of which agent. */
-export const HiddenApproval = Type.Object({
-  ...Approval.properties,
-  id: Hidden,
-  response_id: Hidden,
-  run_id: Hidden,
-  arguments: Hidden,
-  message: Hidden,
-  url: Hidden,
-  schema: Hidden,
-  decided_by: Hidden,
-  reason: Hidden,
-  edited_arguments: Hidden,
-  continued_by: Hidden,
-})
+export const HiddenApproval = Type.Object({ ...Approval.properties, ...withHidden(Type.Null()) })
 export type HiddenApproval = Static<typeof HiddenApproval>
+
+export function hideApproval(approval: Approval): HiddenApproval {
+  return { ...approval, ...withHidden(null) }
+}
+
+function withHidden<T>(value: T) {
+  return Object.fromEntries(HIDDEN.map((name) => [name, value])) as Record<(typeof HIDDEN)[number], T>
+}
 
 /** Decision of a person, as clients send it. */
 export type ApprovalDecision =

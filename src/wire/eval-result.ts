@@ -1,4 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import { AnyObject, nullable } from './schemas.ts'
 import { VariantChange } from './variant.ts'
 
 /** Version of the format of result files. It grows when an older reader would misread one. */
@@ -6,9 +7,6 @@ export const EVAL_RESULT_FORMAT = 1
 
 /** Score from which on a case passes. */
 export const PASS_SCORE = 0.5
-
-const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
 /** Call of a tool, as rows expect it and results have it. */
 export const EvalToolCall = Type.Object({

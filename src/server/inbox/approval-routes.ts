@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { StoredApproval } from '../../durable/approvals/approvals.ts'
 import type { DurableRuns } from '../../durable/durable-runs.ts'
 import { uuidOf } from '../../durable/runs/run-ids.ts'
-import type { Approval, HiddenApproval } from '../../wire/approval.ts'
+import { type Approval, type HiddenApproval, hideApproval } from '../../wire/approval.ts'
 import { toPage } from '../adapters/responses-compat/routes/pages.ts'
 import type { ResponseRoutes } from '../adapters/responses-compat/routes/table.ts'
 import { showsContent } from '../guards/shows-content.ts'
@@ -63,21 +63,7 @@ export function addApprovalRoutes(scope: FastifyInstance, { runsOf, routes }: Ap
 /** Names and states alone for pages of other origins. */
 function show(approval: StoredApproval, request: FastifyRequest): Approval | HiddenApproval {
   const view = toView(approval)
-  if (showsContent(request, 'approve')) return view
-  return {
-    ...view,
-    id: null,
-    response_id: null,
-    run_id: null,
-    arguments: null,
-    message: null,
-    url: null,
-    schema: null,
-    decided_by: null,
-    reason: null,
-    edited_arguments: null,
-    continued_by: null,
-  }
+  return showsContent(request, 'approve') ? view : hideApproval(view)
 }
 
 /** An approval as clients see it. */

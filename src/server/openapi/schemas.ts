@@ -1,7 +1,5 @@
-import { type TSchema, Type } from 'typebox'
-
-/** Any object. */
-export const AnyObject = Type.Record(Type.String(), Type.Unknown())
+import { Type } from 'typebox'
+import { nullable } from '../../wire/schemas.ts'
 
 /** Error under `/compat`, and of every route that has no dialect. */
 export const CompatError = Type.Object({ detail: Type.String() })
@@ -17,7 +15,3 @@ export const VendorError = Type.Object({
   }),
   detail: Type.String(),
 })
-
-export function nullable<T extends TSchema>(schema: T) {
-  return Type.Union([schema, Type.Null()])
-}

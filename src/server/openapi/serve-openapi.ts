@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { isObject } from '../../json.ts'
 import { VERSION } from '../../version.ts'
+import { AnyObject } from '../../wire/schemas.ts'
 import {
   type AnswerDescription,
   type DescribedRoute,
@@ -12,7 +13,7 @@ import {
   type KeyOwner,
   type RouteGroup,
 } from './describe-routes.ts'
-import { AnyObject, CompatError, VendorError } from './schemas.ts'
+import { CompatError, VendorError } from './schemas.ts'
 
 /** Not the usual name: an app around this one may have a document of its own. */
 const DECORATOR = 'agentHostOpenapi'

@@ -1,8 +1,6 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { DecodedUrl } from '../../../data-url.ts'
-
-/** Clients send `null` for fields they leave out. */
-const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+import { AnyObject, optional } from '../../../wire/schemas.ts'
 
 /** Large data URLs are decoded while the body arrives. */
 const Address = Type.Unsafe<string | DecodedUrl>(Type.String())
@@ -57,8 +55,6 @@ const ChatMessage = Type.Object({
   tool_call_id: optional(Type.String()),
 })
 
-const anything = Type.Record(Type.String(), Type.Unknown())
-
 const ToolName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
 
 const Tool = Type.Union([
@@ -68,14 +64,14 @@ const Tool = Type.Union([
       name: ToolName,
       description: optional(Type.String()),
       /** JSON Schema. */
-      parameters: optional(anything),
+      parameters: optional(AnyObject),
       strict: optional(Type.Boolean()),
     }),
   }),
   /** Takes free text: any, or that of a grammar. */
   Type.Object({
     type: Type.Literal('custom'),
-    custom: Type.Object({ name: ToolName, description: optional(Type.String()), format: optional(anything) }),
+    custom: Type.Object({ name: ToolName, description: optional(Type.String()), format: optional(AnyObject) }),
   }),
 ])
 export type Tool = Static<typeof Tool>
@@ -104,7 +100,7 @@ export const ToolChoice = Type.Union([
 const ResponseFormat = Type.Union([
   Type.Object({ type: Type.Literal('text') }),
   Type.Object({ type: Type.Literal('json_object') }),
-  Type.Object({ type: Type.Literal('json_schema'), json_schema: Type.Object({ schema: anything }) }),
+  Type.Object({ type: Type.Literal('json_schema'), json_schema: Type.Object({ schema: AnyObject }) }),
 ])
 
 /** Body of `POST /compat/chat/completions`. What is not named here is ignored; so is a `tool_choice` that is none of {@link ToolChoice}. */
@@ -120,13 +116,13 @@ export const ChatRequest = Type.Object({
   presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   user: optional(Type.String()),
-  metadata: optional(anything),
+  metadata: optional(AnyObject),
   max_completion_tokens: optional(Type.Integer({ minimum: 1 })),
   seed: optional(Type.Integer()),
   reasoning_effort: optional(Type.String()),
   response_format: optional(ResponseFormat),
   tools: optional(Type.Array(Tool)),
-  tool_choice: optional(Type.Union([Type.String(), anything])),
+  tool_choice: optional(Type.Union([Type.String(), AnyObject])),
   parallel_tool_calls: optional(Type.Boolean()),
 })
 export type ChatRequest = Static<typeof ChatRequest>

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
+import { AnyObject } from '../../../wire/schemas.ts'
 import { describeRoutes } from '../../openapi/describe-routes.ts'
-import { AnyObject } from '../../openapi/schemas.ts'
 
 const Id = Type.Unsafe({ type: ['string', 'number'] })
 

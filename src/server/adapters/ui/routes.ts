@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { Rerun, RerunRequest } from '../../../wire/rerun.ts'
+import { AnyObject, nullable } from '../../../wire/schemas.ts'
 import { Variant, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
 import { commonErrors, describeRoutes } from '../../openapi/describe-routes.ts'
-import { AnyObject, nullable } from '../../openapi/schemas.ts'
 
 const GraphqlRequest = Type.Object({
   query: Type.String(),

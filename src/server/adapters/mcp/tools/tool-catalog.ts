@@ -1,4 +1,5 @@
 import type { JsonObjectSchema, ToolAnnotations } from '../../../../definition/definition.ts'
+import { getOrAdd } from '../../../../get-or-add.ts'
 import { isObject } from '../../../../json.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import { makeMisfitFinder } from '../../../../run/checks/check-schema.ts'
@@ -75,20 +76,13 @@ export class ToolCatalog {
 
   /** Returns the mismatch between a value and a schema as a sentence; undefined if the value matches. */
   findProblem(schema: JsonObjectSchema, value: unknown): string | undefined {
-    let find = this.#misfitFinders.get(schema)
-    if (!find) {
-      find = makeMisfitFinder(schema)
-      this.#misfitFinders.set(schema, find)
-    }
-    return find(value)
+    return getOrAdd(this.#misfitFinders, schema, () => makeMisfitFinder(schema))(value)
   }
 
   #toolsOf(info: AgentInfo): readonly Tool[] {
-    const known = this.#tools.get(info)
-    if (known) return known
-    const tools = info.entryPoints.length > 1 ? info.entryPoints.map((name) => toTool(info, name)) : [toTool(info)]
-    this.#tools.set(info, tools)
-    return tools
+    return getOrAdd(this.#tools, info, () =>
+      info.entryPoints.length > 1 ? info.entryPoints.map((name) => toTool(info, name)) : [toTool(info)],
+    )
   }
 }
 

@@ -1,5 +1,5 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
-import { nullable } from '../../../openapi/schemas.ts'
+import { nullable } from '../../../../wire/schemas.ts'
 import { OutputItem, OutputMessage, Reasoning } from './schema.ts'
 
 const item = { item_id: Type.String(), output_index: Type.Integer() }

@@ -1,10 +1,6 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import { AnyObject, nullable, optional } from '../../../../wire/schemas.ts'
 import { MAX_INPUT_ITEMS } from '../ids.ts'
-
-/** Clients send `null` for fields they leave out. */
-const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
-const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-const anything = Type.Record(Type.String(), Type.Unknown())
 
 const ContentPart = Type.Object({ type: Type.String() })
 
@@ -40,7 +36,7 @@ const TextFormat = Type.Union([
   Type.Object({ type: Type.Literal('text') }),
   Type.Object({ type: Type.Literal('json_object') }),
   /** JSON Schema. */
-  Type.Object({ type: Type.Literal('json_schema'), name: optional(Type.String()), schema: anything }),
+  Type.Object({ type: Type.Literal('json_schema'), name: optional(Type.String()), schema: AnyObject }),
 ])
 
 /** Strategy for a conversation that grows too long. */
@@ -69,12 +65,12 @@ export const CreateRequest = Type.Object({
   store: optional(Type.Boolean()),
   temperature: optional(Type.Number()),
   text: optional(Type.Object({ format: optional(TextFormat), verbosity: Type.Optional(Type.Unknown()) })),
-  tool_choice: optional(Type.Union([Type.String(), anything])),
+  tool_choice: optional(Type.Union([Type.String(), AnyObject])),
   tools: optional(Type.Array(Type.Object({ type: Type.String() }))),
   top_p: optional(Type.Number()),
   truncation: optional(Type.String()),
   user: optional(Type.String()),
-  metadata: optional(anything),
+  metadata: optional(AnyObject),
   background: optional(Type.Boolean()),
   include: optional(Type.Array(Type.String())),
   presence_penalty: optional(Type.Number()),
@@ -241,14 +237,14 @@ export const ResponseRecord = Type.Object({
   /** Left out of a response that is in none. */
   conversation: Type.Optional(Type.Object({ id: Type.String() })),
   prompt_cache_key: nullable(Type.String()),
-  reasoning: nullable(anything),
+  reasoning: nullable(AnyObject),
   safety_identifier: nullable(Type.String()),
   service_tier: Type.String(),
   store: Type.Boolean(),
   temperature: Type.Number(),
-  text: anything,
-  tool_choice: Type.Union([Type.String(), anything]),
-  tools: Type.Array(anything),
+  text: AnyObject,
+  tool_choice: Type.Union([Type.String(), AnyObject]),
+  tools: Type.Array(AnyObject),
   top_logprobs: Type.Integer(),
   top_p: Type.Number(),
   presence_penalty: Type.Number(),
@@ -256,7 +252,7 @@ export const ResponseRecord = Type.Object({
   truncation: Type.String(),
   usage: TokenUsage,
   user: nullable(Type.String()),
-  metadata: anything,
+  metadata: AnyObject,
 })
 export type ResponseRecord = Static<typeof ResponseRecord>
 

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../../../get-or-add.ts'
 import type { StoreAdapterOptions } from '../../adapter.ts'
 import { makeTenantParts, type TenantParts } from './tenant-parts.ts'
 
@@ -11,9 +12,6 @@ export async function openParts({
   const runs = await durableRuns.open()
   const { ids } = durableRuns
   const tenants = new Map<string, TenantParts>()
-  return (tenant) => {
-    const parts = tenants.get(tenant) ?? makeTenantParts(runs.of(tenant), { ids, host, limits, describeFailure })
-    tenants.set(tenant, parts)
-    return parts
-  }
+  return (tenant) =>
+    getOrAdd(tenants, tenant, () => makeTenantParts(runs.of(tenant), { ids, host, limits, describeFailure }))
 }

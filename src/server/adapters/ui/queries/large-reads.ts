@@ -1,4 +1,5 @@
 import { HostError } from '../../../../errors.ts'
+import { getOrAdd } from '../../../../get-or-add.ts'
 import type { Viewer } from '../viewer.ts'
 
 /** Maximum of one query. */
@@ -18,8 +19,7 @@ export class LargeReads {
    * @throws HostError `REQUEST_INVALID` for the eleventh file of a query
    */
   read<T>(viewer: Viewer, name: string, read: () => Promise<T>): Promise<T> {
-    const known = this.#ofQueries.get(viewer) ?? new Map<string, Promise<unknown>>()
-    this.#ofQueries.set(viewer, known)
+    const known = getOrAdd(this.#ofQueries, viewer, () => new Map<string, Promise<unknown>>())
     const found = known.get(name)
     if (found) return found as Promise<T>
     if (known.size === MAX_FILES) throw new HostError('REQUEST_INVALID', TOO_MANY)
