@@ -4,15 +4,14 @@ import type { AssembledProject } from '../assembly/opened-project.ts'
 import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
 import type { RunService } from '../durable/run-service.ts'
 import { HostError, messageOf } from '../errors.ts'
-import type { AgentHost } from '../host/host.ts'
-import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
-import { DEBUG_UI, type LoadedAdapter } from './adapters/load-adapter.ts'
+import { DEBUG_UI, type LoadedAdapter, operatorKeys } from './adapters/load-adapter.ts'
 import { addCors } from './guards/cors.ts'
 import { Doors } from './guards/doors.ts'
 import type { FollowedKeys } from './guards/followed-keys.ts'
 import { checkHost, isLoopback, servedNames } from './guards/host-check.ts'
+import { metricsDoor } from './guards/metrics-door.ts'
 import { type ServedAdapter, warnOfOpenAdapters } from './guards/open-adapters.ts'
 import { Origins } from './guards/origins.ts'
 import { principalOf, setVisitor } from './guards/principal.ts'
@@ -66,8 +65,14 @@ export async function assemble(
   const refuseWrongKey = limitWrongKeys(app, options.authRateLimit)
   await serveOpenapi(app)
   if (options.development) serveApiDocs(app)
-  const gauges = () => parts().flatMap(({ part }) => part.gauges ?? [])
-  if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
+  if (options.metrics) {
+    const gaugesOfAdapters = () => parts().flatMap(({ part }) => part.gauges ?? [])
+    const door = metricsDoor(options, { keys: operatorKeys(options), fileKeys, origins, refuseWrongKey })
+    const stop = await addMetrics(app, host, streams, { server: options.serverName, gaugesOfAdapters, door })
+    app.addHook('onClose', async () => stop())
+    if (!door && !isLoopback(options.host))
+      app.log.warn(`/metrics requires no key: everyone who reaches ${options.host} can read it.`)
+  }
   const doors = new Doors(loaded, { fileKeys, origins, refuseWrongKey })
   setVisitor(app, doors.unseen)
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
@@ -100,19 +105,6 @@ function openWorker(app: FastifyInstance, runs: RunService): ServedPart {
   opening.catch(() => {})
   onStart(app, 'The store', () => opening)
   return { name: 'worker', part: { gauges: queueGauges(runs), checkReady: () => runs.checkReady() } }
-}
-
-async function serveMetrics(
-  app: FastifyInstance,
-  options: ServerOptions,
-  host: AgentHost,
-  streams: EventStreams,
-  gaugesOfAdapters: () => readonly GaugeSpec[],
-): Promise<void> {
-  const stop = await addMetrics(app, host, streams, { server: options.serverName, gaugesOfAdapters })
-  app.addHook('onClose', async () => stop())
-  if (isLoopback(options.host)) return
-  app.log.warn(`/metrics requires no key: everyone who reaches ${options.host} can read it.`)
 }
 
 /** New requests are refused, running work ends or is aborted, and every stream gets its last frame before it is cut. */

@@ -44,12 +44,17 @@ const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
   },
   UiApiAdapter: {
     load: async () => (await import('./ui/index.ts')).UiApiAdapter,
-    keys: ({ uiToken }) => (uiToken === undefined ? [] : [{ digest: digestOf(uiToken), principal: OPERATOR }]),
+    keys: operatorKeys,
   },
 }
 
 /** Holder of the token of the debug UI. */
 const OPERATOR = makePrincipal({ scopes: ['debug'], isOperator: true })
+
+/** The token of the debug UI, as a key. */
+export function operatorKeys({ uiToken }: Pick<ServerOptions, 'uiToken'>): readonly Key[] {
+  return uiToken === undefined ? [] : [{ digest: digestOf(uiToken), principal: OPERATOR }]
+}
 
 /** Adapter that debug mode brings along. */
 export const DEBUG_UI = 'UiApiAdapter'

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import type { Registry } from 'prom-client'
 import { Type } from 'typebox'
 import type { AgentHost } from '../../host/host.ts'
@@ -13,6 +13,8 @@ export interface MetricsOptions {
   readonly server: string
   /** Read once all adapters are there. */
   readonly gaugesOfAdapters: () => readonly GaugeSpec[]
+  /** Undefined where everybody may read them. */
+  readonly door?: onRequestHookHandler[] | undefined
 }
 
 /**
@@ -24,7 +26,7 @@ export async function addMetrics(
   app: FastifyInstance,
   host: AgentHost,
   streams: EventStreams,
-  { server, gaugesOfAdapters }: MetricsOptions,
+  { server, gaugesOfAdapters, door = [] }: MetricsOptions,
 ): Promise<() => void> {
   const prometheus = await import('prom-client')
   const registry = new prometheus.Registry()
@@ -44,6 +46,7 @@ export async function addMetrics(
       runs.forgetRemovedAgents()
       return reply.type(registry.contentType).send(await registry.metrics())
     }),
+    onRequest: door,
     logLevel: 'warn',
   })
   return () => {
@@ -58,6 +61,7 @@ const ROUTES = describeRoutes(
     getMetrics: {
       method: 'GET',
       path: '/metrics',
+      scope: 'debug',
       summary: 'Metrics in the text format of Prometheus',
       content: { 'text/plain': Type.String() },
     },

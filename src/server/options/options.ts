@@ -63,6 +63,8 @@ export interface ServerOptions extends ProjectOptions {
   readonly requireAuth: boolean
   /** Serves `GET /metrics`. */
   readonly metrics: boolean
+  /** Leaves `GET /metrics` without a key where keys are required elsewhere. */
+  readonly openMetrics: boolean
   /** Has holders of a key with the scope `debug` make variants of agents, and requests name them. */
   readonly allowVariants: boolean
   /** Leaves out the dialect of the vendors, under `/v1`. */
@@ -318,6 +320,14 @@ export const SERVER_OPTIONS: OptionSpecs = {
     flag: 'metrics',
     variable: 'AGENT_HOST_METRICS',
     description: 'Serve GET /metrics, in the text format of Prometheus',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
+  openMetrics: {
+    flag: 'open-metrics',
+    variable: 'AGENT_HOST_OPEN_METRICS',
+    description: 'Serve GET /metrics without a key, also with --keys or --require-auth',
     kind: 'switch',
     default: false,
     read: readBoolean,

@@ -99,6 +99,7 @@ describe('server options', () => {
       requireAuth: false,
       metrics: false,
       noV1: false,
+      openMetrics: false,
     })
   })
 

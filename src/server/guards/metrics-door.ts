@@ -1,0 +1,35 @@
+import type { onRequestHookHandler } from 'fastify'
+import { HostError } from '../../errors.ts'
+import type { ServerOptions } from '../options/options.ts'
+import { type DoorOptions, makeDoor } from './door.ts'
+import { makePrincipal, principalOf } from './principal.ts'
+
+type Guards = Pick<DoorOptions, 'keys' | 'fileKeys' | 'origins' | 'refuseWrongKey'>
+
+/**
+ * Returns the hooks that guard `GET /metrics` where there is a file of keys, or keys are required: it shows sums of all tenants, so it
+ * takes the token of the debug UI, or a key with the scope `debug` that belongs to no tenant.
+ *
+ * @returns undefined where everybody may read it
+ * @throws HostError `OPTION_INVALID` when nobody could
+ */
+export function metricsDoor(
+  { openMetrics, requireAuth, keys }: Pick<ServerOptions, 'openMetrics' | 'requireAuth' | 'keys'>,
+  guards: Guards,
+): onRequestHookHandler[] | undefined {
+  if (openMetrics || !(requireAuth || keys)) return undefined
+  if (guards.keys.length === 0 && !guards.fileKeys) {
+    throw new HostError('OPTION_INVALID', '/metrics would be open, and --require-auth does not allow that.', {
+      suggestions: ['Give it a key with --ui-token or --keys, or open it with --open-metrics.'],
+    })
+  }
+  return [makeDoor({ ...guards, adapter: '/metrics', anonymous: NOBODY }), refuseTenants]
+}
+
+const NOBODY = makePrincipal({ scopes: [], hasKey: false })
+
+const refuseTenants: onRequestHookHandler = (request, _reply, done) => {
+  const { tenant, isOperator } = principalOf(request)
+  if (isOperator || tenant === '') return done()
+  done(new HostError('KEY_FORBIDDEN', '/metrics shows all tenants: it takes keys without a tenant'))
+}
