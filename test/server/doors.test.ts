@@ -69,6 +69,16 @@ const KEPT: Readonly<Record<string, readonly Step[]>> = {
     at('plain', 'again'),
     at('streamed', 'again'),
   ]),
+  'a decision that was kept in a run that was cancelled carries out nothing': [
+    at('plain', 'say', { command: 'mix' }),
+    at('streamed', 'answer', { isWhole: false }),
+    at('runs', 'cancel'),
+    at('plain', 'say'),
+    at('background', 'say', { command: 'mix' }),
+    at('inbox', 'answer', { isWhole: false, decision: 'reject' }),
+    at('background', 'cancel'),
+    at('runs', 'say'),
+  ],
   'a message over what has expired says so': [
     at('runs', 'say', { command: 'mix' }),
     at('plain', 'expire'),

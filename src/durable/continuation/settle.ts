@@ -55,7 +55,10 @@ export function findEndings({ approvals, isCancelled, conversation: { last } }: 
     return isCancelled ? 'cancelled' : 'superseded'
   }
   const { response_id: runId, pending = [] } = last
-  return new Map(pending.map((call, index) => [call, endingOf(byId.get(approvalId(runId, index)))]))
+  const endings = pending.map((call, index) => [call, endingOf(byId.get(approvalId(runId, index)))] as const)
+  // Those that were answered in an earlier round, and wait beside the others.
+  const answered = openOf(pending).map((call) => [call, endingOf(undefined)] as const)
+  return new Map([...answered, ...endings])
 }
 
 function isCarriedOut({ status, continuedBy }: StoredApproval): boolean {
