@@ -1,6 +1,6 @@
 // Creates and serves a project with the real command line, and asks its example agent through the public API.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -10,7 +10,15 @@ import { parseArgs } from 'node:util'
 
 const QUESTION = 'What time is it in Tokyo?'
 const command = fileURLToPath(new URL('../bin/run.js', import.meta.url))
-const { values } = parseArgs({ options: { once: { type: 'boolean' }, port: { type: 'string', default: '9001' } } })
+const { values } = parseArgs({
+  options: {
+    once: { type: 'boolean' },
+    build: { type: 'boolean' },
+    port: { type: 'string', default: process.env.AGENT_HOST_PORT ?? '9001' },
+  },
+})
+
+if (values.build) await build()
 
 const folder = mkdtempSync(join(tmpdir(), 'agent-host-demo-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -36,6 +44,27 @@ else
   console.log(
     `\nStill serving at ${url}: open it to see every step. Edit ${join(project, 'agents', 'example.yml')} and ask again. Ctrl-C stops the demo.`,
   )
+
+/** Builds agent-host. Until that has succeeded, the build before is kept aside: a demo that is stopped leaves it as it was. */
+async function build() {
+  console.log('Building agent-host, which takes a minute ...')
+  const [dist, before] = ['../dist', '../dist-before'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)))
+  if (existsSync(dist) && !existsSync(before)) renameSync(dist, before)
+  const restore = () => {
+    rmSync(dist, { recursive: true, force: true })
+    if (existsSync(before)) renameSync(before, dist)
+  }
+  const stop = () => process.exit(130)
+  process.on('exit', restore)
+  process.on('SIGINT', stop)
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+  await succeed(
+    spawn(npm, ['run', 'build', '--silent'], { stdio: ['ignore', 'ignore', 'inherit'], shell: npm !== 'npm' }),
+  )
+  process.off('exit', restore)
+  process.off('SIGINT', stop)
+  rmSync(before, { recursive: true, force: true })
+}
 
 /** Waits for the address; shows the calls of tools from the log from then on. */
 function listen(child) {

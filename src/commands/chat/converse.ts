@@ -64,20 +64,29 @@ class TerminalConversation {
   }
 
   async #answer(text: string): Promise<void> {
-    let last = await this.#attempt((listener) => this.#conversation.ask(text, listener))
+    const shown = new Set<string>()
+    let last = await this.#attempt((listener) => this.#conversation.ask(text, listener), shown)
     while (last && last.waitsFor.length > 0) {
       const decisions = await askDecisions(last.waitsFor, (prompt) => this.#ask(prompt))
       if (!decisions) return
       // If a decision does not match, prompt again.
-      last = await this.#attempt((listener) => this.#conversation.decide(decisions, listener), last)
+      last = await this.#attempt((listener) => this.#conversation.decide(decisions, listener), shown, last)
     }
   }
 
-  /** Runs a part of an answer; undefined when it fails or is stopped, and `refused` when nothing was done of it. */
-  async #attempt(work: (listener: ReplyListener) => Promise<Reply>, refused?: Reply): Promise<Reply | undefined> {
+  /**
+   * Runs a part of an answer; undefined when it fails or is stopped, and `refused` when nothing was done of it.
+   *
+   * @param shown calls of its earlier parts: one that waited begins again, and is named once
+   */
+  async #attempt(
+    work: (listener: ReplyListener) => Promise<Reply>,
+    shown: Set<string>,
+    refused?: Reply,
+  ): Promise<Reply | undefined> {
     const answering = new AbortController()
     this.#answering = answering
-    const { endLine, ...listener } = showAnswer(answering.signal)
+    const { endLine, ...listener } = showAnswer(answering.signal, shown)
     try {
       const given = await work(listener)
       endLine()
@@ -134,7 +143,8 @@ function print(text: string): void {
 }
 
 /** Writes an answer as it comes, with its calls of tools on lines of their own. */
-function showAnswer(signal: AbortSignal): ReplyListener & { endLine(): void } {
+function showAnswer(signal: AbortSignal, shown: Set<string>): ReplyListener & { endLine(): void } {
+  const before = new Set(shown)
   const markdown = new MarkdownStream()
   let isLineOpen = false
   const write = (text: string) => {
@@ -151,8 +161,12 @@ function showAnswer(signal: AbortSignal): ReplyListener & { endLine(): void } {
     endLine,
     onText: (text) => write(markdown.push(text)),
     onCall: (name, args) => {
+      const call = formatCall(name, args)
+      if (before.delete(call)) return
+      shown.add(call)
       endLine()
-      write(`${DIM}→ ${shorten(formatCall(name, args), MAX_CHARS)}${RESET}\n`)
+      write(`${DIM}→ ${shorten(call, MAX_CHARS)}${RESET}
+`)
     },
     onCallEnd: (call) => write(`${DIM}${describeOutcome(call)}${RESET}\n`),
   }

@@ -63,7 +63,11 @@ async function copyFiles(folder: string, texts: FileTexts, options: { readonly d
   const fresh = [...texts].filter(([path]) => !taken.some((file) => file.path === `modules/${path}`))
   const markers = await planMarkers([...texts.keys()])
   const marked = await writeFiles(folder, markers, options)
-  const written = await writeFiles(folder, fresh.flatMap(planCopy), options)
+  // Helpers first: a server that watches the folder loads a module as soon as it is there.
+  const helpersFirst = fresh.toSorted(([one], [other]) => Number(isHelper(other)) - Number(isHelper(one)))
+  const inOrder = fresh.flatMap(planCopy).map(({ path }) => path)
+  const copied = await writeFiles(folder, helpersFirst.flatMap(planCopy), options)
+  const written = copied.toSorted((one, other) => inOrder.indexOf(one.path) - inOrder.indexOf(other.path))
   // Another process may have been faster.
   const late = written.filter(({ outcome }) => outcome === 'skipped').map(({ path }) => ({ path, by: path }))
   const created = [...marked, ...written].filter(({ outcome }) => outcome === 'created').map(({ path }) => path)
@@ -72,6 +76,10 @@ async function copyFiles(folder: string, texts: FileTexts, options: { readonly d
     left: [...taken, ...late],
     bases: fresh.length,
   }
+}
+
+function isHelper(path: string): boolean {
+  return path.includes('/lib/')
 }
 
 /** A module of the same name in another extension would lose its place to the copy. */

@@ -43,11 +43,11 @@ export interface PendingCall {
 
 /** Called agent whose run waits. */
 export interface Asker {
-  /** Id of the agent. */
+  /** `<agent>` or `<agent>/<entry point>`. */
   readonly agent: string
+  readonly runId: string
   /** Ids of the agents that called it, the nearest first. */
   readonly askedBy: readonly string[]
-  readonly runId: string
 }
 
 /** Call that waits for others to be answered, too. */

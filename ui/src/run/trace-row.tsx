@@ -46,6 +46,7 @@ export function TraceRowView({ row: { call, isCollapsed }, span, isSelected, onS
         )}
         <Icon name={`kind-${call.kind}` as IconName} />
         <RowName call={call} />
+        {call.verdict && <span class="own-run warn-text"> {VERDICTS[call.verdict] ?? call.verdict}</span>}
         {isFirstOfRun(call) && <OwnRun call={call} />}
       </span>
       <Bar call={call} span={span} />
@@ -87,7 +88,6 @@ function RowName({ call }: { call: Call }) {
       {name}
       {detail && <span class="muted"> {detail}</span>}
       {call.usage && <span class="muted"> {formatTokens(call.usage)}</span>}
-      {call.verdict && <span class="warn-text"> {VERDICTS[call.verdict] ?? call.verdict}</span>}
     </span>
   )
 }
