@@ -29,16 +29,21 @@ const OF_THE_CLIENT = [
   ...['x-http-method', 'x-http-method-override', 'x-method-override'],
 ]
 
+/** Name of a header (RFC 9110, section 5.1). */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
+
 /** Tells whether a model may not set a header, whatever a document says. */
 export function isForbiddenHeader(rawName: string): boolean {
   const name = rawName.toLowerCase()
+  if (!TOKEN.test(name)) return true
   if (OF_THE_MESSAGE.includes(name) || OF_THE_CLIENT.includes(name)) return true
   return /^(proxy|sec|access-control-request)-/.test(name)
 }
 
-/** @throws Error that names a header which would make another message of a request */
+/** @throws Error that names a header which would make another message of a request, or cannot be sent at all */
 export function checkHeaders(names: Iterable<string>, place: string): void {
   for (const name of names) {
+    if (!TOKEN.test(name)) throw new Error(`${place}: ${JSON.stringify(name)} is not the name of a header.`)
     if (!OF_THE_MESSAGE.includes(name.toLowerCase())) continue
     throw new Error(`${place}: the header '${name}' is set by HTTP itself. Leave it out.`)
   }

@@ -287,6 +287,9 @@ describe('tools/mcp', () => {
     expect(await failure({ url: 'http://b/mcp', headers: { 'x-a': '1', 'transfer-encoding': 'chunked' } })).to.equal(
       "The server 'x': the header 'transfer-encoding' is set by HTTP itself. Leave it out.",
     )
+    expect(await failure({ url: 'http://b/mcp', headers: { ' Host': 'c' } })).to.equal(
+      'The server \'x\': " Host" is not the name of a header.',
+    )
     // Names are parts of the keys that sign-ins are kept under.
     const takes = (name: string) =>
       Value.Check(mcp.config, Value.Default(mcp.config, { servers: [{ name, url: 'http://b' }] }))

@@ -254,6 +254,27 @@ describe('tools/openapi', () => {
     )
   })
 
+  it('refuses a name that no header can have, and offers none to a model', async () => {
+    const { url } = await record()
+    expect(await problemOf(FILES, { headers: { 'Host ': 'b' } })).to.equal(
+      'headers: "Host " is not the name of a header.',
+    )
+    const parameters = ['Host ', 'X\r\nHost', ''].map((name) => ({ name, in: 'header', schema: { type: 'string' } }))
+    const files = withPaths({ '/a': { parameters, get: { operationId: 'a', responses } } })
+    const { provider } = await open({ base_url: url }, files)
+    const [tool] = await provider.listTools(makeRun())
+    expect(tool?.parameters).to.deep.include({ properties: {} })
+  })
+
+  it('lets no value of a cookie begin another one', async () => {
+    const { requests, url } = await record()
+    const parameters = [{ name: 'c', in: 'cookie', allowReserved: true, schema: { type: 'string' } }]
+    const files = withPaths({ '/a': { parameters, get: { operationId: 'a', responses } } }, { openapi: '3.0.3' })
+    const { call } = await open({ base_url: url }, files)
+    await call('a', { c: '1;session=other' })
+    expect(requests[0]?.headers.cookie).to.equal('c=1%3Bsession%3Dother')
+  })
+
   it('sends bodies as JSON, forms and multipart', async () => {
     const { requests, url } = await record()
     const { call } = await open({ base_url: url, security: { key: 'k' } })

@@ -132,9 +132,21 @@ describe('calls over MCP as tasks', () => {
     const { taskId, key } = await waiting()
     const respond = (action: string, name = key) =>
       client.send('tasks/update', { taskId, inputResponses: { [name]: { action, content: {} } } })
+    const sendOdd = (response: unknown) => client.send('tasks/update', { taskId, inputResponses: { [key]: response } })
+    for (const response of [
+      { action: 'accept', content: 'x' },
+      { action: 'accept', content: [] },
+      { action: 'accept', content: false },
+      { action: ' accept' },
+      { action: ['accept'] },
+      'accept',
+    ])
+      await sendOdd(response)
     for (const reply of [await respond('cancel'), await respond('accept', 'nothing')]) {
       expect(reply.result).to.deep.include({ resultType: 'complete' })
     }
+    expect((await client.send('tasks/get', { taskId })).result).to.include({ status: 'input_required' })
+    expect(project.exists('paid.txt')).to.equal(false)
     await Promise.all([respond('accept'), respond('accept'), respond('decline')])
     await eventually(async () => {
       expect((await client.send('tasks/get', { taskId })).result).to.include({ status: 'completed' })

@@ -317,5 +317,16 @@ describe('a question to a client of MCP 2025-11-25', () => {
     }
     expect((await next()).result.content).to.deep.equal([{ type: 'text', text: 'Done.' }])
     expect(paid()).to.deep.equal([40])
+    await post(
+      { id: 3, method: 'tools/call', params: { name: 'shop', arguments: { message: 'pay' } } },
+      { 'mcp-session-id': session },
+    ).then(async (odd) => {
+      const lines = odd.body?.pipeThrough(new TextDecoderStream()).getReader()
+      const read = async () => JSON.parse(/^data: (.*)$/m.exec((await lines?.read())?.value ?? '')?.[1] ?? '{}')
+      const { id } = await read()
+      await post({ id, result: { action: 'accept', content: 'no' } }, { 'mcp-session-id': session })
+      expect(JSON.stringify(await read())).to.not.contain('Done.')
+    })
+    expect(paid()).to.deep.equal([40])
   })
 })

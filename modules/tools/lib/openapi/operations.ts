@@ -150,7 +150,8 @@ function readParameter(value: Json, file: string, taken: Json): Parameter {
     argument: isFree ? plain : `${place}_${plain}`,
     style,
     explode: typeof value.explode === 'boolean' ? value.explode : style === 'form',
-    allowReserved: value.allowReserved === true,
+    // Elsewhere it would let a value begin another cookie (OpenAPI 3.1, section 4.8.12.2: it applies to queries alone).
+    allowReserved: place === 'query' && value.allowReserved === true,
     mediaType,
   }
 }

@@ -23,7 +23,7 @@ import type { LoggedRequest } from '../../monitoring/request-log.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { whenClientLeaves } from '../../streams/serve-turn.ts'
 import type { AdapterOptions } from '../adapter.ts'
-import { canElicitForm, type ElicitationResponse, toElicitation } from './elicitation/elicitation.ts'
+import { canElicitForm, type ElicitationResponse, readResponse, toElicitation } from './elicitation/elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
 import type { AgentTools } from './tools/agent-tools.ts'
@@ -231,8 +231,8 @@ function askFor({ state, pending }: NonNullable<ToolResult['waiting']>): InputRe
 
 function readResponses(responses: Readonly<Record<string, unknown>> = {}): Record<string, ElicitationResponse> {
   const read = Object.keys(responses).flatMap((callId): [string, ElicitationResponse][] => {
-    const view = inputResponse(responses, callId)
-    return view.kind === 'elicit' ? [[callId, view]] : []
+    // The SDK leaves out a content that is none, as if nothing had been said with the word.
+    return inputResponse(responses, callId).kind === 'elicit' ? [[callId, readResponse(responses[callId])]] : []
   })
   return Object.fromEntries(read)
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../../../../json.ts'
+import { fieldsOf, isObject } from '../../../../json.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { nameAsker } from '../../../../wire/name-asker.ts'
 
@@ -6,6 +6,16 @@ import { nameAsker } from '../../../../wire/name-asker.ts'
 export interface ElicitationResponse {
   readonly action: 'accept' | 'decline' | 'cancel'
   readonly content?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Reads what a client sent as the response of its user. One that is not as the specification says decides nothing. */
+export function readResponse(result: unknown): ElicitationResponse {
+  const { action, content } = fieldsOf(result)
+  if (action === 'decline') return { action }
+  if (action !== 'accept') return { action: 'cancel' }
+  // Some clients write what they leave out as null.
+  if (content === undefined || content === null) return { action }
+  return isObject(content) ? { action, content } : { action: 'cancel' }
 }
 
 /** Tells whether a client that declares this capability can show forms: without modes it means them. */

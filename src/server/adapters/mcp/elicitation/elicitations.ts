@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { deferred, raceAbort } from '../../../../async.ts'
-import { fieldsOf, isObject } from '../../../../json.ts'
+import { fieldsOf } from '../../../../json.ts'
 import type { CallMemory } from '../call-memory/call-memory.ts'
-import type { ElicitationResponse } from './elicitation.ts'
+import { type ElicitationResponse, readResponse } from './elicitation.ts'
 
 /** Client that is asked. */
 interface Client {
@@ -68,11 +68,4 @@ export class Elicitations {
         .passAnswer(question, result)
         .catch(() => {})
   }
-}
-
-function readResponse(result: unknown): ElicitationResponse {
-  if (!isObject(result)) return { action: 'cancel' }
-  const { action, content } = result
-  if (action === 'decline') return { action }
-  return action === 'accept' ? { action, content: isObject(content) ? content : undefined } : { action: 'cancel' }
 }
