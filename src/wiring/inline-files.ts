@@ -79,5 +79,7 @@ async function readText(named: string, { dir, files }: Inlining): Promise<string
 
 function describe(named: string, error: unknown): string {
   if (systemCodeOf(error) === 'ENOENT') return `There is no file ${named}.`
-  return error instanceof TypeError ? `${named} is not UTF-8.` : messageOf(error)
+  if (error instanceof TypeError) return `${named} is not UTF-8.`
+  const reason = messageOf(error)
+  return reason.includes(`'${named}'`) ? reason : `${named} cannot be read: ${reason}.`
 }

@@ -1,4 +1,5 @@
-import { symlink, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { AgentError, AgentHost } from 'agent-host'
 import { expect } from 'chai'
 import { AgentFolder } from '../../src/host/agent-folder/agent-folder.ts'
@@ -68,7 +69,16 @@ describe('a prompt in a file', () => {
     expect(await told('prompts/link.md')).equal(`${place} 'prompts/link.md' is outside the project folder.`)
     expect(await told('prompts/a.txt')).equal(`${place} 'prompts/a.txt' is no Markdown file (.md).`)
     expect(await told('prompts/latin.md')).equal(`${place} prompts/latin.md is not UTF-8.`)
-    expect(await told('prompts/long.md')).match(/262144|256/)
+    expect(await told('prompts/long.md')).equal(
+      `${place} prompts/long.md cannot be read: it has more than 262144 bytes.`,
+    )
+    await mkdir(project.path('prompts/folder.md'))
+    expect(await told('prompts/folder.md')).equal(
+      `${place} prompts/folder.md cannot be read: EISDIR: it is a directory.`,
+    )
+    if (process.platform === 'win32') return
+    execFileSync('mkfifo', [project.path('prompts/pipe.md')])
+    expect(await told('prompts/pipe.md')).equal(`${place} prompts/pipe.md cannot be read: it is not a regular file.`)
   })
 
   it('is part of the version, and followed live, also where it was missing', async () => {
