@@ -115,7 +115,7 @@ describe('the events of a run that waits', () => {
     await host.register({ id: 'front', modules: [llm, team, { id: 'loop', module: 'orchestrator/tool-loop' }] })
     expect((await host.run('front', 'hi')).status).equal('waiting')
     expect(lines).deep.equal([
-      'info front  refund({"order":"A1"}) waits for a person. Decide with: agent-host approvals',
+      'info desk (asked by front)  refund({"order":"A1"}) waits for a person. Decide with: agent-host approvals',
     ])
   })
 

@@ -25,7 +25,10 @@ describe('the description of an event', () => {
     expect(kind({ protocol: 'Response' })).equal('response')
     expect(kind({ protocol: 'Catalogue', method_name: 'search' })).equal('module')
     expect(kind({ protocol: null })).equal('module')
-    expect(kind({ protocol: 'LLM', agent_id: 'x', caller_id: 'agent:x', parent_call_id: null })).equal('agent')
+    const first = { agent_id: 'x', caller_id: 'agent:x', parent_call_id: null }
+    expect(kind({ protocol: 'TextMessageHandler', ...first })).equal('agent')
+    // A person called the model alone.
+    expect(kind({ protocol: 'LLM', ...first })).equal('model')
   })
 
   it('distinguishes stopped from failed calls', () => {
