@@ -1,9 +1,10 @@
 import type { Hook } from '@oclif/core'
 import { didYouMean } from '../../definition/nearest-name.ts'
+import { printError } from '../terminal/print-error.ts'
 
 /** Runs for an unknown command. */
 const commandNotFound: Hook<'command_not_found'> = async ({ config, id, context }) => {
-  for (const line of adviceFor(id, config.commandIDs)) process.stderr.write(`${line}\n`)
+  for (const line of adviceFor(id, config.commandIDs)) printError(line)
   context.exit(2)
 }
 
