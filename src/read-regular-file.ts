@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
 import { sep } from 'node:path'
-import { object, optional, COUNT, requireGiven, TEXT } from './given.ts'
+import { object, optional, POSITIVE, requireGiven, TEXT } from './given.ts'
 
 /** Limits of {@link readRegularFile}. */
 export interface ReadFileLimits {
@@ -11,7 +11,7 @@ export interface ReadFileLimits {
   readonly within?: string
 }
 
-const LIMITS = object({ maxBytes: optional(COUNT), within: optional(TEXT) })
+const LIMITS = object({ maxBytes: optional(POSITIVE), within: optional(TEXT) })
 const MIB = 1024 * 1024
 const MAX_BYTES = 64 * MIB
 /** Without O_NONBLOCK opening a pipe already waits for its writer. Windows does not have the flag. */

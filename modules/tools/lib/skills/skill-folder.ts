@@ -136,7 +136,11 @@ async function readFiles(dir: string, realDir: string, shown: string): Promise<S
           const limits = `${MAX_FILES} files and ${MAX_BYTES / 1024 / 1024} MiB`
           throw new HostError('MODULE_INVALID', `${shown}: the skill is too large: it may have ${limits}.`)
         }
-        const bytes = await readInside(path, { maxBytes: stats.size, within: realDir }, `${shown}/${inside}`)
+        const bytes = await readInside(
+          path,
+          { maxBytes: Math.max(1, stats.size), within: realDir },
+          `${shown}/${inside}`,
+        )
         const sha256 = createHash('sha256').update(bytes).digest('hex')
         files.push({ path: inside, bytes: bytes.length, sha256, mediaType: mediaTypeOf(entry) })
       }
