@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { describeProcess } from '../../src/process-identity.ts'
 import { planProject } from '../../src/project/create/plan-project.ts'
 import { TEMPLATES, type TemplateName } from '../../src/project/create/templates.ts'
-import type { RunSummary } from '../../src/trace/run-index/run-facts.ts'
+import type { RunSummary } from '../../src/trace/run-columns.ts'
 import { callCli } from '../support/call-cli.ts'
 import {
   executedTools,

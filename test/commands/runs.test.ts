@@ -1,7 +1,7 @@
 import type { AgentEvent } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
-import type { RunSummary } from '../../src/trace/run-index/run-facts.ts'
+import type { RunSummary } from '../../src/trace/run-columns.ts'
 import { Traces } from '../../src/trace/traces.ts'
 import { callCli } from '../support/call-cli.ts'
 import { echoRun, endOf, eventOf, recordEcho, recordRun } from '../support/events.ts'

@@ -1,8 +1,8 @@
 /** Shapes of the answers to the page's queries, named as GraphQL names them. */
 import type { TraceStep } from '../../src/trace/calls/call-tree.ts'
 import type { ModelUsage as Usage } from '../../src/trace/calls/describe-event.ts'
+import type { RunStatus } from '../../src/trace/run-columns.ts'
 import type { MetricsRow } from '../../src/trace/run-index/metrics.ts'
-import type { RunStatus } from '../../src/trace/run-index/run-facts.ts'
 import type { ListedRun as Run } from '../../src/trace/run-index/run-row.ts'
 
 export type { RunStatus }

@@ -1,6 +1,6 @@
 import { shorten } from '../../shorten.ts'
 import type { Call, CallTree } from '../../trace/calls/call-tree.ts'
-import type { RunSummary } from '../../trace/run-index/run-facts.ts'
+import type { RunSummary } from '../../trace/run-columns.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 import { formatDuration } from '../../wire/format-duration.ts'
 import { formatTime } from '../terminal/format-time.ts'

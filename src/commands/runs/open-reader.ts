@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
-import type { RunSummary } from '../../trace/run-index/run-facts.ts'
+import type { RunSummary } from '../../trace/run-columns.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 import { ambiguousId, NAMED_IDS } from '../terminal/ambiguous-id.ts'
 

@@ -4,7 +4,7 @@ import { isRemote, openStore, type StoreLocation } from '../../store/open-store.
 import type { RecordStore } from '../../store/record-store.ts'
 import { claimFormat } from '../../store/store-format.ts'
 import type { RemoteTape } from '../../trace/remote-runs.ts'
-import type { RunSummary } from '../../trace/run-index/run-facts.ts'
+import type { RunSummary } from '../../trace/run-columns.ts'
 import type { EventsPage, EventsQuery } from '../../trace/run-index/trace-query.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 import { printError } from '../terminal/print-error.ts'

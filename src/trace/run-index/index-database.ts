@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import Database from 'libsql'
 import { touchFile } from '../files/trace-files.ts'
-import { FACT_COLUMNS } from './run-facts.ts'
+import { FACT_COLUMNS } from '../run-columns.ts'
 
 /** Version of the tables below: an index of another version is rebuilt from the files. */
 const VERSION = 15

@@ -1,5 +1,5 @@
 import { addModelUsage, type ModelUsage } from '../calls/describe-event.ts'
-import { FACT_NAMES, type RunSummary } from './run-facts.ts'
+import { FACT_NAMES, type RunSummary } from '../run-columns.ts'
 import type { RunRecord } from './run-summary.ts'
 
 const RECORD_COLUMNS = ['file', 'steps', 'stats', 'tools', 'places'] as const

@@ -5,9 +5,9 @@ import { namePlace } from '../../variants/called-changes.ts'
 import { addModelUsage, isAborted, isFailedResult, type ModelUsage, usageOf } from '../calls/describe-event.ts'
 import { outcomeOf, type RunOutcome } from '../files/end-event.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
+import { factsAtBeginning, type RunSummary } from '../run-columns.ts'
 import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
-import { factsAtBeginning, type RunSummary } from './run-facts.ts'
 import { type ToolStatsByName, ToolTally } from './tool-tally.ts'
 
 /** Statistics of one module in one run. */

@@ -1,8 +1,8 @@
 import type Database from 'libsql'
+import type { RunSummary } from '../run-columns.ts'
 import { inTransaction } from './in-transaction.ts'
 import { MetricsTally, type MetricsView } from './metrics.ts'
 import { conditionsOf, REMOTE } from './run-conditions.ts'
-import type { RunSummary } from './run-facts.ts'
 import {
   LISTED,
   type ListedRow,

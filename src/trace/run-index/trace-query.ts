@@ -1,5 +1,5 @@
 import type { TracedEvent } from '../files/traced-event.ts'
-import type { RunStatus } from './run-facts.ts'
+import type { RunStatus } from '../run-columns.ts'
 
 export const EVENT_TYPES = [
   'call',

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../../errors.ts'
 import type { Prices } from '../../../prices/prices.ts'
-import { mapContents } from '../../../trace/run-index/run-facts.ts'
+import { mapContents } from '../../../trace/run-columns.ts'
 import type { ListedRun } from '../../../trace/run-index/run-row.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { EventStream } from '../../streams/event-streams.ts'

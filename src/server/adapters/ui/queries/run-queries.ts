@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql'
-import { RUN_STATUSES } from '../../../../trace/run-index/run-facts.ts'
+import { RUN_STATUSES } from '../../../../trace/run-columns.ts'
 import { EVENT_TYPES, RUN_SORTS, type RunFilter, type RunsQuery } from '../../../../trace/run-index/trace-query.ts'
 import { contentFor, sees, type Viewer } from '../viewer.ts'
 import type { AgentSources } from './agent-view.ts'

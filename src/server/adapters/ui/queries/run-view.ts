@@ -13,7 +13,7 @@ import {
 } from '../../../../trace/calls/describe-event.ts'
 import { readTraceLine } from '../../../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
-import { mapContents } from '../../../../trace/run-index/run-facts.ts'
+import { mapContents } from '../../../../trace/run-columns.ts'
 import type { ListedRun } from '../../../../trace/run-index/run-row.ts'
 import type { EventsPage, EventsQuery } from '../../../../trace/run-index/trace-query.ts'
 import { hasTape, readSmallTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'

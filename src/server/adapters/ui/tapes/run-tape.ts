@@ -3,7 +3,7 @@ import { HostError } from '../../../../errors.ts'
 import { readTape, type Tape } from '../../../../tape/file/read-tape.ts'
 import { openTape } from '../../../../tape/file/tape-pieces.ts'
 import { toSavedRun } from '../../../../tape/saved-tests/saved-test.ts'
-import type { RunSummary } from '../../../../trace/run-index/run-facts.ts'
+import type { RunSummary } from '../../../../trace/run-columns.ts'
 import type { Traces } from '../../../../trace/traces.ts'
 
 /** Data sources of tapes. */

@@ -1,5 +1,5 @@
-import type { ModelUsage } from '../calls/describe-event.ts'
-import type { TracedEvent } from '../files/traced-event.ts'
+import type { ModelUsage } from './calls/describe-event.ts'
+import type { TracedEvent } from './files/traced-event.ts'
 
 export const RUN_STATUSES = [
   'running',
