@@ -41,6 +41,7 @@ export type Approval = Static<typeof Approval>
 const HIDDEN = [
   'id',
   'response_id',
+  'run_id',
   'arguments',
   'message',
   'url',
