@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, lstat, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { KeysDocument } from '../../src/commands/keys/keys-document.ts'
 import { readKeysFile } from '../../src/server/guards/keys-file.ts'
 import { callCli } from '../support/call-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -77,6 +78,28 @@ describe('agent-host keys', () => {
     const before = await text()
     const last = await keys('revoke', 'bob')
     expect([last.exitCode, last.stderr.includes('which may not be empty')]).to.deep.equal([1, true])
+    expect(await text()).to.equal(before)
+  })
+
+  it('writes through a link, and keeps it', async () => {
+    const { keys, path, dir } = await makeKeys()
+    await keys('add', 'ada')
+    await rename(path, join(dir, 'real.yml'))
+    await symlink('real.yml', path)
+    await keys('add', 'bob')
+    expect((await lstat(path)).isSymbolicLink()).to.equal(true)
+    expect((await readKeysFile(path, dir)).map(({ principal }) => principal.name)).to.deep.equal(['ada', 'bob'])
+  })
+
+  it('changes nothing in a file that another command has changed meanwhile', async () => {
+    const { keys, path, text } = await makeKeys()
+    for (const name of ['ada', 'eve']) await keys('add', name)
+    const document = await KeysDocument.open(path)
+    await keys('add', 'bob')
+    const before = await text()
+    document.remove('ada')
+    const error = await document.save().catch((thrown) => thrown)
+    expect(error.message).to.equal('keys.yml has changed meanwhile. Nothing was written.')
     expect(await text()).to.equal(before)
   })
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, rename, stat, writeFile } from 'node:fs/promises'
+import { chmod, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Flags } from '@oclif/core'
 import { type Document, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml'
@@ -21,12 +21,15 @@ export function keysFlag() {
 /** A file of keys that is edited: its comments stay. */
 export class KeysDocument {
   readonly #path: string
+  /** Undefined for a file that is not there. */
+  readonly #text: string | undefined
   readonly #document: Document
   /** As they are read: those of an edit are not among them before it is saved. */
   readonly entries: readonly KeyEntry[]
 
   private constructor(path: string, text: string | undefined) {
     this.#path = path
+    this.#text = text
     this.entries = text === undefined ? [] : parse(text, path)
     this.#document = parseDocument(text ?? 'keys: []\n')
   }
@@ -36,7 +39,7 @@ export class KeysDocument {
    * @throws HostError `PROJECT_INVALID` for a file that servers would not read, either
    */
   static async open(path: string): Promise<KeysDocument> {
-    return new KeysDocument(path, existsSync(path) ? (await readRegularFile(path)).toString() : undefined)
+    return new KeysDocument(path, await readText(path))
   }
 
   add(entry: KeyEntry): void {
@@ -60,11 +63,20 @@ export class KeysDocument {
   async save(): Promise<void> {
     const text = this.#document.toString({ lineWidth: 0 })
     parse(text, this.#path)
-    const mode = existsSync(this.#path) ? (await stat(this.#path)).mode & 0o777 : 0o600
-    const draft = `${this.#path}.${process.pid}.new`
+    if ((await readText(this.#path)) !== this.#text) {
+      const suggestions = ['Run the command again.']
+      throw new HostError('PROJECT_INVALID', `${basename(this.#path)} has changed meanwhile. Nothing was written.`, {
+        suggestions,
+      })
+    }
+    const isNew = this.#text === undefined
+    // A link stays one: it leads to the file that servers read.
+    const path = isNew ? this.#path : await realpath(this.#path)
+    const mode = isNew ? 0o600 : (await stat(path)).mode & 0o777
+    const draft = `${path}.${process.pid}.new`
     await writeFile(draft, text, { mode, flag: 'wx' })
     await chmod(draft, mode)
-    await rename(draft, this.#path)
+    await rename(draft, path)
   }
 
   get #keys(): YAMLSeq {
@@ -72,6 +84,10 @@ export class KeysDocument {
     if (isSeq(keys)) return keys
     throw new HostError('PROJECT_INVALID', `${basename(this.#path)} has no list of keys.`)
   }
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  return existsSync(path) ? (await readRegularFile(path)).toString() : undefined
 }
 
 /** It is not the command line that is wrong, but the file. */

@@ -30,6 +30,8 @@ export class FollowedKeys {
   readonly #opened = new Set<Opened>()
   #keys: ReadonlyMap<string, Key>
   #problem: string | undefined
+  /** Reads follow each other: an earlier version must not replace a later one. */
+  #reading: Promise<void> = Promise.resolve()
 
   private constructor(path: string, projectDir: string, keys: readonly Key[]) {
     this.#path = path
@@ -76,12 +78,16 @@ export class FollowedKeys {
    * @returns a function that ends it
    */
   follow(log: KeysLog, check: (keys: readonly Key[]) => void): () => void {
-    const listener: StatsListener = () => void this.#readAgain(log, check)
+    const listener: StatsListener = () => {
+      this.#reading = this.#reading.then(() => this.#readAgain(log, check))
+    }
     // A look, not a notice: mounted files are changed by a link elsewhere, and disks of other machines send none.
     watchFile(this.#path, { interval: LOOK_EVERY_MS, persistent: false }, listener)
+    // It may have changed since it was read.
+    this.#reading = this.#readAgain(log, check)
     const clock = setInterval(() => this.#endOutdated(), LOOK_EVERY_MS).unref()
     void this.#warnOfReaders(log)
-    for (const { principal } of this.all.filter(isOver)) log.warn(`The key '${principal.name}' is out of date.`)
+    for (const { principal } of this.all.filter(isOver)) log.warn(`The key of '${principal.name}' has expired.`)
     return () => {
       unwatchFile(this.#path, listener)
       clearInterval(clock)
@@ -93,10 +99,11 @@ export class FollowedKeys {
     try {
       const keys = await readKeysFile(this.#path, this.#projectDir)
       check(keys)
+      const before = this.all
       this.#keys = byDigest(keys, this.#keys)
       this.#problem = undefined
       this.#endOutdated()
-      log.info(`${file} has changed: ${keys.length} keys.`)
+      if (!isDeepStrictEqual(before, this.all)) log.info(`${file} has changed: ${describeCount(keys.length)}.`)
     } catch (error) {
       this.#problem = `${file} cannot be used as it is now. Its last good version is in use.`
       log.error(`${this.#problem} ${messageOf(error)}`)
@@ -108,13 +115,18 @@ export class FollowedKeys {
   }
 
   async #warnOfReaders(log: KeysLog): Promise<void> {
-    const { mode } = await stat(this.#path)
+    // A file that has gone meanwhile is told by the next look.
+    const { mode } = await stat(this.#path).catch(() => ({ mode: 0 }))
     if ((mode & 0o007) === 0 || process.platform === 'win32') return
     const shown = (mode & 0o777).toString(8).padStart(4, '0')
     log.warn(
       `${relative(this.#projectDir, this.#path)} can be read or written by everyone on this machine (${shown}): chmod o= takes that back.`,
     )
   }
+}
+
+function describeCount(count: number): string {
+  return count === 1 ? '1 key' : `${count} keys`
 }
 
 function isOver({ expiresAt }: Key): boolean {

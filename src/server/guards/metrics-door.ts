@@ -2,6 +2,7 @@ import type { onRequestHookHandler } from 'fastify'
 import { HostError } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { type DoorOptions, makeDoor } from './door.ts'
+import { isLoopback } from './host-check.ts'
 import { makePrincipal, principalOf } from './principal.ts'
 
 type Guards = Pick<DoorOptions, 'keys' | 'fileKeys' | 'origins' | 'refuseWrongKey'>
@@ -11,14 +12,15 @@ type Guards = Pick<DoorOptions, 'keys' | 'fileKeys' | 'origins' | 'refuseWrongKe
  * takes the token of the debug UI, or a key with the scope `debug` that belongs to no tenant.
  *
  * @returns undefined where everybody may read it
- * @throws HostError `OPTION_INVALID` when nobody could
+ * @throws HostError `OPTION_INVALID` where others could reach it, and no key is there
  */
 export function metricsDoor(
-  { openMetrics, requireAuth, keys }: Pick<ServerOptions, 'openMetrics' | 'requireAuth' | 'keys'>,
+  { openMetrics, requireAuth, host }: Pick<ServerOptions, 'openMetrics' | 'requireAuth' | 'host'>,
   guards: Guards,
 ): onRequestHookHandler[] | undefined {
-  if (openMetrics || !(requireAuth || keys)) return undefined
+  if (openMetrics || !(requireAuth || guards.fileKeys)) return undefined
   if (guards.keys.length === 0 && !guards.fileKeys) {
+    if (isLoopback(host)) return undefined
     throw new HostError('OPTION_INVALID', '/metrics would be open, and --require-auth does not allow that.', {
       suggestions: ['Give it a key with --ui-token or --keys, or open it with --open-metrics.'],
     })

@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { WebSocket } from 'ws'
+import { FollowedKeys } from '../../../src/server/guards/followed-keys.ts'
 import { eventually } from '../../support/eventually.ts'
 import { chat, closeServers, makeServer, probeSeen } from '../../support/server.ts'
+import { makeProject } from '../../support/temp-project.ts'
 
 const ADAPTERS = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter']
 
@@ -103,6 +105,21 @@ describe('the file of keys, while it is followed', () => {
     await eventually(async () => expect(await status()).to.equal('completed'), 10_000)
   })
 
+  it('is read again when it begins to be followed: a key that was taken out while the server started opens nothing', async () => {
+    const { dir } = await makeProject({ 'keys.yml': `keys:\n${entry('ada')}${entry('bob')}` })
+    const keys = await FollowedKeys.read(`${dir}/keys.yml`, dir)
+    await writeFile(`${dir}/keys.yml`, `keys:\n${entry('bob')}`)
+    const lines: string[] = []
+    const log = { info: (line: string) => lines.push(line), warn: () => {}, error: () => {} }
+    const stop = keys.follow(log as unknown as Parameters<typeof keys.follow>[0], () => {})
+    await eventually(() => expect(lines).to.deep.equal(['keys.yml has changed: 1 key.']))
+    expect([
+      keys.find(hash('sha256', 'key-of-ada')),
+      keys.find(hash('sha256', 'key-of-bob'))?.principal.name,
+    ]).to.deep.equal([undefined, 'bob'])
+    stop()
+  })
+
   it('limits a key to its adapters', async () => {
     const { ask } = await makeFollowed(entry('ada', ', adapters: [ChatCompatApiAdapter]'), entry('bob'))
     expect((await ask('ada')).statusCode).to.equal(200)
@@ -112,12 +129,5 @@ describe('the file of keys, while it is followed', () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
     expect((await ask('ada', '/mcp', ping)).json().error.message).to.equal("The key 'ada' is not for McpApiAdapter")
     expect((await ask('bob', '/mcp', ping)).json().result).to.deep.equal({})
-  })
-
-  it('is followed by its content: a file that is only touched changes nothing', async () => {
-    const { statusOf, path } = await makeFollowed(entry('ada'))
-    await utimes(path, new Date(), new Date())
-    await chmod(path, 0o600)
-    await eventually(async () => expect(await statusOf('ada')).to.equal(200))
   })
 })

@@ -37,11 +37,12 @@ describe('the door of /metrics', () => {
   })
 
   it('needs a key where keys are required', async () => {
-    const error = await makeAsk({ requireAuth: true, compatApiKey: 'k' }).catch((thrown) => thrown)
+    const error = await makeAsk({ requireAuth: true, compatApiKey: 'k', host: '0.0.0.0' }).catch((thrown) => thrown)
     expect([error.code, error.message]).to.deep.equal([
       'OPTION_INVALID',
       '/metrics would be open, and --require-auth does not allow that.',
     ])
+    expect(await (await makeAsk({ requireAuth: true, compatApiKey: 'k' }))()).to.equal(200)
     const ask = await makeAsk({ requireAuth: true, compatApiKey: 'k', uiToken: 'token' })
     expect([await ask(), await ask('k'), await ask('token')]).to.deep.equal([401, 401, 200])
   })

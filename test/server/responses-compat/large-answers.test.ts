@@ -3,12 +3,15 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { expect } from 'chai'
 import { HEADERS, startResponses } from '../../support/responses-process.ts'
+import { killRunning } from '../../support/run-cli.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const MIB = 1024 * 1024
 const ECHO = 'id: echo\nmodules:\n  - { id: main, module: echo }\n'
 
 describe('a large stored response', () => {
+  afterEach(killRunning)
+
   it('is streamed to twenty slow readers at once, and sent to others, by a server with a heap of 96 MB', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const server = await startResponses(dir, [], { NODE_OPTIONS: '--max-old-space-size=96' })
