@@ -1,4 +1,4 @@
-import { fieldsOf, parseJson } from '../json.ts'
+import { isObject, parseJson } from '../json.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-index/run-summary.ts'
 
@@ -61,6 +61,10 @@ export function makeEntry(record: RunRecord): string {
 
 /** Reads an entry; undefined for one that is damaged, or of a newer version. */
 export function readEntry(text: string): RunEntry | undefined {
-  const entry = fieldsOf(parseJson(text)) as unknown as RunEntry
-  return entry.version <= ENTRY_VERSION ? entry : undefined
+  const entry = parseJson(text) as Partial<RunEntry> | undefined
+  return isEntry(entry) ? entry : undefined
+}
+
+function isEntry(entry: Partial<RunEntry> | null | undefined): entry is RunEntry {
+  return (entry?.version ?? Number.POSITIVE_INFINITY) <= ENTRY_VERSION && isObject(entry?.record)
 }
