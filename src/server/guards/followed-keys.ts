@@ -115,7 +115,7 @@ export class FollowedKeys {
   }
 
   async #warnOfReaders(log: KeysLog): Promise<void> {
-    // A file that has gone meanwhile is told by the next look.
+    // The next look says so if the file has gone meanwhile.
     const { mode } = await stat(this.#path).catch(() => ({ mode: 0 }))
     if ((mode & 0o007) === 0 || process.platform === 'win32') return
     const shown = (mode & 0o777).toString(8).padStart(4, '0')

@@ -18,7 +18,7 @@ const BADGES: Readonly<Record<State, string>> = {
   healthy: 'good',
   ready: '',
 }
-const ORDER = ['last good version', 'failing', 'some failed'] as const
+const ORDER: readonly State[] = ['last good version', 'failing', 'some failed']
 
 /** Health of an agent in one word, from its file and then its runs. */
 export function Health({ agent, list }: HealthProps) {
@@ -29,7 +29,7 @@ export function Health({ agent, list }: HealthProps) {
 /** Agents with problems first, the others in their order. */
 export function byHealth(list: AgentList): AgentSummary[] {
   const rankOf = (agent: AgentSummary) => {
-    const at = ORDER.findIndex((state) => state === stateOf(agent, list))
+    const at = ORDER.indexOf(stateOf(agent, list))
     return at === -1 ? ORDER.length : at
   }
   return [...list.agents].sort((one, other) => rankOf(one) - rankOf(other))
