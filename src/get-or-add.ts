@@ -4,7 +4,7 @@ interface KeyedValues<K, V> {
   set(key: K, value: V): unknown
 }
 
-/** Returns the value of a key, which is made and added where there is none. */
+/** Returns the value of a key. Makes and adds one if the key has none. */
 export function getOrAdd<K, V>(map: KeyedValues<K, V>, key: K, make: () => V): V {
   let value = map.get(key)
   if (value === undefined) {

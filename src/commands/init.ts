@@ -87,7 +87,7 @@ export default class Init extends BaseCommand {
   async #warnOfKept(folder: string, kept: readonly string[]): Promise<void> {
     if (kept.length > 0) this.log(`Kept your ${kept.join(', ')}.`)
     if (!kept.includes('.gitignore')) return
-    // What is there may be no file at all.
+    // A folder or a pipe of this name counts as one without text.
     const text = await readRegularFile(join(folder, '.gitignore')).catch(() => '')
     const lines = text
       .toString()

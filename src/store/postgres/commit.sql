@@ -1,7 +1,7 @@
 -- commit_1: makes commits that come together. Commits are numbered; each row of an array belongs to the commit of that number (..._of).
 -- guard: values that keys must have. absent: ranges, from (inclusive) to (exclusive), that must have no key. set, remove: changes.
 -- notify: topics, sent with the name of the sender. One group at a time: the guards of all servers hold against each other, as in SQLite.
--- Returns the numbers of the commits whose guards do not hold; the others are made.
+-- Makes the commits whose guards hold, and returns the numbers of the others.
 -- {schema}: quoted. {channel}: of the notifications. {lock}: number of the advisory lock. {by_key}: settings that have every access go
 -- by the key.
 CREATE FUNCTION {schema}.commit_1(

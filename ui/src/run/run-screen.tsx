@@ -71,7 +71,7 @@ function Run({ loaded, query, server }: RunProps) {
   const show = (changed: Record<string, string>) =>
     go(href(['runs', run.run_id], { ...query, ...changed }), { replace: true })
   const select = (call: string) => show({ call: call === selected && query.call !== undefined ? NO_CALL : call })
-  // The diagram and the events need the width until somebody chooses a call.
+  // Until somebody chooses a call, the diagram and the events have the full width.
   const call = query.call === undefined && (isNarrow || view !== 'trace') ? undefined : tree.get(selected)
   const isWhole = query.all === '1'
   const hasTape = useTape(run)
