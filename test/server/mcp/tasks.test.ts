@@ -137,6 +137,7 @@ describe('calls over MCP as tasks', () => {
       { action: 'accept', content: 'x' },
       { action: 'accept', content: [] },
       { action: 'accept', content: false },
+      { action: 'accept', content: { approve: false } },
       { action: ' accept' },
       { action: ['accept'] },
       'accept',

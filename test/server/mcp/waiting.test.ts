@@ -71,6 +71,12 @@ interface Approval {
 
 type OnQuestion = (params: unknown) => Reply | Promise<Reply>
 
+/** Accepts, with what the form has fields for. */
+function fillForm(params: unknown): Reply {
+  const { message } = params as { readonly message: string }
+  return { action: 'accept', content: message === 'Which size?' ? { answer: 42 } : {} }
+}
+
 /** Client of one line and era. Without `onQuestion` its user cannot be asked. */
 type Connect = (url: URL, onQuestion: OnQuestion | undefined, headers?: Record<string, string>) => Promise<ClientCall>
 interface ClientCall {
@@ -127,7 +133,7 @@ for (const [title, version, connect] of CLIENTS) {
 
     /** Calls a tool; the user answers in this way. */
     async function callWith(
-      reply: Reply | undefined,
+      reply: Reply | ((params: unknown) => Reply) | undefined,
       name: string,
       options: Partial<ServerOptions> = {},
       headers = {},
@@ -136,7 +142,7 @@ for (const [title, version, connect] of CLIENTS) {
       const asked: unknown[] = []
       const onQuestion = (params: unknown) => {
         asked.push(params)
-        return reply as Reply
+        return typeof reply === 'function' ? reply(params) : (reply as Reply)
       }
       const client = await connect(new URL('/mcp', await listen()), reply && onQuestion, headers)
       expect(client.version).to.equal(version)
@@ -153,10 +159,10 @@ for (const [title, version, connect] of CLIENTS) {
       const files = { ...FILES, 'agents/hasty.yml': `id: hasty\napproval_ttl: 60${shop}` }
       const { app, listen } = await makeMcp({ adapters: ['McpApiAdapter', 'ResponsesCompatApiAdapter'] }, files)
       const kept: number[] = []
-      const client = await connect(new URL('/mcp', await listen()), async () => {
+      const client = await connect(new URL('/mcp', await listen()), async (params) => {
         const inbox = (await app.inject('/compat/approvals')).json<{ data: Approval[] }>()
         kept.push(...inbox.data.map(({ created_at, expires_at }) => expires_at - created_at))
-        return { action: 'accept', content: { answer: 42 } }
+        return fillForm(params)
       })
       for (const name of ['shop', 'hasty', 'twice']) await client.call(name)
       await client.close()
@@ -196,7 +202,7 @@ for (const [title, version, connect] of CLIENTS) {
     })
 
     it("asks for each call, where a model uses a call's id again", async () => {
-      const { asked, result } = await callWith({ action: 'accept', content: { answer: 42 } }, 'twice')
+      const { asked, result } = await callWith(fillForm, 'twice')
       expect(asked.map((question) => (question as { message: string }).message)).to.deep.equal([
         'May I call pay({"amount":1})?',
         'May I call pay({"amount":2})?',
@@ -212,6 +218,12 @@ for (const [title, version, connect] of CLIENTS) {
       expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
       const { result: cancelled } = await callWith({ action: 'cancel' }, 'shop')
       expect(cancelled).to.contain('The call was given up')
+      expect(paid()).to.deep.equal([])
+    })
+
+    it('takes a form that is not the one of the question for no answer', async () => {
+      const { result } = await callWith({ action: 'accept', content: { approve: false } }, 'shop')
+      expect(result).to.contain('The call was given up')
       expect(paid()).to.deep.equal([])
     })
 

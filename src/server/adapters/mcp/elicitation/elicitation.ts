@@ -46,6 +46,8 @@ export function toPendingAnswer(
     const answer = isForm(schema) ? content : content?.answer
     return { callId, kind, answers: [answer] }
   }
+  // The form of an approval has no fields. Whatever a client has put in it, such as `approve: false`, is not this question's answer.
+  if (Object.keys(content ?? {}).length > 0) return undefined
   const decision = action === 'accept' ? 'approve' : 'reject'
   const at = Math.floor(Date.now() / 1000)
   return { callId, kind: 'approval', decision, by, at, ...(digest === undefined ? {} : { digest }) }
