@@ -5,13 +5,14 @@ export const RUN_STATUSES = [
   'running',
   'completed',
   'waiting',
+  'expired',
   'handed_to_client',
   'continued',
   'failed',
   'cancelled',
   'interrupted',
 ] as const
-/** `waiting`: for a person. `handed_to_client`: for the output of its client's tools. `continued`: it waited, and another run continues it. `interrupted`: the process went away before the run had ended. */
+/** `waiting`: for a person. `expired`: no person decided in time. `handed_to_client`: for the output of its client's tools. `continued`: it waited, and another run continues it. `interrupted`: the process went away before the run had ended. */
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
 /** Fact of a run: the type of its column in the index, and its value as long as nothing says another. */
@@ -26,7 +27,7 @@ const TEXT: Fact<string> = { column: 'TEXT NOT NULL', initial: '' }
 const COUNT: Fact<number> = { column: 'INTEGER NOT NULL', initial: 0 }
 const MAYBE_TEXT: Fact<string | null> = { column: 'TEXT', initial: null }
 const MAYBE_COUNT: Fact<number | null> = { column: 'INTEGER', initial: null }
-const MAYBE_MS: Fact<number | null> = { column: 'REAL', initial: null }
+const MAYBE_REAL: Fact<number | null> = { column: 'REAL', initial: null }
 const CONTENT: Fact<string> = { ...TEXT, isContent: true }
 const MAYBE_CONTENT: Fact<string | null> = { ...MAYBE_TEXT, isContent: true }
 
@@ -57,6 +58,8 @@ const FACTS = {
   /** Beginning of the name by which its client calls its user; null where it names none. */
   user: MAYBE_CONTENT,
   status: { ...TEXT, initial: 'running' as RunStatus },
+  /** When what it waits for expires, in Unix seconds; null for one that waits for nothing, or without end. */
+  expires_at: MAYBE_REAL,
   /** Reason why a completed run stopped before its answer was complete; null for any other. */
   incomplete: MAYBE_TEXT,
   /** Names of the values by which its agent differs from the registered one; null for a run of that one itself. */
@@ -70,9 +73,9 @@ const FACTS = {
   /** Unix time in seconds, with fractions. */
   started_at: { column: 'REAL NOT NULL', initial: 0 },
   /** Null while it runs. */
-  duration_ms: MAYBE_MS,
+  duration_ms: MAYBE_REAL,
   /** Until the first text went out; null while it runs, and when there was none. */
-  first_text_ms: MAYBE_MS,
+  first_text_ms: MAYBE_REAL,
   calls: COUNT,
   /** Calls that returned, those to the run itself included. */
   results: COUNT,

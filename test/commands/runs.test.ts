@@ -199,6 +199,37 @@ main.handleText("first question")  500 ms
     expect(await list('show', first)).contain(`\ncontinued by  ${second}\n`)
   })
 
+  it('says of a run that its approval has expired, unless another has continued it', async () => {
+    const project = await makeProject(NO_AGENTS)
+    const traces = await openTraces(project)
+    const wait = (runId: string, ttls: readonly object[]) =>
+      recordRun(traces, echoRun(runId, 'pay Ann', Date.now() / 1000 - 100, 'shop'), {
+        status: 'waiting',
+        pending: ttls.map((ttl, index) => ({
+          ...{ callId: `c${index}`, kind: 'approval', name: 'pay', arguments: {} },
+          ...ttl,
+        })),
+      })
+    wait('aaaa-1', [{ ttlSeconds: 90 }, { ttlSeconds: 10 }])
+    wait('bbbb-2', [{ ttlSeconds: 900 }, { ttlSeconds: 10 }])
+    wait('cccc-3', [{ ttlSeconds: 10 }, {}])
+    wait('dddd-4', [{ ttlSeconds: 10 }])
+    const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
+    const statuses = async () => {
+      const { runs } = JSON.parse(await list('--json')) as { runs: RunSummary[] }
+      return Object.fromEntries(runs.map(({ run_id, status }) => [run_id, status]))
+    }
+    await traces.query('runs', { filter: {}, first: 1, after: undefined })
+    const waiting = { 'aaaa-1': 'expired', 'bbbb-2': 'waiting', 'cccc-3': 'waiting' }
+    expect(await statuses()).deep.equal({ ...waiting, 'dddd-4': 'expired' })
+    expect((await list('--status', 'expired')).split('\n')).lengthOf(4)
+    expect(await list('show', 'aaaa-1')).match(/^expired {2}500 ms/m)
+    const [call, ...rest] = echoRun('eeee-5', 'pay Ann', Date.now() / 1000, 'shop')
+    recordRun(traces, [{ ...(call as AgentEvent), continues: 'dddd-4' }, ...rest])
+    await traces.close()
+    expect(await statuses()).deep.equal({ ...waiting, 'dddd-4': 'continued', 'eeee-5': 'completed' })
+  })
+
   it('shows a run that another has called, and those that a run has called', async () => {
     const project = await makeProject(NO_AGENTS)
     const traces = await openTraces(project)

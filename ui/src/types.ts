@@ -13,12 +13,13 @@ export type EventType = (typeof EVENT_TYPES)[number]
 
 /** Tells a run that ended waiting, whether it was continued or not. */
 export function hasWaited(status: RunStatus | undefined): boolean {
-  return status === 'waiting' || status === 'continued'
+  return status === 'waiting' || status === 'expired' || status === 'continued'
 }
 
 /** State of a call that ended because its run waits, by the status of the run. */
 export function describeWaiting(status: RunStatus | undefined): string {
   if (status === 'continued') return 'waited'
+  if (status === 'expired') return 'expired'
   return status === 'handed_to_client' ? 'handed to the client' : 'waiting'
 }
 

@@ -9,6 +9,8 @@ export interface RunOutcome extends WaitingResult {
   readonly status: RunEnding
   /** Reason why a completed run stopped before its answer was complete; null when it is. */
   readonly incomplete: string | null
+  /** When the last of what it waits for expires, in Unix seconds; left out where something does not. */
+  readonly expires_at?: number
   readonly text: string
   readonly attachments: readonly { readonly name: string | null; readonly media_type: string }[]
   /** Null when no text was sent. */
@@ -62,6 +64,7 @@ function toOutcome(end: RunEnd): RunOutcome {
     status: endingOf(end),
     incomplete: incompleteReason ?? null,
     waits_for: pending.map(toWaitsFor),
+    ...expiryOf(end),
     text,
     attachments: attachments.slice(0, MAX_ATTACHMENTS).map(({ name = null, mediaType: media_type }) => {
       return { name, media_type }
@@ -70,6 +73,11 @@ function toOutcome(end: RunEnd): RunOutcome {
     input_tokens: usage.inputTokens,
     output_tokens: usage.outputTokens,
   }
+}
+
+function expiryOf({ pending, startedAt, durationMs }: RunEnd): Pick<RunOutcome, 'expires_at'> {
+  const ttl = Math.max(...pending.map(({ ttlSeconds = Infinity }) => ttlSeconds))
+  return Number.isFinite(ttl) ? { expires_at: Math.ceil(startedAt + durationMs / 1000 + ttl) } : {}
 }
 
 /** The outcome in the last event of a run; undefined for any other event. */

@@ -4,7 +4,7 @@ import { touchFile } from '../files/trace-files.ts'
 import { FACT_COLUMNS } from '../run-columns.ts'
 
 /** Version of the tables below: an index of another version is rebuilt from the files. */
-const VERSION = 15
+const VERSION = 16
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (
@@ -16,6 +16,7 @@ CREATE INDEX IF NOT EXISTS runs_by_agent ON runs (agent_id, started_at, run_id);
 CREATE INDEX IF NOT EXISTS runs_of_tenant ON runs (tenant, started_at, run_id) WHERE tenant <> '';
 CREATE INDEX IF NOT EXISTS runs_of_tenant_by_agent ON runs (tenant, agent_id, started_at, run_id) WHERE tenant <> '';
 CREATE INDEX IF NOT EXISTS runs_by_continued ON runs (continues, started_at) WHERE continues IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runs_by_expiry ON runs (expires_at) WHERE status = 'waiting' AND expires_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS runs_by_parent ON runs (parent_run_id, started_at) WHERE parent_run_id IS NOT NULL;
 `
 

@@ -123,8 +123,8 @@ export class RunBuilder {
 
   #end(outcome: RunOutcome, { duration_ms, exception }: TracedEvent): void {
     const { summary } = this
-    const { status, incomplete, text, first_text_ms, input_tokens, output_tokens } = outcome
-    Object.assign(summary, { status, incomplete, first_text_ms, duration_ms, output: toPreview(text) })
+    const { status, incomplete, expires_at = null, text, first_text_ms, input_tokens, output_tokens } = outcome
+    Object.assign(summary, { status, incomplete, expires_at, first_text_ms, duration_ms, output: toPreview(text) })
     if (exception !== null) summary.error = exception
     // Counted once, where the calls of models within models would be counted for each.
     if (input_tokens + output_tokens > 0) Object.assign(summary, { input_tokens, output_tokens })

@@ -61,6 +61,7 @@ export class RunsTable {
     inTransaction(this.#db, () => {
       for (const record of records) this.#putRemote({ ...record, places: '' })
       this.#forgetOldestRemote()
+      this.expireWaiting()
     })
   }
 
@@ -82,6 +83,15 @@ export class RunsTable {
   /** No run of a process that is gone goes on. */
   interruptRunning(): void {
     this.#db.exec(`UPDATE runs SET status = 'interrupted' WHERE status = 'running' AND file <> ${REMOTE}`)
+  }
+
+  /** No run waits for what has expired, wherever its server is. */
+  expireWaiting(): void {
+    const sql = "SELECT run_id FROM runs WHERE status = 'waiting' AND expires_at <= ?"
+    for (const { run_id } of this.#all<{ run_id: string }>(sql, [Date.now() / 1000])) {
+      const record = this.find(run_id)
+      if (record) this.#write({ ...record, summary: { ...record.summary, status: 'expired' } })
+    }
   }
 
   /** Newest first, or sorted otherwise. */
@@ -213,7 +223,7 @@ function ownTokens(column: 'input_tokens' | 'output_tokens'): string {
 }
 
 function hasWaited({ status }: RunSummary): boolean {
-  return status === 'waiting' || status === 'handed_to_client'
+  return status === 'waiting' || status === 'expired' || status === 'handed_to_client'
 }
 
 /** A page of runs; `next` is where the following one begins. */

@@ -112,6 +112,7 @@ export class TraceIndex {
       this.#rotate(file)
     }
     this.#forgetRemoved()
+    this.runs.expireWaiting()
     return false
   }
 

@@ -5,6 +5,7 @@ export const STATUS_TEXTS: Readonly<Record<RunStatus, string>> = {
   running: 'running',
   completed: 'completed',
   waiting: 'waiting for a person',
+  expired: 'expired',
   handed_to_client: 'handed to the client',
   continued: 'continued',
   failed: 'failed',
