@@ -53,4 +53,29 @@ describe('waiting runs of a host', () => {
       expect(error.code).to.equal('REQUEST_INVALID')
     }
   })
+
+  for (const [title, odd] of Object.entries({
+    'another word': { decision: 'rejected' },
+    'a word in capitals': { decision: 'APPROVE' },
+    'a list with the word': { decision: ['approve'] },
+    'no word': { decision: undefined },
+    null: { decision: null },
+    'arguments that the decision does not take': { decision: 'approve', arguments: { amount: 6 } },
+    'arguments that the tool does not take': { decision: 'edit', arguments: { amount: 'all' } },
+    'no arguments to an edit': { decision: 'edit' },
+    'the kind of a question': { kind: 'question', answers: ['yes'] },
+    'no kind': { kind: undefined, decision: 'approve' },
+    'an approval that it got from a prototype': Object.create({ decision: 'approve' }),
+  })) {
+    it(`execute nothing for ${title}`, async () => {
+      await host.run('shop', 'please')
+      const [waiting] = heard as [ResumableRun]
+      const callId = waiting.pending[0]?.callId ?? ''
+      const given = Object.assign(odd, { callId, kind: 'kind' in odd ? odd.kind : 'approval' })
+      const error = await host.resume(waiting, [given as never]).catch((thrown) => thrown)
+      expect([error.code, heard.length]).to.deep.equal(['REQUEST_INVALID', 1])
+      const { text } = await host.resume(waiting, [answer(callId, 'approve')])
+      expect(text).to.equal('Results: pay 5')
+    })
+  }
 })
