@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { defineConfig } from 'vitepress'
+import { linkConcepts } from './link-concepts.ts'
 import { llmsText } from './llms-text.ts'
 import { sidebar } from './sidebar.ts'
 
@@ -13,6 +14,9 @@ export default defineConfig({
     // Pages are plain Markdown: `<name>` is a placeholder, never a tag.
     html: false,
     config: (markdown) => {
+      markdown.core.ruler.push('concepts', ({ tokens, env, Token }) => {
+        if (env.relativePath !== 'concepts.md') linkConcepts(tokens, (...parts) => new Token(...parts))
+      })
       const renderImage = markdown.renderer.rules.image
       // A picture of the light theme has a twin of the dark one.
       markdown.renderer.rules.image = (...args) => {

@@ -22,6 +22,7 @@ export const sidebar: SidebarGroup[] = [
     text: 'Start',
     items: [
       page('Getting started', 'getting-started'),
+      page('Concepts', 'concepts'),
       page('Troubleshooting', 'troubleshooting'),
       page('Coming from Mastra', 'coming-from-mastra'),
       page('Coming from LangGraph', 'coming-from-langgraph'),
@@ -96,14 +97,17 @@ export const sidebar: SidebarGroup[] = [
     ],
   },
   {
-    text: 'Explanation',
+    text: 'Facts',
     items: [
-      page('Architecture', 'architecture'),
+      page('What it installs', 'what-it-installs'),
       page('Benchmarks', 'benchmarks'),
       page('How cost grows', 'growth'),
-      page('Proofs', 'proofs'),
-      page('What it installs', 'what-it-installs'),
     ],
+  },
+  {
+    text: 'For contributors',
+    collapsed: true,
+    items: [page('Architecture', 'architecture'), page('Proofs', 'proofs')],
   },
   { text: 'Decisions', collapsed: true, items: [page('Why there are these pages', 'decisions/index'), ...decisions] },
 ]
