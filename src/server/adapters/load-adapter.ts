@@ -131,7 +131,7 @@ interface ImportedAdapter {
 
 async function importAdapter(path: string, projectDir: string): Promise<ImportedAdapter> {
   const code = new ProjectCode(projectDir)
-  const isPackage = path.startsWith('@') || (path.includes('#') && !path.startsWith('./'))
+  const isPackage = path.startsWith('@') || (path.indexOf('#') > 0 && !path.startsWith('./'))
   if (!isPackage) {
     const located = locateInProject(path, projectDir)
     return { ...located, exports: (await code.load(located.file)).exports }

@@ -83,9 +83,13 @@ async function findFault({ dir }: TempProject, command: readonly string[]): Prom
   const running = startCli(command, { cwd: dir, env: { AGENT_HOST_TEST: '1' } })
   const isServer = command[0] === 'serve'
   if (isServer) {
-    const [, address = ''] = await running.printed(/listening at (http:\/\/[\d.:]+)|^Error: .+/m)
+    const said = await running.printed(/listening at (http:\/\/[\d.:]+)|^Error: .+/m).catch(() => undefined)
+    if (said === undefined) {
+      await running.stop('SIGKILL')
+      return `neither serves nor ends: ${running.output().slice(-200)}`
+    }
     // Once it answers, it listens to signals too.
-    if (address !== '') await fetch(address)
+    if (said[1] !== undefined) await fetch(said[1])
     running.signal('SIGTERM')
   }
   if (!(await settlesWithin(running.ended(), ENDED_MS))) {
