@@ -190,6 +190,21 @@ export class HostError extends Error {
   }
 }
 
+/** Error of a request that the client has to change. */
+export function badRequest(message: string, options?: HostErrorOptions): HostError {
+  return new HostError('REQUEST_INVALID', message, options)
+}
+
+/** Error of an option of a command or a server that its user has to change. */
+export function badOption(message: string, options?: HostErrorOptions): HostError {
+  return new HostError('OPTION_INVALID', message, options)
+}
+
+/** Error of the files of a project that its author has to change. */
+export function badProject(message: string, options?: HostErrorOptions): HostError {
+  return new HostError('PROJECT_INVALID', message, options)
+}
+
 /**
  * The message of anything that was thrown: user code may throw a string, or nothing.
  *

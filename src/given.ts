@@ -1,4 +1,4 @@
-import { HostError } from './errors.ts'
+import { badRequest } from './errors.ts'
 import { isObject } from './json.ts'
 
 /**
@@ -97,7 +97,7 @@ export function requireGiven(given: Given, value: unknown, name: string): void {
   const problem = findProblem(given, value)
   if (problem === undefined) return
   const message = `${name}${problem}`
-  throw new HostError('REQUEST_INVALID', message, { field: message.slice(0, message.indexOf(' must ')) })
+  throw badRequest(message, { field: message.slice(0, message.indexOf(' must ')) })
 }
 
 /** Anything but a proxy that throws. */

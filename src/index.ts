@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { OpenedProject } from './assembly/opened-project.ts'
 import type { ProjectOptions } from './assembly/project-options.ts'
-import { HostError } from './errors.ts'
+import { badOption } from './errors.ts'
 import { fieldsOf } from './json.ts'
 import type { ServerOptions } from './server/options/options.ts'
 import type { AgentServer } from './server/server.ts'
@@ -290,7 +290,7 @@ export type FastifyApp = Pick<FastifyInstance, 'prefix' | 'server' | 'version'>
 export async function agentHost(app: FastifyApp, options: AgentHostPluginOptions): Promise<void> {
   if (!isFastify(app)) {
     const suggestions = ['Register it: app.register(agentHost, { ... })']
-    throw new HostError('OPTION_INVALID', 'agentHost is a plugin of Fastify, and was called with something else.', {
+    throw badOption('agentHost is a plugin of Fastify, and was called with something else.', {
       suggestions,
     })
   }

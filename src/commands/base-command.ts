@@ -3,7 +3,7 @@ import { inspect, parseEnv } from 'node:util'
 import { Command, Errors } from '@oclif/core'
 import { decodeText } from '../decode-text.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
-import { HostError, messageOf, systemCodeOf } from '../errors.ts'
+import { badProject, HostError, messageOf, systemCodeOf } from '../errors.ts'
 import { fieldsOf } from '../json.ts'
 import { findProject } from '../project/find-project.ts'
 import { readProxySettings } from '../proxy/proxy-settings.ts'
@@ -56,7 +56,7 @@ export abstract class BaseCommand extends Command {
   protected requireProject(): void {
     if (this.#isInProject) return
     const message = `No project found: neither ${this.calledIn} nor a folder above it holds agents/.`
-    throw new HostError('PROJECT_INVALID', message, { suggestions: ['Create a project: agent-host init <name>'] })
+    throw badProject(message, { suggestions: ['Create a project: agent-host init <name>'] })
   }
 
   /** Reads `.env` again, and removes variables that it no longer defines. */
@@ -135,6 +135,6 @@ function readEnvironment(warn: (message: string) => void): NodeJS.Dict<string> {
     return parseEnv(decodeText(readRegularFileSync('.env', MAX_BYTES), '.env', warn))
   } catch (cause) {
     if (systemCodeOf(cause) === 'ENOENT') return {}
-    throw new HostError('PROJECT_INVALID', `Cannot read .env: ${messageOf(cause)}`, { cause })
+    throw badProject(`Cannot read .env: ${messageOf(cause)}`, { cause })
   }
 }

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
-import { HostError } from '../errors.ts'
+import { badOption, HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
 import { nameAsker } from '../wire/name-asker.ts'
@@ -49,7 +49,7 @@ export default class Chat extends BaseCommand {
     const { args, flags } = await this.parse(Chat)
     const isTerminal = process.stdin.isTTY && process.stdout.isTTY
     const isOnce = flags.once !== undefined || !isTerminal
-    if (flags.json && !isOnce) throw new HostError('OPTION_INVALID', '--json needs --once "<question>".')
+    if (flags.json && !isOnce) throw badOption('--json needs --once "<question>".')
     const backend = await this.#open(flags)
     try {
       const agent = await chooseAgent(backend, args.agent)
@@ -95,7 +95,7 @@ export default class Chat extends BaseCommand {
 async function readQuestion(once: string | undefined): Promise<string> {
   const question = once === undefined || once === '-' ? await text(process.stdin) : once
   if (question.trim() !== '') return question.trim()
-  throw new HostError('OPTION_INVALID', 'The question is empty.', {
+  throw badOption('The question is empty.', {
     suggestions: ['agent-host chat <agent> --once "<question>"', 'echo "<question>" | agent-host chat <agent>'],
   })
 }
@@ -106,7 +106,7 @@ async function chooseAgent(backend: Backend, named: string | undefined): Promise
   if (agents === undefined) {
     if (named !== undefined) return named
     const suggestions = ['agent-host chat <agent> --url <url>']
-    throw new HostError('OPTION_INVALID', 'Name the agent: this server lists none to this key.', { suggestions })
+    throw badOption('Name the agent: this server lists none to this key.', { suggestions })
   }
   const ids = agents.map(({ id }) => id)
   // A server may know more names than it lists.
@@ -121,7 +121,7 @@ async function chooseAgent(backend: Backend, named: string | undefined): Promise
   const [only, ...others] = ids.filter((id) => !id.includes('/'))
   if (only !== undefined && others.length === 0) return only
   if (canAsk()) return pickAgent(agents)
-  throw new HostError('OPTION_INVALID', 'Name the agent: there are several.', { suggestions: known })
+  throw badOption('Name the agent: there are several.', { suggestions: known })
 }
 
 async function pickAgent(agents: readonly ChatAgent[]): Promise<string> {

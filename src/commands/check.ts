@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { formatProblem, type Problem } from '../definition/problem.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { badProject, HostError, messageOf } from '../errors.ts'
 import { SCHEMA_FILE } from '../project/schema-file.ts'
 import { silentLog } from '../protocols/log.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
@@ -67,7 +67,7 @@ export default class Check extends BaseCommand {
       const path = this.pathOf(file)
       const isAgent = existsSync(path) && !relative(resolve(agentDir), path).startsWith('..')
       if (isAgent) return relative(process.cwd(), path)
-      throw new HostError('PROJECT_INVALID', `${file} is no agent file of this project.`, {
+      throw badProject(`${file} is no agent file of this project.`, {
         suggestions: [`Agent files are in ${agentDir}.`],
       })
     })

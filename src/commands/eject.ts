@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { listNames } from '../definition/problem.ts'
-import { HostError } from '../errors.ts'
+import { badOption, type HostError } from '../errors.ts'
 import type { Ejected } from '../project/eject/eject-items.ts'
 import { BaseCommand } from './base-command.ts'
 import { type Choice, chooseItems } from './eject/choose-items.ts'
@@ -126,7 +126,7 @@ async function findInLibrary(names: readonly string[]): Promise<string[]> {
 
 async function ask(folder: string): Promise<string[]> {
   if (!canAsk()) {
-    throw new HostError('OPTION_INVALID', 'Modules can be chosen from a list only on a terminal.', {
+    throw badOption('Modules can be chosen from a list only on a terminal.', {
       suggestions: ['Name them: agent-host eject -m <package/item>', 'List them: agent-host eject list'],
     })
   }
@@ -136,7 +136,7 @@ async function ask(folder: string): Promise<string[]> {
 
 function misplaced(word: string): HostError {
   const [meant] = didYouMean(word, ['list', 'diff', 'upgrade'])
-  return new HostError('OPTION_INVALID', `'eject' takes no argument '${word}'.`, {
+  return badOption(`'eject' takes no argument '${word}'.`, {
     suggestions: [
       meant ?? `To copy a module: agent-host eject -m ${word}`,
       'See more help with agent-host eject --help',

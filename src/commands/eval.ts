@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { HostError, messageOf } from '../errors.ts'
+import { badOption, HostError, messageOf } from '../errors.ts'
 import { makeVariants } from '../evals/columns.ts'
 import { toJunit } from '../evals/junit.ts'
 import type { ResultFile } from '../evals/result-file.ts'
@@ -130,7 +130,7 @@ export default class Eval extends BaseCommand {
       return await prepare()
     } catch (error) {
       if (!(error instanceof HostError)) throw error
-      throw new HostError('OPTION_INVALID', error.message, { suggestions: error.suggestions, cause: error })
+      throw badOption(error.message, { suggestions: error.suggestions, cause: error })
     }
   }
 
@@ -139,10 +139,7 @@ export default class Eval extends BaseCommand {
     const given = WHAT.find((name) => this.argv.some((word) => word === `--${name}` || word.startsWith(`--${name}=`)))
     if (given === undefined && paths.length === 0) return
     const what = given === undefined ? 'Files' : `--${given}`
-    throw new HostError(
-      'OPTION_INVALID',
-      `${what} cannot be given with --resume, which runs what the result began with.`,
-    )
+    throw badOption(`${what} cannot be given with --resume, which runs what the result began with.`)
   }
 
   #writeJunit(result: EvalResult, path: string): boolean {
@@ -230,7 +227,7 @@ function makeWritable(path: string): void {
     appendFileSync(path, '')
   } catch (cause) {
     const message = `The JUnit report cannot be written: ${messageOf(cause)}.`
-    throw new HostError('OPTION_INVALID', message, { suggestions: ['Name another file with --junit.'], cause })
+    throw badOption(message, { suggestions: ['Name another file with --junit.'], cause })
   }
 }
 

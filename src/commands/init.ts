@@ -1,7 +1,7 @@
 import { basename, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Args, Flags } from '@oclif/core'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 import { PROVIDERS } from '../project/create/providers.ts'
 import { TEMPLATES, type TemplateName } from '../project/create/templates.ts'
 import { readRegularFile } from '../read-regular-file.ts'
@@ -138,7 +138,7 @@ const IGNORED = ['.env', 'node_modules', 'debug', 'responses', 'memory', 'conver
 
 function withDefaults({ name, template = 'minimal', llm = 'offline', apiKey = '', git, install }: Answers) {
   if (name === undefined) {
-    throw new HostError('OPTION_INVALID', 'The name of the project is missing.', {
+    throw badOption('The name of the project is missing.', {
       suggestions: ['agent-host init <name>', 'In the current folder: agent-host init .'],
     })
   }
@@ -152,16 +152,16 @@ function readPackageManager(flag: string | undefined): PackageManager {
 async function readKey(flag: string | undefined): Promise<string | undefined> {
   const key = flag === '-' ? (await text(process.stdin)).trim() : flag
   if (key === undefined || /^[^\p{Cc}]+$/u.test(key)) return key
-  throw new HostError('OPTION_INVALID', '--api-key must be one line of text.')
+  throw badOption('--api-key must be one line of text.')
 }
 
 function checkChoices(name: string | undefined, flags: { python?: string; llm?: string; 'api-key'?: string }): void {
-  if (name?.trim() === '') throw new HostError('OPTION_INVALID', 'The name of the project must not be empty.')
+  if (name?.trim() === '') throw badOption('The name of the project must not be empty.')
   if (flags['api-key'] !== undefined && (flags.llm ?? 'offline') === 'offline') {
-    throw new HostError('OPTION_INVALID', '--api-key needs --llm with the provider that the key is for.')
+    throw badOption('--api-key needs --llm with the provider that the key is for.')
   }
   if (flags.python === undefined || /^\d+(\.\d+){0,2}$/.test(flags.python)) return
-  throw new HostError('OPTION_INVALID', `--python must be a version such as 3.12, not '${flags.python}'.`)
+  throw badOption(`--python must be a version such as 3.12, not '${flags.python}'.`)
 }
 
 function nextSteps(

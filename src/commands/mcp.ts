@@ -1,5 +1,5 @@
 import { Flags } from '@oclif/core'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 import { agentDirFlag } from './agents/agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import { runStdioServer } from './server/run-server.ts'
@@ -23,13 +23,9 @@ export default class Mcp extends BaseCommand {
     this.argv = fillSwitches(this.argv)
     const { flags } = await this.parse(Mcp)
     if (!flags.stdio) {
-      throw new HostError(
-        'OPTION_INVALID',
-        '--stdio is missing: this command serves only over standard input and output.',
-        {
-          suggestions: ['agent-host mcp --stdio', 'Over HTTP: agent-host serve --adapter McpApiAdapter'],
-        },
-      )
+      throw badOption('--stdio is missing: this command serves only over standard input and output.', {
+        suggestions: ['agent-host mcp --stdio', 'Over HTTP: agent-host serve --adapter McpApiAdapter'],
+      })
     }
     const options = readServerFlags(flags)
     this.requireProject()

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { Args } from '@oclif/core'
-import { HostError } from '../errors.ts'
+import { badProject } from '../errors.ts'
 import { BaseCommand } from './base-command.ts'
 
 const KINDS = ['agent', 'tool', 'module']
@@ -26,7 +26,7 @@ export default class New extends BaseCommand {
     this.requireProject()
     const [written] = await writeFiles(resolve('.'), [file])
     if (written?.outcome === 'skipped') {
-      throw new HostError('PROJECT_INVALID', `${file.path} already exists; nothing changed.`, {
+      throw badProject(`${file.path} already exists; nothing changed.`, {
         suggestions: ['Choose another name, or edit that file.'],
       })
     }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { Args } from '@oclif/core'
-import { HostError } from '../errors.ts'
+import { badProject } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { BaseCommand } from './base-command.ts'
 
@@ -23,7 +23,7 @@ export default class Run extends BaseCommand {
     const [file = '', ...rest] = this.argv
     if (file === '' || file.startsWith('-')) await this.parse(Run)
     const path = this.pathOf(file)
-    if (!existsSync(path)) throw new HostError('PROJECT_INVALID', `There is no file ${path}.`)
+    if (!existsSync(path)) throw badProject(`There is no file ${path}.`)
     // As the runs of `chat` and `tool`: a development server of the project shows them, too.
     process.env[SERVER_OPTIONS.debug.variable] ??= 'true'
     const { ProjectCode } = await import('../module/project-code.ts')

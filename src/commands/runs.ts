@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { Flags } from '@oclif/core'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { isRemote } from '../store/open-store.ts'
 import { RUN_STATUSES, type RunStatus } from '../trace/run-columns.ts'
@@ -39,7 +39,7 @@ export default class Runs extends BaseCommand {
     const { flags } = await this.parse(Runs)
     const { agent, user, server, status, text, evals = false, limit = 20, json } = flags
     if (limit < 1 || limit > MAX_LIMIT) {
-      throw new HostError('OPTION_INVALID', `--limit must be from 1 to ${MAX_LIMIT}, not ${limit}.`)
+      throw badOption(`--limit must be from 1 to ${MAX_LIMIT}, not ${limit}.`)
     }
     const filter = { agentId: agent, user, server, status: readStatus(status), text }
     this.requireProject()
@@ -70,5 +70,5 @@ export default class Runs extends BaseCommand {
 function readStatus(raw: string | undefined): RunStatus | undefined {
   const status = RUN_STATUSES.find((known) => known === raw)
   if (raw === undefined || status) return status
-  throw new HostError('OPTION_INVALID', `--status must be one of ${RUN_STATUSES.join(', ')}, not '${raw}'.`)
+  throw badOption(`--status must be one of ${RUN_STATUSES.join(', ')}, not '${raw}'.`)
 }

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { HostError } from '../errors.ts'
+import { badProject } from '../errors.ts'
 import { repeatOnChange } from './agents/repeat-on-change.ts'
 import { BaseCommand } from './base-command.ts'
 import { runAgain } from './server/run-again.ts'
@@ -64,7 +64,7 @@ function findCoverage(): string[] {
     const script = createRequire(resolve('package.json')).resolve('c8/bin/c8.js')
     return [script, '--exclude-after-remap']
   } catch (cause) {
-    throw new HostError('PROJECT_INVALID', '--coverage needs the package c8, which this project does not have.', {
+    throw badProject('--coverage needs the package c8, which this project does not have.', {
       suggestions: ['npm install --save-dev c8'],
       cause,
     })
@@ -76,14 +76,14 @@ async function findTests(paths: readonly string[]): Promise<string[]> {
   if (paths.length === 0) {
     const files = existsSync('tests') ? await testsBelow('tests') : []
     if (files.length > 0) return files
-    throw new HostError('PROJECT_INVALID', 'There are no tests: no file tests/*.test.ts.')
+    throw badProject('There are no tests: no file tests/*.test.ts.')
   }
   const found: string[] = []
   for (const path of paths) {
     const stats = statSync(path, { throwIfNoEntry: false })
-    if (!stats) throw new HostError('PROJECT_INVALID', `There is no file ${path}.`)
+    if (!stats) throw badProject(`There is no file ${path}.`)
     const files = stats.isDirectory() ? await testsBelow(path) : [path]
-    if (files.length === 0) throw new HostError('PROJECT_INVALID', `There are no tests in ${path}: no file *.test.ts.`)
+    if (files.length === 0) throw badProject(`There are no tests in ${path}: no file *.test.ts.`)
     found.push(...files)
   }
   return [...new Set(found)]

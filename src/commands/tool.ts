@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { badOption, HostError, messageOf } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import { toAttachmentJson } from '../run/attachment-json.ts'
@@ -99,7 +99,7 @@ function describeError({ exception, text }: ToolCallOutcome): string {
 
 function readArguments(raw: string): Arguments {
   const wrong = (reason: string, cause?: unknown) =>
-    new HostError('OPTION_INVALID', `The arguments must be a JSON object: ${reason}`, {
+    badOption(`The arguments must be a JSON object: ${reason}`, {
       suggestions: [`agent-host tool <name> '{"city": "Lima"}'`],
       cause,
     })
@@ -130,12 +130,12 @@ function pickTool(name: string, tools: readonly FoundTool[]): FoundTool {
   if (!found) {
     const names = [...new Set(tools.map((tool) => tool.name))]
     const suggestions = [...didYouMean(name, names), `Tools: ${names.join(', ') || 'none'}`]
-    throw new HostError('OPTION_INVALID', `No agent has a tool '${name}'.`, { suggestions })
+    throw badOption(`No agent has a tool '${name}'.`, { suggestions })
   }
   // The same tool in several agents is one tool.
   if (others.every((other) => JSON.stringify(other.parameters) === JSON.stringify(found.parameters))) return found
   const owners = [found, ...others].map(({ agent }) => agent)
-  throw new HostError('OPTION_INVALID', `Several agents have a tool '${name}'.`, {
+  throw badOption(`Several agents have a tool '${name}'.`, {
     suggestions: owners.map((agent) => `agent-host tool ${name} --agent ${agent}`),
   })
 }

@@ -1,4 +1,4 @@
-import { HostError } from '../errors.ts'
+import { badOption, HostError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { questionOf } from '../tape/file/question-of.ts'
 import { lastRunOf, type Tape } from '../tape/file/read-tape.ts'
@@ -25,7 +25,7 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/
  */
 export function toSavedCase(tape: Tape, id = nameCase(tape)): SavedCase {
   if (!ID.test(id)) {
-    throw new HostError('OPTION_INVALID', `The id of a case must be letters, digits, '-', '_' and '.', not '${id}'.`)
+    throw badOption(`The id of a case must be letters, digits, '-', '_' and '.', not '${id}'.`)
   }
   const { tools, answer, end } = pinsOf(tape)
   if (end === 'cancelled') {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 import { shorten } from '../shorten.ts'
 import { namePlace, withoutOwnId } from '../variants/called-changes.ts'
 import type { EvalColumn } from '../wire/eval-result.ts'
@@ -26,7 +26,7 @@ export function makeVariants(changes: readonly VariantChange[]): VariantChange[]
     [[]],
   )
   if (combined.length <= MAX_VARIANTS) return [[], ...combined]
-  throw new HostError('OPTION_INVALID', `--set makes ${combined.length} variants; at most ${MAX_VARIANTS} are run.`)
+  throw badOption(`--set makes ${combined.length} variants; at most ${MAX_VARIANTS} are run.`)
 }
 
 export function makeColumn(agent: string, changes: readonly VariantChange[]): EvalColumn {

@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 import { outcomesOf } from './outcomes.ts'
 import { listResults, RESULT_FOLDER, readResult } from './result-file.ts'
 
@@ -11,13 +11,9 @@ import { listResults, RESULT_FOLDER, readResult } from './result-file.ts'
 export async function findFailed(projectDir: string): Promise<string[]> {
   const [path] = await listResults(projectDir)
   if (path === undefined) {
-    throw new HostError(
-      'OPTION_INVALID',
-      `There is no result in ${RESULT_FOLDER} whose failed cases could be run again.`,
-      {
-        suggestions: ['Run agent-host eval first.'],
-      },
-    )
+    throw badOption(`There is no result in ${RESULT_FOLDER} whose failed cases could be run again.`, {
+      suggestions: ['Run agent-host eval first.'],
+    })
   }
   const result = await readResult(path)
   const failed = result.columns.flatMap((_, column) =>
@@ -26,9 +22,6 @@ export async function findFailed(projectDir: string): Promise<string[]> {
       .map(({ caseId }) => caseId),
   )
   if (failed.length === 0)
-    throw new HostError(
-      'OPTION_INVALID',
-      `No case failed in ${relative(projectDir, path)}: there is none to run again.`,
-    )
+    throw badOption(`No case failed in ${relative(projectDir, path)}: there is none to run again.`)
   return [...new Set(failed)]
 }

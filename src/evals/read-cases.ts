@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { decodeText } from '../decode-text.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { badOption, messageOf } from '../errors.ts'
 import { parseJson } from '../json.ts'
 import { readRegularFile } from '../read-regular-file.ts'
 import { type EvalProblem, type EvalRequest, EvalToolCall } from '../wire/eval-result.ts'
@@ -72,7 +72,7 @@ export function findCaseFiles(paths: readonly string[], projectDir: string): str
   if (paths.length === 0) {
     const found = listCases(join(projectDir, EVAL_FOLDER))
     if (found.length > 0) return found
-    throw new HostError('OPTION_INVALID', 'There are no cases: no file evals/*.jsonl.', {
+    throw badOption('There are no cases: no file evals/*.jsonl.', {
       suggestions: [
         'Save a run as one: agent-host runs save <run id> --case evals/first.jsonl',
         'Or write a row: {"id": "first", "input": "What time is it?", "expected": "..."}',
@@ -81,10 +81,10 @@ export function findCaseFiles(paths: readonly string[], projectDir: string): str
   }
   const files = paths.flatMap((path) => {
     const stats = statSync(path, { throwIfNoEntry: false })
-    if (!stats) throw new HostError('OPTION_INVALID', `There is no file ${path}.`)
+    if (!stats) throw badOption(`There is no file ${path}.`)
     if (!stats.isDirectory()) return [path]
     const found = listCases(path)
-    if (found.length === 0) throw new HostError('OPTION_INVALID', `There are no cases in ${path}: no file *.jsonl.`)
+    if (found.length === 0) throw badOption(`There are no cases in ${path}: no file *.jsonl.`)
     return found
   })
   return [...new Set(files)]
@@ -174,7 +174,7 @@ function readRow(
     expectedTools: tools?.map((tool) => (typeof tool === 'string' ? { name: tool } : tool)),
     expectedWaits: waits?.map(({ tool: name, arguments: args }) => ({ name, ...(args ? { arguments: args } : {}) })),
     ...(tape === undefined ? {} : { tape: relative(projectDir, resolve(folder, tape)).split(sep).join('/') }),
-    digest: createHash('sha256').update(JSON.stringify(row)).digest('hex').slice(0, 16),
+    digest: hash('sha256', JSON.stringify(row)).slice(0, 16),
   }
 }
 

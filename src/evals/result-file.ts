@@ -3,7 +3,7 @@ import { readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { decodeText } from '../decode-text.ts'
 import { findFirstProblem } from '../definition/first-problem.ts'
-import { HostError, messageOf, systemCodeOf } from '../errors.ts'
+import { badOption, badProject, type HostError, messageOf, systemCodeOf } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { runsHere } from '../process-identity.ts'
 import { readRegularFile } from '../read-regular-file.ts'
@@ -33,7 +33,7 @@ export interface FoundResult {
  */
 export async function readResult(path: string, maxBytes = MAX_BYTES): Promise<EvalResult> {
   const fail = (problem: string, suggestions: readonly string[] = []) =>
-    new HostError('PROJECT_INVALID', `The result ${path} ${problem}`, { suggestions })
+    badProject(`The result ${path} ${problem}`, { suggestions })
   const bytes = await readBytes(path, maxBytes).catch((error) => {
     throw fail(`cannot be read: ${messageOf(error)}.`)
   })
@@ -95,10 +95,10 @@ export async function findResult(word: string, projectDir: string, pathOf: (file
   const found = all.filter((file) => basename(file).startsWith(word) || basename(file, ENDING).endsWith(`-${word}`))
   const [first, second] = found
   if (first === undefined) {
-    throw new HostError('OPTION_INVALID', `There is no result '${word}': no such file, and none in ${RESULT_FOLDER}.`)
+    throw badOption(`There is no result '${word}': no such file, and none in ${RESULT_FOLDER}.`)
   }
   if (second === undefined || !basename(first).startsWith(word)) return first
-  throw new HostError('OPTION_INVALID', `Several results begin with '${word}'.`, {
+  throw badOption(`Several results begin with '${word}'.`, {
     suggestions: found.map((file) => basename(file)),
   })
 }
@@ -125,7 +125,7 @@ export async function findUnfinished(projectDir: string): Promise<FoundResult | 
 
 function describeRunning(path: string, process: string): HostError {
   const [, pid] = process.split(' ')
-  return new HostError('PROJECT_INVALID', `The result ${path} is still being filled, by process ${pid}.`, {
+  return badProject(`The result ${path} is still being filled, by process ${pid}.`, {
     suggestions: ['Wait for its end, or stop it with Ctrl-C there.'],
   })
 }

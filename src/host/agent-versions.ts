@@ -1,5 +1,5 @@
 import { raceAbort, settlesWithin } from '../async.ts'
-import { HostError } from '../errors.ts'
+import { badRequest } from '../errors.ts'
 import { Agent, type AgentSurroundings } from '../run/agent/agent.ts'
 import type { Turn } from '../run/turn.ts'
 import { ownChanges } from '../variants/called-changes.ts'
@@ -78,7 +78,7 @@ export class AgentVersions {
     const own = variant ? ownChanges(variant) : []
     const found = own.length > 0 ? this.#variants.find(base, own) : base
     if (found) return found
-    throw new HostError('REQUEST_INVALID', `The variant of agent '${base.info.id}' is not open.`, {
+    throw badRequest(`The variant of agent '${base.info.id}' is not open.`, {
       suggestions: ['Call host.openVariant first. If the agent changed meanwhile, send the request again.'],
     })
   }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { raceAbort } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
 import { AgentError, type Problem } from '../definition/problem.ts'
-import { HostError } from '../errors.ts'
+import { badRequest } from '../errors.ts'
 import { FUNCTION, NUMBER, OBJECT, object, optional, READABLE, requireGiven, SET, SIGNAL, TEXT } from '../given.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
@@ -483,10 +483,7 @@ export class AgentHost {
     const agent = this.#agents.require(id)
     const { moduleId, protocol, user, tenant, metadata, onQuestion, isLook } = call
     if (!agent.hasProvider(moduleId, protocol)) {
-      throw new HostError(
-        'REQUEST_INVALID',
-        `Agent '${id}' has no module '${moduleId}' that provides ${protocol.name}.`,
-      )
+      throw badRequest(`Agent '${id}' has no module '${moduleId}' that provides ${protocol.name}.`)
     }
     let value: R | undefined
     const act = async (provider: T, run: Run) => {

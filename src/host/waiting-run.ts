@@ -1,4 +1,4 @@
-import { HostError } from '../errors.ts'
+import { badRequest } from '../errors.ts'
 import { list, object, requireGiven, TEXT } from '../given.ts'
 import type { Message } from '../protocols/message.ts'
 import { CheckTime } from '../run/checks/check-time.ts'
@@ -60,9 +60,9 @@ export function checkAnswers({ runId, pending }: WaitingRun, answers: readonly P
   for (const answer of answers) {
     const asked = pending.find(({ callId }) => callId === answer.callId)
     const problem = asked ? findAnswerProblem(asked, answer, time) : `no call '${answer.callId}' waits for an answer.`
-    if (problem !== undefined) throw new HostError('REQUEST_INVALID', `Run '${runId}': ${problem}`)
+    if (problem !== undefined) throw badRequest(`Run '${runId}': ${problem}`)
   }
-  if (answers.length === 0) throw new HostError('REQUEST_INVALID', `Run '${runId}': no answer was given.`)
+  if (answers.length === 0) throw badRequest(`Run '${runId}': no answer was given.`)
 }
 
 /** Later questions of a call take the answers to its earlier ones along. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { decodeText } from '../decode-text.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { badProject, HostError, messageOf } from '../errors.ts'
 import { type Fields, fieldsOf } from '../json.ts'
 import { readRegularFileSync } from '../read-regular-file.ts'
 import { API_VERSION } from './define-module.ts'
@@ -72,6 +72,6 @@ function readManifest(dir: string): Fields {
   try {
     return fieldsOf(JSON.parse(decodeText(readRegularFileSync(path), path, () => {})))
   } catch (cause) {
-    throw new HostError('PROJECT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { cause })
+    throw badProject(`${path} cannot be read: ${messageOf(cause)}`, { cause })
   }
 }

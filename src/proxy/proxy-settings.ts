@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 
 /** Returns the proxy of an address; `undefined` for one that is reached directly. */
 export type ProxyFor = (address: URL) => URL | undefined
@@ -56,7 +56,7 @@ function readProxy(text: string, variable: string): URL {
     const url = new URL(address)
     if (url.pathname === '/' && !url.search && !url.hash && isDecodable(url.username + url.password)) return url
   }
-  throw new HostError('OPTION_INVALID', `${variable} must be an address like http://proxy.example:3128.`, {
+  throw badOption(`${variable} must be an address like http://proxy.example:3128.`, {
     suggestions: [
       'Percent-encode its user and password: # is %23, % is %25, / is %2F, ? is %3F, @ is %40.',
       `Proxies of other kinds, such as SOCKS, are not supported: unset ${variable}, or list all hosts: NO_PROXY='*'`,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { HostError } from '../errors.ts'
+import { badRequest, type HostError } from '../errors.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { AgentCall, AgentReply, Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
@@ -185,7 +185,7 @@ export class AgentRun implements Run {
 
   /** Fails the run with an error of its request, even if the handler catches it. */
   refuse(message: string, field?: string): HostError {
-    const refusal = new HostError('REQUEST_INVALID', message, { field })
+    const refusal = badRequest(message, { field })
     this.abort.request(refusal)
     return refusal
   }
@@ -212,7 +212,7 @@ export class AgentRun implements Run {
   async ask(question: Question | (() => Promise<Question>)): Promise<unknown> {
     const { toolCallId: callId, waiting } = this
     if (!this.isInTool || callId === undefined) {
-      throw new HostError('REQUEST_INVALID', 'run.ask was called outside of a tool.', {
+      throw badRequest('run.ask was called outside of a tool.', {
         suggestions: ['Call it inside executeTool, with the run that the tool was given.'],
       })
     }
@@ -237,7 +237,7 @@ export class AgentRun implements Run {
   callAgent(call: AgentCall): Promise<AgentReply> {
     if (this.callChild) return this.callChild(this, call)
     const reason = `There are no agents to call here, '${call.agent}' neither.`
-    return Promise.reject(new HostError('REQUEST_INVALID', reason))
+    return Promise.reject(badRequest(reason))
   }
 
   /** @inheritdoc Overrides stay in every view of this run. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { AgentError } from '../definition/problem.ts'
-import { HostError } from '../errors.ts'
+import { badRequest, type HostError } from '../errors.ts'
 import { getOrAdd } from '../get-or-add.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { NameSeparator } from '../host/registered-agents.ts'
@@ -79,5 +79,5 @@ function bytesOf({ changes }: NamedVariant): number {
 }
 
 function refuse(reason: string): HostError {
-  return new HostError('REQUEST_INVALID', `${VARIANT_HEADER}: ${reason}`, { field: VARIANT_HEADER })
+  return badRequest(`${VARIANT_HEADER}: ${reason}`, { field: VARIANT_HEADER })
 }

@@ -5,7 +5,7 @@ import { openProject } from '../assembly/open-project.ts'
 import type { AssembledProject } from '../assembly/opened-project.ts'
 import { NO_LINE, openLog } from '../assembly/project-log.ts'
 import type { Problem } from '../definition/problem.ts'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import { fieldsOf } from '../json.ts'
@@ -159,7 +159,7 @@ function explainListen(error: unknown, host: string): unknown {
   const isOfHost = address === host || hostname === host
   if (!isOfHost || !NO_ADDRESS.has(code)) return error
   const suggestions = ['Bind one that it has: --host 127.0.0.1, or --host 0.0.0.0 for all of them.']
-  return new HostError('OPTION_INVALID', `This machine has no address '${host}'.`, { suggestions, cause: error })
+  return badOption(`This machine has no address '${host}'.`, { suggestions, cause: error })
 }
 
 /** Error of a body that another framework's parser has already read. */

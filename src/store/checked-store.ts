@@ -1,4 +1,4 @@
-import { HostError, messageOf } from '../errors.ts'
+import { badRequest, HostError, messageOf } from '../errors.ts'
 import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from './record-store.ts'
 
 /** A call that takes longer has failed: with its server down, a backend may never answer. */
@@ -58,7 +58,7 @@ export class CheckedStore implements RecordStore {
 }
 
 function checkKey(key: string): void {
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new HostError('REQUEST_INVALID', `'${key}' cannot be the key of a record.`)
+  if (!/^[\x21-\x7e]+$/.test(key)) throw badRequest(`'${key}' cannot be the key of a record.`)
 }
 
 /** @throws HostError `STORE_UNAVAILABLE` */

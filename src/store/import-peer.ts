@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 
 /**
  * Imports an optional peer: from the project, or from where agent-host is installed.
@@ -22,7 +22,7 @@ export async function importPeer<Package>(
     const { default: whole, ...named } = await import(pathToFileURL(file).href)
     return { ...whole, ...named } as Package
   }
-  throw new HostError('OPTION_INVALID', `${option} needs the package ${name}, which is not installed.`, {
+  throw badOption(`${option} needs the package ${name}, which is not installed.`, {
     suggestions: [`Install it in the project: npm install ${name}`, `Or ${otherwise}`],
   })
 }

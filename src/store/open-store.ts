@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { KeyvStoreAdapter } from 'keyv'
-import { HostError, messageOf } from '../errors.ts'
+import { badOption, HostError, messageOf } from '../errors.ts'
 import { CheckedStore, inTime } from './checked-store.ts'
 import { importPeer } from './import-peer.ts'
 import type { PostgresPackage } from './postgres/postgres-store.ts'
@@ -76,13 +76,9 @@ export function pendingMigrations(location: StoreLocation): Promise<string[]> {
 export function requireShared(store: string, user: string): void {
   const kind = kindOf(store)
   if (STORE_KINDS[kind].isMultiWriter) return
-  throw new HostError(
-    'OPTION_INVALID',
-    `${user} needs a store that several processes can share, and ${kind} is for one.`,
-    {
-      suggestions: ['Choose --store sqlite (processes of one machine), postgres://... or redis://...'],
-    },
-  )
+  throw badOption(`${user} needs a store that several processes can share, and ${kind} is for one.`, {
+    suggestions: ['Choose --store sqlite (processes of one machine), postgres://... or redis://...'],
+  })
 }
 
 /** Returns true for a store that servers on several machines can share. */

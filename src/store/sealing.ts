@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { RecordStore } from './record-store.ts'
 
@@ -92,7 +92,7 @@ async function readKey(records: RecordStore): Promise<Buffer> {
 
 /** A secret of at least 32 random characters needs no slow derivation. */
 function toKey(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest()
+  return hash('sha256', secret, 'buffer')
 }
 
 function toData(boundTo: readonly string[]): Buffer {

@@ -1,4 +1,4 @@
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 import { parseJson } from '../json.ts'
 import type { Entry, RecordStore } from './record-store.ts'
 import { kindOf } from './tenant-records.ts'
@@ -25,7 +25,7 @@ export async function* walkStore(store: RecordStore): AsyncGenerator<Entry[]> {
  */
 export async function copyStore(from: RecordStore, to: RecordStore): Promise<number> {
   if ((await to.list({ prefix: '', limit: 1 })).length > 0) {
-    throw new HostError('OPTION_INVALID', 'The store that is copied to is not empty; nothing changed.')
+    throw badOption('The store that is copied to is not empty; nothing changed.')
   }
   let copied = 0
   for await (const page of walkStore(from)) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Attributes } from '@opentelemetry/api'
 import type { NodeTracerConfig } from '@opentelemetry/sdk-trace-node'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 
 export interface OpenTelemetry {
   readonly api: typeof import('@opentelemetry/api')
@@ -60,7 +60,7 @@ export async function loadOpenTelemetry(
     return { api, sdk, exporter, resources }
   }
   const names = [API, SDK, ...exporters.slice(0, 1)].filter((name) => !isInstalled(project, name)).join(' ')
-  throw new HostError('OPTION_INVALID', `${variable} is set, and needs packages that are not installed: ${names}.`, {
+  throw badOption(`${variable} is set, and needs packages that are not installed: ${names}.`, {
     suggestions: [`Install them in the project: npm install ${names}`, `Or unset ${variable}: no spans are then sent.`],
   })
 }

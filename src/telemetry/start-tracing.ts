@@ -1,6 +1,6 @@
 import type { BasicTracerProvider, SpanExporter } from '@opentelemetry/sdk-trace-node'
 import { settlesWithin } from '../async.ts'
-import { HostError } from '../errors.ts'
+import { badOption } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import { proxyAgentFor } from '../proxy/proxy-agent-for.ts'
@@ -58,7 +58,7 @@ function readEndpoint(variable: string): string {
   const text = process.env[variable]?.trim() ?? ''
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url && /^https?:$/.test(url.protocol)) return url.origin + url.pathname
-  throw new HostError('OPTION_INVALID', `${variable} must be an address like http://localhost:4318.`)
+  throw badOption(`${variable} must be an address like http://localhost:4318.`)
 }
 
 /** Any, unless the environment names one. */
@@ -69,7 +69,7 @@ function readProtocols(environment: NodeJS.ProcessEnv): readonly OtlpProtocol[] 
   const wanted = environment[variable]?.trim()
   const protocols = OTLP_PROTOCOLS.filter((protocol) => protocol === wanted)
   if (protocols.length > 0) return protocols
-  throw new HostError('OPTION_INVALID', `${variable} must be ${OTLP_PROTOCOLS.join(' or ')}, not '${wanted}'.`)
+  throw badOption(`${variable} must be ${OTLP_PROTOCOLS.join(' or ')}, not '${wanted}'.`)
 }
 
 interface ProviderOptions {

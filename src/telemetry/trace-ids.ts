@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IdGenerator } from '@opentelemetry/sdk-trace-node'
 
 /** Gives the trace of a run the run's own id: it can be found from there, and every call of the run belongs to it. */
@@ -23,5 +23,5 @@ export class TraceIds implements IdGenerator {
 function traceIdOf(runId: string): string {
   const hex = runId.replaceAll('-', '').toLowerCase()
   if (/^[\da-f]{32}$/.test(hex) && !/^0+$/.test(hex)) return hex
-  return createHash('sha256').update(runId).digest('hex').slice(0, 32)
+  return hash('sha256', runId).slice(0, 32)
 }

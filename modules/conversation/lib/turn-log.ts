@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Attachment, fieldsOf, type Message, type Run, type Storage } from 'agent-host'
 
 const PAGE = 200
@@ -24,7 +24,7 @@ export class TurnLog {
    */
   constructor(storage: Storage, key: string, shown: number) {
     this.#storage = storage
-    this.#log = `turns/${createHash('sha256').update(key).digest('hex')}`
+    this.#log = `turns/${hash('sha256', key)}`
     this.#shown = shown
   }
 

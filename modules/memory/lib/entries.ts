@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { MemoryEntry, Run, Storage } from 'agent-host'
 import { entryIdOf } from './ids.ts'
 
@@ -97,7 +97,7 @@ function isId(id: string): boolean {
 
 /** Callers name the owner: its name is not part of the key. */
 function keyOf(id: string, owner: string): string {
-  return `${ENTRIES}${createHash('sha256').update(owner).digest('hex')}/${id}`
+  return `${ENTRIES}${hash('sha256', owner)}/${id}`
 }
 
 function toRow({ text, metadata }: MemoryEntry, owner: string, vectors: readonly string[]): Row {

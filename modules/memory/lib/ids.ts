@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 
 /** Returns a function that makes ids which sort by time: UUIDs of version 7 (RFC 9562, section 5.7). */
 export function makeIds(): () => string {
@@ -27,5 +27,5 @@ export function ownedBy(owner: string): (vectorId: string) => boolean {
 }
 
 function markOf(owner: string): string {
-  return createHash('sha256').update(owner).digest('hex').slice(0, 16)
+  return hash('sha256', owner).slice(0, 16)
 }

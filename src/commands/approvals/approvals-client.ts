@@ -1,5 +1,5 @@
 import { Flags } from '@oclif/core'
-import { HostError, messageOf } from '../../errors.ts'
+import { badOption, badRequest, type HostError, messageOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 import type { Approval, ApprovalDecision, HiddenApproval } from '../../wire/approval.ts'
@@ -111,7 +111,7 @@ export class ApprovalsClient {
 
   #hidden(): HostError {
     const { hostname } = new URL(this.#url)
-    return new HostError('REQUEST_INVALID', `The server does not show approvals at the name ${hostname}.`, {
+    return badRequest(`The server does not show approvals at the name ${hostname}.`, {
       suggestions: [`Start it with --allowed-host ${hostname}, or send a key with the scope approve: --api-key.`],
     })
   }
@@ -121,7 +121,7 @@ export class ApprovalsClient {
     const headers = { ...this.#headers, ...(init.body ? { 'content-type': 'application/json' } : {}) }
     const reply = await this.#send(this.#url + path, { ...init, headers }).catch((cause: unknown) => {
       const reason = messageOf(fieldsOf(cause).cause ?? cause)
-      throw new HostError('OPTION_INVALID', `Cannot reach ${this.#server}: ${reason}`, {
+      throw badOption(`Cannot reach ${this.#server}: ${reason}`, {
         suggestions: ['Start the server: agent-host dev', 'Name another one with --url.'],
         cause,
       })
@@ -130,12 +130,12 @@ export class ApprovalsClient {
     if (reply.ok) return body
     if (reply.status === 404 && absence) {
       const { missing, suggestions } = absence
-      throw new HostError('REQUEST_INVALID', missing, { suggestions })
+      throw badRequest(missing, { suggestions })
     }
     const { detail } = fieldsOf(body)
     const reason = typeof detail === 'string' ? detail : `status ${reply.status}`
     const suggestions = reply.status === 401 ? ['Send a key of its responses adapter: --api-key <key>.'] : []
-    throw new HostError('REQUEST_INVALID', `${reason.replace(/\.$/, '')}.`, { suggestions })
+    throw badRequest(`${reason.replace(/\.$/, '')}.`, { suggestions })
   }
 }
 

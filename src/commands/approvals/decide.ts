@@ -1,5 +1,5 @@
 import { Args, Flags } from '@oclif/core'
-import { HostError, messageOf } from '../../errors.ts'
+import { badOption, badRequest, messageOf } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 import { BaseCommand } from '../base-command.ts'
@@ -68,7 +68,7 @@ export class ApprovalsAnswer extends BaseCommand {
     const { args, flags } = await this.parse(ApprovalsAnswer)
     const outcome = await decide(flags, args.id, ({ id, kind, name, schema }) => {
       if (kind === 'question') return { decision: 'answer', answer: readAnswer(args.answer, schema) }
-      throw new HostError('REQUEST_INVALID', `The call of ${name} waits for an approval, not for an answer.`, {
+      throw badRequest(`The call of ${name} waits for an approval, not for an answer.`, {
         suggestions: [`agent-host approvals approve ${id}`, `agent-host approvals reject ${id}`],
       })
     })
@@ -79,7 +79,7 @@ export class ApprovalsAnswer extends BaseCommand {
 function decideCall(flags: ServerFlags, prefix: string, decision: ApprovalDecision): Promise<string> {
   return decide(flags, prefix, ({ id, kind, name, message }) => {
     if (kind === 'approval') return decision
-    throw new HostError('REQUEST_INVALID', `${name} asks a question: ${message}`, {
+    throw badRequest(`${name} asks a question: ${message}`, {
       suggestions: [`agent-host approvals answer ${id} <answer>`],
     })
   })
@@ -113,13 +113,13 @@ function readAnswer(text: string, schema: Approval['schema']): unknown {
 function readArguments(text: string): Readonly<Record<string, unknown>> {
   const value = readJson('--arguments', text)
   if (isObject(value)) return value
-  throw new HostError('OPTION_INVALID', '--arguments must be a JSON object.')
+  throw badOption('--arguments must be a JSON object.')
 }
 
 function readJson(what: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new HostError('OPTION_INVALID', `${what} is not JSON: ${messageOf(cause)}.`, { cause })
+    throw badOption(`${what} is not JSON: ${messageOf(cause)}.`, { cause })
   }
 }

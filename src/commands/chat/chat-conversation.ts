@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badRequest, HostError } from '../../errors.ts'
 import type { Conversation, Reply, ReplyListener } from './backend.ts'
 import { readServerEvents, type ServerClient } from './server-client.ts'
 
@@ -34,6 +34,6 @@ export class ChatConversation implements Conversation {
   }
 
   async decide(): Promise<Reply> {
-    throw new HostError('REQUEST_INVALID', 'The chat adapter takes no decisions.')
+    throw badRequest('The chat adapter takes no decisions.')
   }
 }

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badRequest, HostError } from '../../errors.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 import type { Conversation, Reply, ReplyListener, ToolOutcome, WaitingCall } from './backend.ts'
 import { readServerEvents, type ServerClient } from './server-client.ts'
@@ -61,7 +61,7 @@ export class ResponsesConversation implements Conversation {
       this.#decided.add(id)
       next = decided.continued_by ?? next
     }
-    if (next === null) throw new HostError('REQUEST_INVALID', 'The run waits for something else, too.')
+    if (next === null) throw badRequest('The run waits for something else, too.')
     return this.#read(await this.#client.request(`/compat/responses/${next}?stream=true`, init(listener)), listener)
   }
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import { HostError, messageOf } from '../../errors.ts'
+import { badOption, HostError, messageOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 
 /** Requests to a running server, with errors that name the next step. */
@@ -35,7 +35,7 @@ export class ServerClient {
     if (init.body) headers['content-type'] = 'application/json'
     return fetch(`${this.#url}${path}`, { ...init, headers }).catch((cause: unknown) => {
       if (init.signal?.aborted) throw cause
-      throw new HostError('OPTION_INVALID', `Cannot reach ${this.#url}: ${messageOf(fieldsOf(cause).cause ?? cause)}`, {
+      throw badOption(`Cannot reach ${this.#url}: ${messageOf(fieldsOf(cause).cause ?? cause)}`, {
         suggestions: ['Start the server: agent-host dev', 'Without --url the agents run in this process.'],
         cause,
       })

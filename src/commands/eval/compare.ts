@@ -1,5 +1,5 @@
 import { Args, Flags } from '@oclif/core'
-import { HostError } from '../../errors.ts'
+import { badProject } from '../../errors.ts'
 import { compareResults } from '../../evals/compare.ts'
 import { findResult, readResult } from '../../evals/result-file.ts'
 import { BaseCommand } from '../base-command.ts'
@@ -30,7 +30,7 @@ export default class EvalCompare extends BaseCommand {
     const [before, after] = [await read(args.before), await read(args.after)]
     const comparisons = compareResults(before, after)
     if (comparisons.length === 0) {
-      throw new HostError('PROJECT_INVALID', 'The results have no agent in common: nothing can be compared.')
+      throw badProject('The results have no agent in common: nothing can be compared.')
     }
     if (flags.json) this.printJson(comparisons)
     else for (const line of comparisons.flatMap(formatComparison)) this.log(line)

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import { compareResults } from '../../evals/compare.ts'
 import { outcomesOf, summarize } from '../../evals/outcomes.ts'
 import { findResult, readResult } from '../../evals/result-file.ts'
@@ -64,5 +64,5 @@ export function describeVerdict({ below_min: below, regressions }: Verdict, { mi
 function readMin(text: string): number {
   const min = Number(text)
   if (text.trim() !== '' && min >= 0 && min <= 1) return min
-  throw new HostError('OPTION_INVALID', `--min must be from 0 to 1, not '${text}'.`)
+  throw badOption(`--min must be from 0 to 1, not '${text}'.`)
 }

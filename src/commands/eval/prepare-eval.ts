@@ -1,6 +1,6 @@
 import { join, relative, resolve, sep } from 'node:path'
 import { TRACE_FOLDER } from '../../assembly/open-project.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { badOption, messageOf } from '../../errors.ts'
 import { findFailed } from '../../evals/find-failed.ts'
 import { loadScorers } from '../../evals/load-scorers.ts'
 import { ProjectAgents } from '../../evals/project-agents.ts'
@@ -77,17 +77,17 @@ async function chooseCases({ request: asked, onlyFailed, paths }: PrepareOptions
   const stopped = asked ? undefined : await findUnfinished(projectDir)
   const given = stopped?.result.request.files.map((file) => resolve(projectDir, file)) ?? paths
   const base = stopped?.result.request ?? asked
-  if (!base) throw new HostError('OPTION_INVALID', 'There is no result to go on with: none was stopped.')
+  if (!base) throw badOption('There is no result to go on with: none was stopped.')
   const found = findCaseFiles(given, projectDir)
   const files = found.map((file) => relative(projectDir, file).split(sep).join('/'))
   const only = onlyFailed ? await findFailed(projectDir) : undefined
   const request: EvalRequest = stopped?.result.request ?? { ...base, files, ...(only ? { only } : {}) }
   const { cases: all, problems } = await readCases(found, projectDir)
   if (all.length === 0 && problems.length === 0) {
-    throw new HostError('OPTION_INVALID', `There are no cases in ${files.join(', ')}: a case is a line of JSON.`)
+    throw badOption(`There are no cases in ${files.join(', ')}: a case is a line of JSON.`)
   }
   const cases = filterCases(all, request)
-  if (all.length > 0 && cases.length === 0) throw new HostError('OPTION_INVALID', describeNone(request))
+  if (all.length > 0 && cases.length === 0) throw badOption(describeNone(request))
   return { stopped, request, cases, problems }
 }
 

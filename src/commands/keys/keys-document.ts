@@ -3,7 +3,7 @@ import { chmod, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Flags } from '@oclif/core'
 import { type Document, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml'
-import { HostError } from '../../errors.ts'
+import { badProject, HostError } from '../../errors.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
 import { type KeyEntry, parseKeys } from '../../server/guards/keys-file.ts'
 
@@ -65,7 +65,7 @@ export class KeysDocument {
     parse(text, this.#path)
     if ((await readText(this.#path)) !== this.#text) {
       const suggestions = ['Run the command again.']
-      throw new HostError('PROJECT_INVALID', `${basename(this.#path)} has changed meanwhile. Nothing was written.`, {
+      throw badProject(`${basename(this.#path)} has changed meanwhile. Nothing was written.`, {
         suggestions,
       })
     }
@@ -82,7 +82,7 @@ export class KeysDocument {
   get #keys(): YAMLSeq {
     const keys = this.#document.get('keys')
     if (isSeq(keys)) return keys
-    throw new HostError('PROJECT_INVALID', `${basename(this.#path)} has no list of keys.`)
+    throw badProject(`${basename(this.#path)} has no list of keys.`)
   }
 }
 
@@ -96,6 +96,6 @@ function parse(text: string, path: string): KeyEntry[] {
     return parseKeys(text, basename(path))
   } catch (error) {
     if (!(error instanceof HostError)) throw error
-    throw new HostError('PROJECT_INVALID', error.message, { suggestions: error.suggestions })
+    throw badProject(error.message, { suggestions: error.suggestions })
   }
 }

@@ -1,6 +1,6 @@
 import { Args } from '@oclif/core'
 import { didYouMean } from '../../definition/nearest-name.ts'
-import { HostError } from '../../errors.ts'
+import { badProject } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
 import { KeysDocument, keysFlag } from './keys-document.ts'
 
@@ -18,12 +18,11 @@ export default class KeysRevoke extends BaseCommand {
     const names = [...new Set(document.entries.map(({ name }) => name))]
     if (!names.includes(args.name)) {
       const suggestions = didYouMean(args.name, names)
-      throw new HostError('PROJECT_INVALID', `${flags.keys} has no key of '${args.name}'.`, { suggestions })
+      throw badProject(`${flags.keys} has no key of '${args.name}'.`, { suggestions })
     }
     if (names.length === 1) {
       // Servers keep the last good version of a file that is empty: the key would stay valid.
-      throw new HostError(
-        'PROJECT_INVALID',
+      throw badProject(
         `'${args.name}' is the only name in ${flags.keys}, which may not be empty. Nothing has changed.`,
         {
           suggestions: [

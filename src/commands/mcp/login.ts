@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../../definition/nearest-name.ts'
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import { fieldsOf } from '../../json.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
@@ -76,7 +76,7 @@ function findServers(host: AgentHost, name: string, agent: string | undefined): 
   const found = all.filter((server) => server.name === name)
   if (found.length > 0) return found
   const names = [...new Set(all.map((server) => server.name))]
-  throw new HostError('OPTION_INVALID', `No agent has an MCP server '${name}' with oauth.`, {
+  throw badOption(`No agent has an MCP server '${name}' with oauth.`, {
     suggestions: [...didYouMean(name, names), `Servers with oauth: ${names.join(', ') || 'none'}`],
   })
 }

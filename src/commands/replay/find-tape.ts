@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { HostError } from '../../errors.ts'
+import { badProject } from '../../errors.ts'
 import { readTape, readTapeBytes, type Tape } from '../../tape/file/read-tape.ts'
 import { pathOfTape, runOfFile, TAPE_FOLDER } from '../../tape/file/tape-folder.ts'
 import { ambiguousId } from '../terminal/ambiguous-id.ts'
@@ -24,15 +24,9 @@ export async function findTape(word: string, pathOf: (file: string) => string): 
   if (existsSync(path) && !statSync(path).isDirectory()) return open(path, basename(path))
   const runId = findTapedRun(word)
   if (runId !== undefined) return open(pathOfTape('', runId), runId, await realpath(TAPE_FOLDER))
-  throw new HostError(
-    'PROJECT_INVALID',
-    `There is no tape of a run '${word}' in ${TAPE_FOLDER}, and no file of that name.`,
-    {
-      suggestions: [
-        '`agent-host dev` records every run, `agent-host serve --record` too; the oldest tapes are deleted.',
-      ],
-    },
-  )
+  throw badProject(`There is no tape of a run '${word}' in ${TAPE_FOLDER}, and no file of that name.`, {
+    suggestions: ['`agent-host dev` records every run, `agent-host serve --record` too; the oldest tapes are deleted.'],
+  })
 }
 
 async function open(path: string, name: string, within?: string): Promise<FoundTape> {

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import { parseJson } from '../../json.ts'
 import type { VariantChange } from '../../wire/variant.ts'
 
@@ -13,8 +13,7 @@ export function readChange(text: string, agents: readonly string[] = []): Varian
   const place = agent === undefined ? text : text.slice(agent.length + 1)
   const [, module, path, value] = CHANGE.exec(place) ?? []
   if (module === undefined || path === undefined || value === undefined) {
-    throw new HostError(
-      'OPTION_INVALID',
+    throw badOption(
       `--set takes <module>.<path>=<value>, such as orchestrator.system_prompt="Be brief", not '${text}'.`,
     )
   }

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { Args, Flags } from '@oclif/core'
-import { HostError } from '../../errors.ts'
+import { badProject, HostError } from '../../errors.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 import { tapeFile } from '../../tape/file/tape-folder.ts'
 import { openTape } from '../../tape/file/tape-pieces.ts'
@@ -47,7 +47,7 @@ export default class RunsExport extends BaseCommand {
       const file = flags.output ?? name
       const path = this.pathOf(file)
       if (existsSync(path)) {
-        throw new HostError('PROJECT_INVALID', `${file} already exists.`, {
+        throw badProject(`${file} already exists.`, {
           suggestions: ['Choose another file with --output, or remove it.'],
         })
       }

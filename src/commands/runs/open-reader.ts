@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { HostError } from '../../errors.ts'
+import { badProject } from '../../errors.ts'
 import type { RunSummary } from '../../trace/run-columns.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 import { ambiguousId, NAMED_IDS } from '../terminal/ambiguous-id.ts'
@@ -23,7 +23,7 @@ export const TRACED_BY =
 export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader> {
   const dir = resolve('debug')
   if (!mayBeNew && !existsSync(dir)) {
-    throw new HostError('PROJECT_INVALID', NO_RUNS, { suggestions: [TRACED_BY] })
+    throw badProject(NO_RUNS, { suggestions: [TRACED_BY] })
   }
   const { TraceReader: Reader } = await import('../../trace/trace-reader.ts')
   // The process that writes decides when files are rotated.
@@ -46,7 +46,7 @@ export function findRun(reader: TraceReader, prefix: string): RunSummary {
   const runs = reader.index.runs.like(prefix, NAMED_IDS + 1)
   const [run, other] = runs
   if (!run) {
-    throw new HostError('PROJECT_INVALID', `There is no run '${prefix}'.`, {
+    throw badProject(`There is no run '${prefix}'.`, {
       suggestions: ['`agent-host runs` lists the latest ones; an older one may have been rotated away.'],
     })
   }

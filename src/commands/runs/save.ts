@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { HostError } from '../../errors.ts'
+import { badOption, badProject } from '../../errors.ts'
 import { toSavedCase } from '../../evals/case-row.ts'
 import { CASES_ENDING, readCases } from '../../evals/read-cases.ts'
 import { readRegularFileSync } from '../../read-regular-file.ts'
@@ -74,13 +74,12 @@ const LOOK = 'The tape holds the whole run, without secrets: look at what you co
 
 /** @throws HostError for a file that is none of cases, or that has a case of this id */
 async function refuseCase(id: string, file: string, shown: string): Promise<void> {
-  if (!file.endsWith(CASES_ENDING))
-    throw new HostError('OPTION_INVALID', `--case must be a file *.jsonl, not '${shown}'.`)
+  if (!file.endsWith(CASES_ENDING)) throw badOption(`--case must be a file *.jsonl, not '${shown}'.`)
   if (!existsSync(file)) return
   const { cases } = await readCases([file], process.cwd())
   const taken = cases.find((each) => each.id === id)
   if (!taken) return
-  throw new HostError('PROJECT_INVALID', `${taken.file}:${taken.line} already has a case '${id}'.`, {
+  throw badProject(`${taken.file}:${taken.line} already has a case '${id}'.`, {
     suggestions: ['Choose another id with --name.'],
   })
 }
@@ -95,7 +94,7 @@ function appendLine(file: string, line: string): void {
 function writeAll(files: readonly { path: string; content: string | Uint8Array }[]): void {
   const taken = files.find(({ path }) => existsSync(path))
   if (taken) {
-    throw new HostError('PROJECT_INVALID', `${taken.path} already exists.`, {
+    throw badProject(`${taken.path} already exists.`, {
       suggestions: ['Choose another name with --name, or remove it.'],
     })
   }

@@ -1,5 +1,5 @@
 import { Flags, type Interfaces } from '@oclif/core'
-import { HostError, messageOf } from '../../errors.ts'
+import { badOption, messageOf } from '../../errors.ts'
 import { adapterName } from '../../server/adapters/adapter-name.ts'
 import { readKey } from '../../server/options/option-spec.ts'
 import {
@@ -124,7 +124,7 @@ function checkKey(variable: string, value: string | undefined, adapter: string):
   try {
     readKey(value)
   } catch (cause) {
-    throw new HostError('OPTION_INVALID', `${variable} ${messageOf(cause)}.`, {
+    throw badOption(`${variable} ${messageOf(cause)}.`, {
       suggestions: [`${adapter} would be open. Set ${variable} to a key, or unset it to serve without one.`],
       cause,
     })

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Args } from '@oclif/core'
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
 import { readLocation, requireEmbedded, requireFile, storeFlags } from './store-location.ts'
 
@@ -17,7 +17,7 @@ export default class StoreBackup extends BaseCommand {
     this.requireProject()
     const source = requireEmbedded(readLocation(flags))
     const file = resolve(this.calledIn, args.file)
-    if (existsSync(file)) throw new HostError('OPTION_INVALID', `${file} already exists; nothing changed.`)
+    if (existsSync(file)) throw badOption(`${file} already exists; nothing changed.`)
     requireFile(source)
     const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
     const store = await SqliteStore.open(source)

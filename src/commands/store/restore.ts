@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { HostError, messageOf } from '../../errors.ts'
+import { badOption, HostError, messageOf } from '../../errors.ts'
 import { claimFormat } from '../../store/store-format.ts'
 import { BaseCommand } from '../base-command.ts'
 import { readLocation, requireEmbedded, storeFlags } from './store-location.ts'
@@ -41,7 +41,7 @@ export default class StoreRestore extends BaseCommand {
 
   async #checkReplaceable(target: string, isForced: boolean): Promise<void> {
     if (!isForced) {
-      throw new HostError('OPTION_INVALID', `${target} already exists; nothing changed.`, {
+      throw badOption(`${target} already exists; nothing changed.`, {
         suggestions: ['Replace the stored responses with --force.'],
       })
     }
@@ -65,11 +65,11 @@ async function isInUse(file: string): Promise<boolean> {
 }
 
 async function copyBackup(backup: string, copy: string): Promise<void> {
-  if (!existsSync(backup)) throw new HostError('OPTION_INVALID', `There is no file ${backup}. Nothing changed.`)
+  if (!existsSync(backup)) throw badOption(`There is no file ${backup}. Nothing changed.`)
   try {
     await copyFile(backup, copy)
   } catch (cause) {
-    throw new HostError('OPTION_INVALID', `${backup} cannot be read; nothing changed: ${messageOf(cause)}`, { cause })
+    throw badOption(`${backup} cannot be read; nothing changed: ${messageOf(cause)}`, { cause })
   }
 }
 
@@ -78,17 +78,16 @@ async function checkCopy(copy: string, backup: string): Promise<void> {
   // SQLite takes an empty file for a database without tables; the code below reports other files.
   const missing = await SqliteStore.pendingMigrations(copy).catch((): string[] => [])
   if (missing.includes(RECORDS_STEP)) {
-    throw new HostError('OPTION_INVALID', `${backup} is no backup; nothing changed: it holds no responses`)
+    throw badOption(`${backup} is no backup; nothing changed: it holds no responses`)
   }
   const store = await SqliteStore.open(copy).catch((cause: Error) => {
-    throw new HostError('OPTION_INVALID', `${backup} is no backup; nothing changed: ${cause.message}`, { cause })
+    throw badOption(`${backup} is no backup; nothing changed: ${cause.message}`, { cause })
   })
   try {
     const [problem] = await store.quickCheck()
-    if (problem !== undefined)
-      throw new HostError('OPTION_INVALID', `${backup} is damaged; nothing changed: ${problem}`)
+    if (problem !== undefined) throw badOption(`${backup} is damaged; nothing changed: ${problem}`)
     await claimFormat(store).catch((cause: Error) => {
-      throw new HostError('OPTION_INVALID', `${backup} ${cause.message}; nothing changed.`, { cause })
+      throw badOption(`${backup} ${cause.message}; nothing changed.`, { cause })
     })
   } finally {
     await store.close()

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Interfaces } from '@oclif/core'
-import { HostError } from '../../errors.ts'
+import { badOption, HostError } from '../../errors.ts'
 import { resolveServerOptions, SERVER_OPTIONS } from '../../server/options/options.ts'
 import { embeddedFile, type StoreLocation } from '../../store/open-store.ts'
 import { pickServerFlags } from '../server/server-flags.ts'
@@ -44,7 +44,7 @@ export function requireFile(file: string): void {
 export function requireEmbedded(location: StoreLocation): string {
   const file = embeddedFile(location)
   if (file !== undefined) return file
-  throw new HostError('OPTION_INVALID', 'Only the embedded store (sqlite) is backed up and restored by agent-host.', {
+  throw badOption('Only the embedded store (sqlite) is backed up and restored by agent-host.', {
     suggestions: [
       'PostgreSQL: pg_dump --schema=agent_host. Redis: redis-cli --rdb <file>.',
       'Or copy it into another store: agent-host store copy <from> <to>',

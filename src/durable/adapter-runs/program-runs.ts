@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badRequest, HostError } from '../../errors.ts'
 import { requireGiven, TEXT } from '../../given.ts'
 import type { AgentHost, ResumeOptions, RunOptions } from '../../host/host.ts'
 import { Listeners } from '../../host/listeners.ts'
@@ -45,7 +45,7 @@ export class ProgramRuns {
     requireGiven(RUN_OPTIONS, options, 'options')
     const { host, service } = this.#options
     const runId = options.runId ?? uuidOf(service.ids.next())
-    if (!service.ids.isId(RUN_PREFIX + runId)) throw new HostError('REQUEST_INVALID', BAD_ID, { field: 'runId' })
+    if (!service.ids.isId(RUN_PREFIX + runId)) throw badRequest(BAD_ID, { field: 'runId' })
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
     requireGiven(STORED_MESSAGES, messages, 'messages')
     const result = await host.run(agent, messages, { ...options, runId })

@@ -1,5 +1,5 @@
 import { raceAbort } from '../../async.ts'
-import { failureOf, HostError } from '../../errors.ts'
+import { badRequest, failureOf, HostError } from '../../errors.ts'
 import {
   COUNT,
   JSON_VALUE,
@@ -378,13 +378,13 @@ function readAnswers(
     const answer = given.get(id)
     if (answer) return [fit(call, { ...answer, callId: call.callId }, time)]
     if (call.kind !== 'client_tool') return []
-    throw new HostError('REQUEST_INVALID', `The call '${call.name}' has no result: send those of all client tools.`)
+    throw badRequest(`The call '${call.name}' has no result: send those of all client tools.`)
   })
 }
 
 function fit(call: PendingCall, answer: PendingAnswer, time: CheckTime): PendingAnswer {
   const problem = findAnswerProblem(call, answer, time)
-  if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
+  if (problem !== undefined) throw badRequest(problem)
   return answer
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { HostError } from '../../errors.ts'
 import { type PendingAnswer, type PendingCall, stateOf } from '../../run/waiting/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
@@ -104,7 +104,7 @@ function openKeysOf({ id, expiresAt, pending }: StoredApproval): string[] {
 
 /** The state itself is no text of a key. */
 function callbackKey(state: string): string {
-  return `${CALLBACKS}${createHash('sha256').update(state).digest('hex')}:`
+  return `${CALLBACKS}${hash('sha256', state)}:`
 }
 
 /** Topics of a commit for those who watch the inbox of a tenant: none where it opens and closes no approval. */

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badRequest, HostError } from '../../errors.ts'
 import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import { approvalId, closeOpen, type StoredApproval } from '../approvals/approvals.ts'
 import type { StoredTurn } from '../conversations/conversation-tree.ts'
@@ -63,7 +63,7 @@ export function joinDecisions(
   const waiting = before[0]?.agent
   if (agent !== waiting) {
     const message = `model must be '${waiting}', the agent that waits for the decision`
-    throw new HostError('REQUEST_INVALID', message, { field: 'model' })
+    throw badRequest(message, { field: 'model' })
   }
   const byId = decisions.map(({ callId, ...answer }) => {
     const index = pending.findIndex((call) => call.callId === callId)

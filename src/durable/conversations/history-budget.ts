@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badRequest, type HostError } from '../../errors.ts'
 
 /** Limits of the history that one request may bring to its agent. */
 export interface HistoryLimits {
@@ -55,5 +55,5 @@ export class HistoryBudget {
 }
 
 function tooMuch(limit: string, flag: string): HostError {
-  return new HostError('REQUEST_INVALID', `The conversation has more than ${limit}, the limit of --${flag}`)
+  return badRequest(`The conversation has more than ${limit}, the limit of --${flag}`)
 }

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badRequest, HostError } from '../../errors.ts'
 import { CheckTime } from '../../run/checks/check-time.ts'
 import { bindAnswer, type GivenAnswer, type PendingAnswer } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
@@ -57,7 +57,7 @@ function decide(approval: StoredApproval, answer: GivenAnswer, by: string, time:
   if (status !== 'pending') throw new HostError('APPROVAL_DECIDED', `The approval is already ${status}`)
   const whole: PendingAnswer = { ...answer, callId: pending.callId }
   const problem = findAnswerProblem(pending, whole, time)
-  if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
+  if (problem !== undefined) throw badRequest(problem)
   const at = nowSeconds()
   const decision = { answer: bindAnswer(whole.kind === 'approval' ? { ...whole, by, at } : whole, pending), by, at }
   return { ...approval, status: statusOf(whole), decision }

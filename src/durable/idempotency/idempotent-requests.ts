@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { deferred } from '../../async.ts'
 import { HostError } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
@@ -206,5 +206,5 @@ function timeKey(ms: number): string {
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { compileSchema } from '../../definition/compile-schema.ts'
 import { HostError } from '../../errors.ts'
@@ -38,7 +38,7 @@ export function judge(options: JudgeOptions): Scorer {
       { id: 'judge', module: 'evals/judge', config: criteria === undefined ? {} : { criteria } },
     ],
   }
-  agent.id = `judge-${createHash('sha256').update(JSON.stringify(agent)).digest('hex').slice(0, 16)}`
+  agent.id = `judge-${hash('sha256', JSON.stringify(agent)).slice(0, 16)}`
   const ruling = compileSchema(RULING)
   return async ({ input, output, expected, host, signal }) => {
     await register(host, agent)

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
+import { badProject, messageOf, systemCodeOf } from '../../errors.ts'
 
 /**
  * The agent files below a folder (absolute paths), without hidden ones and those of installed packages.
@@ -36,7 +36,7 @@ export async function listAgentFiles(
         ? 'is not a folder'
         : `cannot be read: ${messageOf(cause)}`
     const suggestions = missing ? ['`agent-host init <name>` makes a project; --agent-dir names another folder.'] : []
-    throw new HostError('PROJECT_INVALID', `The agent folder ${dir} ${message}.`, { cause, suggestions })
+    throw badProject(`The agent folder ${dir} ${message}.`, { cause, suggestions })
   }
 }
 

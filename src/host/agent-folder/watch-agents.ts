@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
@@ -314,7 +314,7 @@ function inodeOf(path: string): number | undefined {
 async function hashOf(path: string): Promise<string> {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
   const content = await (isFolder ? describeFolder(path) : readRegularFile(path)).catch(() => undefined)
-  return content ? createHash('sha256').update(content).digest('base64') : 'missing'
+  return content ? hash('sha256', content, 'base64') : 'missing'
 }
 
 async function describeFolder(path: string): Promise<string> {

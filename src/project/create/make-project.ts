@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import fsExtra from 'fs-extra'
-import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
+import { badProject, messageOf, systemCodeOf } from '../../errors.ts'
 import { listFiles } from '../list-files.ts'
 import { writeFiles } from '../write-files.ts'
 import { type ProjectChoices, planProject } from './plan-project.ts'
@@ -36,7 +36,7 @@ export async function makeProject(folder: string, choices: ProjectChoices): Prom
     await fsExtra.move(draft, folder)
     return []
   } catch (cause) {
-    throw new HostError('PROJECT_INVALID', `Cannot create the project: ${messageOf(cause)}`, { cause })
+    throw badProject(`Cannot create the project: ${messageOf(cause)}`, { cause })
   } finally {
     process.off('SIGINT', cancel)
     removeDraft()
@@ -50,12 +50,11 @@ export async function refuseUsedFolder(folder: string): Promise<void> {
     names = await readdir(folder)
   } catch (cause) {
     if (systemCodeOf(cause) === 'ENOENT') return
-    if (systemCodeOf(cause) === 'ENOTDIR')
-      throw new HostError('PROJECT_INVALID', `${folder} is not a folder.`, { cause })
-    throw new HostError('PROJECT_INVALID', `Cannot use ${folder}: ${messageOf(cause)}`, { cause })
+    if (systemCodeOf(cause) === 'ENOTDIR') throw badProject(`${folder} is not a folder.`, { cause })
+    throw badProject(`Cannot use ${folder}: ${messageOf(cause)}`, { cause })
   }
   if (names.every((name) => TOLERATED.includes(name))) return
-  throw new HostError('PROJECT_INVALID', `The folder ${folder} is not empty.`, {
+  throw badProject(`The folder ${folder} is not empty.`, {
     suggestions: ['Choose another name, or empty the folder. Nothing was changed.'],
   })
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isReservedFileName } from '../../definition/reserved-file-name.ts'
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import type { PlannedFile } from '../write-files.ts'
 
 // The same place from src/project/create/ and from dist/project/create/.
@@ -45,12 +45,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
 export async function planNew(kind: string, name: string): Promise<PlannedFile[]> {
   const { template, path, pattern, rule } = KINDS[kind] as Kind
   if (!pattern.test(name))
-    throw new HostError(
-      'OPTION_INVALID',
-      `The name of ${kind === 'agent' ? 'an' : 'a'} ${kind} must be ${rule}; not '${name}'.`,
-    )
+    throw badOption(`The name of ${kind === 'agent' ? 'an' : 'a'} ${kind} must be ${rule}; not '${name}'.`)
   if (name.split('/').some(isReservedFileName))
-    throw new HostError('OPTION_INVALID', `'${name}' is no name for a file: Windows reserves it for a device.`)
+    throw badOption(`'${name}' is no name for a file: Windows reserves it for a device.`)
   const text = await readFile(new URL(template, TEMPLATES), 'utf8')
   const words = name.split(/[-/]/)
   const capitalised = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')

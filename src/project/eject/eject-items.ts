@@ -1,7 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
-import { HostError, messageOf } from '../../errors.ts'
+import { badProject, messageOf } from '../../errors.ts'
 import { MODULE_EXTENSIONS } from '../../module/load-module.ts'
 import { VERSION } from '../../version.ts'
 import { type PlannedFile, writeFiles } from '../write-files.ts'
@@ -45,7 +45,7 @@ export async function ejectItems(
   try {
     return { ...(await copyFiles(folder, texts, options)), packages: missingPackages(folder, texts) }
   } catch (cause) {
-    throw new HostError('PROJECT_INVALID', `${folder} cannot be written: ${messageOf(cause)}`, { cause })
+    throw badProject(`${folder} cannot be written: ${messageOf(cause)}`, { cause })
   }
 }
 

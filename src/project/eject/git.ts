@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { devNull, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fsExtra from 'fs-extra'
-import { HostError } from '../../errors.ts'
+import { badProject, type HostError } from '../../errors.ts'
 
 export interface Version {
   /** Names the version in marks of conflicts and in differences. */
@@ -23,7 +23,7 @@ export async function mergeTexts(
     versions.map(({ text }, index) => [String(index), text]),
   )
   // The number of conflicts; from 128 on it is an error.
-  if (exitCode >= 128) throw new HostError('PROJECT_INVALID', `git could not merge ${here.label}: ${stderr.trim()}`)
+  if (exitCode >= 128) throw badProject(`git could not merge ${here.label}: ${stderr.trim()}`)
   return { text: stdout, hasConflicts: exitCode > 0 }
 }
 
@@ -43,7 +43,7 @@ export async function diffTexts(before: Version, after: Version): Promise<string
     ],
     [before, after].map(({ label, text }) => [label, text]),
   )
-  if (exitCode > 1) throw new HostError('PROJECT_INVALID', `git could not compare ${after.label}: ${stderr.trim()}`)
+  if (exitCode > 1) throw badProject(`git could not compare ${after.label}: ${stderr.trim()}`)
   return stdout
 }
 
@@ -78,7 +78,7 @@ async function git(args: readonly string[], files: readonly (readonly [path: str
 }
 
 function missingGit(): HostError {
-  return new HostError('PROJECT_INVALID', 'git compares and merges the files, and there is no git on this machine.', {
+  return badProject('git compares and merges the files, and there is no git on this machine.', {
     suggestions: ['Install it (https://git-scm.com), and try again. Nothing was changed.'],
   })
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { HostError, messageOf } from '../../errors.ts'
+import { badProject, messageOf } from '../../errors.ts'
 import { listLibrary } from '../../module/load-module.ts'
 import { VERSION } from '../../version.ts'
 import { type PlannedFile, writeFiles } from '../write-files.ts'
@@ -53,7 +53,7 @@ export async function upgradeEjected(
   try {
     for (const { files } of upgrades) await writeFiles(folder, files, options)
   } catch (cause) {
-    throw new HostError('PROJECT_INVALID', `${folder} cannot be written: ${messageOf(cause)}`, { cause })
+    throw badProject(`${folder} cannot be written: ${messageOf(cause)}`, { cause })
   }
   return upgrades
 }

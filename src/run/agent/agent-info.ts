@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ToolMetadata } from '../../definition/definition.ts'
 import type { Scope } from '../../definition/scope.ts'
 import type { ModuleSource } from '../../module/load-module.ts'
@@ -51,7 +51,7 @@ export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprin
     ...definition.toolMetadata,
     entryPoints: Object.freeze([...entryPoints.keys()].filter((name) => name !== ENTRY)),
     ...(file === undefined ? {} : { file }),
-    version: createHash('sha256').update(JSON.stringify(definition)).digest('hex'),
+    version: hash('sha256', JSON.stringify(definition)),
     attachments,
     takesClientTools,
     ...(approvalTtl === undefined ? {} : { approvalTtl }),

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badRequest } from '../../errors.ts'
 import type { Protocol } from '../../protocols/protocol.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
 import type { HostModules } from '../../wiring/host-modules.ts'
@@ -38,7 +38,7 @@ export class RunModules {
     const unknownName = Object.keys(overrides).find((id) => !known.includes(id))
     if (unknownName !== undefined) {
       const agentId = source.definition.id
-      throw new HostError('REQUEST_INVALID', `Agent '${agentId}' has no module '${unknownName}' to override.`, {
+      throw badRequest(`Agent '${agentId}' has no module '${unknownName}' to override.`, {
         suggestions: [`Its modules: ${known.join(', ')}.`],
       })
     }

@@ -1,4 +1,12 @@
-import { HostError, type ModelLimit, ModelLimited, type ModelRefusal, ModelRefused, messageOf } from '../../errors.ts'
+import {
+  badRequest,
+  HostError,
+  type ModelLimit,
+  ModelLimited,
+  type ModelRefusal,
+  ModelRefused,
+  messageOf,
+} from '../../errors.ts'
 import type { AgentRun } from '../agent-run.ts'
 
 const OURS: ReadonlySet<string> = new Set(['RUN_ABORTED', 'REQUEST_INVALID', 'OUTPUT_INVALID'])
@@ -37,7 +45,7 @@ function toRefusal({ reason, attachment, index }: ModelRefusal, agentId: string,
   const { mediaType = 'the attachment', data } = attachment ?? {}
   const remedy = data instanceof URL ? ' by its address. Send the file itself, or leave it out.' : '. Leave it out.'
   const field = index === undefined ? 'attachments' : `attachments[${index}]`
-  return new HostError('REQUEST_INVALID', `The model does not take ${mediaType}${remedy}`, { cause, agentId, field })
+  return badRequest(`The model does not take ${mediaType}${remedy}`, { cause, agentId, field })
 }
 
 /** The limit that an error comes from. One of several models is enough for an answer: the first to ask again counts. */

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import { HostError, messageOf } from '../../errors.ts'
+import { hash } from 'node:crypto'
+import { badRequest, messageOf } from '../../errors.ts'
 import type { AgentCall, AgentReply } from '../../protocols/run.ts'
 import type { AgentRun } from '../agent-run.ts'
 import { fromMessageJson, toMessageJson } from '../attachment-json.ts'
@@ -15,7 +15,7 @@ const MAX_DEPTH = 8
 export async function callAgent(run: AgentRun, call: AgentCall, startChild: StartChild): Promise<AgentReply> {
   const { toolCallId: callId, parent, abort, callBudget, checkTime, waiting } = run
   if (!run.isInTool || callId === undefined) {
-    throw new HostError('REQUEST_INVALID', 'run.callAgent was called outside of a tool.', {
+    throw badRequest('run.callAgent was called outside of a tool.', {
       suggestions: ['Call it inside executeTool, with the run that the tool was given.'],
     })
   }
@@ -130,6 +130,6 @@ function toPending(
 
 /** Id of a child's call in its parent: the same wherever it is needed, of a length that clients take, and of no other call. */
 function toPendingId(within: string, { callId }: Pick<PendingCall, 'callId'>): string {
-  const digest = createHash('sha256').update(JSON.stringify([within, callId]))
-  return `call_${digest.digest('base64url').slice(0, 24)}`
+  const digest = hash('sha256', JSON.stringify([within, callId]), 'base64url')
+  return `call_${digest.slice(0, 24)}`
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { withoutStack } from '../../errors.ts'
 import { toSortedJson } from '../../json.ts'
 import type { ClientTool } from '../../protocols/tool-definition.ts'
@@ -146,9 +146,7 @@ export function bindAnswer(answer: PendingAnswer, { digest, earlierAnswers = [] 
 
 /** Digest that binds a decision to the exact call. */
 export function digestOf(name: string, args: Readonly<Record<string, unknown>>, agentVersion: string): string {
-  return createHash('sha256')
-    .update(toSortedJson([name, args, agentVersion]))
-    .digest('hex')
+  return hash('sha256', toSortedJson([name, args, agentVersion]))
 }
 
 /**

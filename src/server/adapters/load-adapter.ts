@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { findValueProblems } from '../../definition/schema-problems.ts'
-import { HostError } from '../../errors.ts'
+import { badOption, HostError } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import { findProjectFile } from '../../module/find-project-file.ts'
 import { ProjectCode } from '../../module/project-code.ts'
@@ -82,7 +82,7 @@ export async function loadAdapters(paths: Iterable<string>, options: ServerOptio
   const unknownName = Object.keys(options.adapterOptions).find((name) => !names.includes(name))
   if (unknownName !== undefined) {
     const message = `There are options for '${unknownName}', and no such adapter is served.`
-    throw new HostError('OPTION_INVALID', message, { suggestions: didYouMean(unknownName, names) })
+    throw badOption(message, { suggestions: didYouMean(unknownName, names) })
   }
   return found.map((loaded) => ({ ...loaded, config: readConfig(loaded, options.adapterOptions[loaded.name] ?? {}) }))
 }
@@ -92,7 +92,7 @@ function readConfig({ name, Adapter: { config: schema } }: FoundAdapter, given: 
   const value = Value.Default(schema, Value.Convert(schema, structuredClone(given))) as Record<string, unknown>
   const [problem] = findValueProblems(schema, Compile(schema), value)
   if (problem === undefined) return value
-  throw new HostError('OPTION_INVALID', `Options of ${name}: ${problem.message}`, { suggestions: problem.suggestions })
+  throw badOption(`Options of ${name}: ${problem.message}`, { suggestions: problem.suggestions })
 }
 
 type FoundAdapter = Omit<LoadedAdapter, 'config'>

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badRequest, type HostError } from '../../errors.ts'
 import type { ModelOptions } from '../../protocols/model-options.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { Capabilities } from '../../run/agent/agent-capabilities.ts'
@@ -72,5 +72,5 @@ function hasTool(tools: readonly ToolDefinition[], wanted: string): boolean {
 }
 
 function invalid(message: string): HostError {
-  return new HostError('REQUEST_INVALID', message, { field: 'tool_choice' })
+  return badRequest(message, { field: 'tool_choice' })
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Transform, type TransformCallback } from 'node:stream'
 import { DecodedUrl } from '../../data-url.ts'
-import { HostError } from '../../errors.ts'
+import { badRequest } from '../../errors.ts'
 import { Base64Run, endOfBase64 } from './base64-run.ts'
 
 /** End of what stands before the bytes of a data URL. */
@@ -111,7 +111,7 @@ export class DataUrlLift extends Transform {
   #restoreFields(value: object, isContent: (key: string) => boolean): unknown {
     const fields = value as Record<string, unknown>
     for (const key of Object.keys(fields)) {
-      if (key.includes(this.#mark)) throw new HostError('REQUEST_INVALID', 'A key of the body is too long')
+      if (key.includes(this.#mark)) throw badRequest('A key of the body is too long')
       fields[key] = this.#restore(fields[key], key, isContent(key))
     }
     return value

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import secureJson from 'secure-json-parse'
 import { formatPath } from '../../definition/problem.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { badRequest, type HostError, messageOf } from '../../errors.ts'
 
 /** Maximum depth of a body. Deeper ones can be parsed and then break JSON.stringify. */
 const MAX_DEPTH = 100
@@ -39,7 +39,7 @@ function findEncodingProblem({
 export function invalidJson(what: 'body' | 'message', error: unknown): HostError {
   const isRefused = error instanceof RefusedJson
   const problem = `${isRefused ? 'cannot be accepted' : 'is not valid JSON'}: ${messageOf(error)}`
-  return new HostError('REQUEST_INVALID', `The ${what} ${problem}`, { field: isRefused ? error.field : undefined })
+  return badRequest(`The ${what} ${problem}`, { field: isRefused ? error.field : undefined })
 }
 
 /** JSON that is not accepted, valid or not. */

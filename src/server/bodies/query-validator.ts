@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { HostError } from '../../errors.ts'
+import { badRequest } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { type Checked, makeValidator } from './validator.ts'
 
@@ -23,7 +23,7 @@ export function makeQueryValidator(schema: TSchema): (query: unknown) => Checked
     const repeated = parameters.find(([name, node]) => Array.isArray(texts[name]) && !takesList(node))
     if (repeated) {
       const [field] = repeated
-      return { error: new HostError('REQUEST_INVALID', `${field} must be given once.`, { field }) }
+      return { error: badRequest(`${field} must be given once.`, { field }) }
     }
     const values = parameters.map(([name, node]) => [name, readText(texts[name] ?? node.default, node)] as const)
     return validate(Object.fromEntries(values.filter(([, value]) => value !== undefined)))

@@ -2,7 +2,7 @@ import type { Static, TProperties, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { findFirstProblem } from '../../definition/first-problem.ts'
 import { formatPath } from '../../definition/problem.ts'
-import { HostError } from '../../errors.ts'
+import { badRequest, type HostError } from '../../errors.ts'
 
 /** Value that fits a schema, or the problem of one that does not. */
 export type Checked<T> =
@@ -20,6 +20,6 @@ export function makeValidator<S extends TSchema>(schema: S): (value: unknown) =>
     if (validator.Check(value)) return { value }
     const { message = 'The body is not valid.', path = [] } = findFirstProblem(schema, value) ?? {}
     const field = path.length > 0 ? formatPath(path) : undefined
-    return { error: new HostError('REQUEST_INVALID', message.replace(/^It /, 'The body '), { field }) }
+    return { error: badRequest(message.replace(/^It /, 'The body '), { field }) }
   }
 }

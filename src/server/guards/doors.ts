@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, onRequestHookHandler } from 'fastify'
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import { makeDoor, type ReadCredentials } from './door.ts'
 import type { FollowedKeys } from './followed-keys.ts'
 import type { Key } from './key.ts'
@@ -82,5 +82,5 @@ function refuseShared({ name, keys }: KeyedAdapter, fileKeys: readonly Key[]): v
   const other = fileKeys.find(({ digest }) => keys.some((key) => key.digest === digest))
   if (other === undefined) return
   const message = `The key of ${name} is also that of '${other.principal.name}' in the file of keys.`
-  throw new HostError('OPTION_INVALID', message, { suggestions: ['Take it out of one of the two.'] })
+  throw badOption(message, { suggestions: ['Take it out of one of the two.'] })
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIPv4, isIPv6 } from 'node:net'
 import type { onRequestHookHandler } from 'fastify'
-import { HostError } from '../../errors.ts'
+import { badRequest, HostError } from '../../errors.ts'
 
 /** Reports whether an address is only reachable from this machine, however it is written: `127.1`, `::ffff:127.0.0.1`. */
 export function isLoopback(address: string): boolean {
@@ -51,9 +51,9 @@ export function servedNames({ host, publicUrl, allowedHosts }: ServedHosts): rea
 export function checkHost(allowedHosts: readonly string[] | undefined): onRequestHookHandler {
   const findProblem = allowedHosts && nameChecker(allowedHosts)
   return ({ raw, headers: { host } }, _reply, done) => {
-    if (namesTwoHosts(raw)) done(new HostError('REQUEST_INVALID', 'The request names more than one host'))
+    if (namesTwoHosts(raw)) done(badRequest('The request names more than one host'))
     else if (host === undefined && (findProblem || raw.httpVersion !== '1.0'))
-      done(new HostError('REQUEST_INVALID', 'The request names no host'))
+      done(badRequest('The request names no host'))
     else done(host === undefined ? undefined : findProblem?.(host))
   }
 }

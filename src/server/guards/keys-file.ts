@@ -5,7 +5,7 @@ import { decodeText } from '../../decode-text.ts'
 import { formatProblem, type Path, type Problem } from '../../definition/problem.ts'
 import { findValueProblems, type ValueProblem } from '../../definition/schema-problems.ts'
 import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
-import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
+import { badOption, type HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
 import type { Key } from './key.ts'
 import { KEY_SCOPES, type KeyScope, makePrincipal, Name } from './principal.ts'
@@ -75,7 +75,7 @@ async function readText(path: string, file: string): Promise<string> {
   } catch (cause) {
     const isMissing = systemCodeOf(cause) === 'ENOENT'
     const message = isMissing ? `There is no file of keys ${file}.` : `${file} cannot be read: ${messageOf(cause)}.`
-    throw new HostError('OPTION_INVALID', message, { suggestions: ['Name the file of keys with --keys.'], cause })
+    throw badOption(message, { suggestions: ['Name the file of keys with --keys.'], cause })
   }
 }
 
@@ -138,7 +138,7 @@ function findRepeated(keys: readonly KeyEntry[]): ValueProblem[] {
 function toError(file: string, problems: readonly Problem[]): HostError {
   const message = problems.map((problem) => formatProblem({ ...problem, file })).join('\n')
   const suggestions = [...new Set(problems.flatMap((problem) => problem.suggestions))]
-  return new HostError('OPTION_INVALID', message, { suggestions })
+  return badOption(message, { suggestions })
 }
 
 function toKey({ name, tenant, digest, scopes, adapters, expires }: KeyEntry): Key {

@@ -1,5 +1,5 @@
 import type { onRequestHookHandler } from 'fastify'
-import { HostError } from '../../errors.ts'
+import { badOption, HostError } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { type DoorOptions, makeDoor } from './door.ts'
 import { isLoopback } from './host-check.ts'
@@ -21,7 +21,7 @@ export function metricsDoor(
   if (openMetrics || !(requireAuth || guards.fileKeys)) return undefined
   if (guards.keys.length === 0 && !guards.fileKeys) {
     if (isLoopback(host)) return undefined
-    throw new HostError('OPTION_INVALID', '/metrics would be open, and --require-auth does not allow that.', {
+    throw badOption('/metrics would be open, and --require-auth does not allow that.', {
       suggestions: ['Give it a key with --ui-token or --keys, or open it with --open-metrics.'],
     })
   }

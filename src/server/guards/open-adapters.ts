@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import { BUILT_IN_ADAPTERS } from '../adapters/load-adapter.ts'
 import { KEY_VARIABLES, type ServerOptions } from '../options/options.ts'
 import { isLoopback } from './host-check.ts'
@@ -32,7 +32,7 @@ export function warnOfOpenAdapters(
   const message = `${options.host} can be reached from other machines, and ${open.join(', ')} ${verb} no key`
   if (options.requireAuth) {
     const suggestions = [howToClose(open)]
-    throw new HostError('OPTION_INVALID', `${message}; --require-auth does not allow that.`, { suggestions })
+    throw badOption(`${message}; --require-auth does not allow that.`, { suggestions })
   }
   log.warn(`${message}. ${howToClose(open)}`)
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findFirstProblem } from '../../definition/first-problem.ts'
-import { HostError } from '../../errors.ts'
+import { badRequest } from '../../errors.ts'
 import { Origins } from './origins.ts'
 
 /** Scope of a key: to use the agents, to see and decide approvals, or to see the debug UI. */
@@ -73,7 +73,7 @@ export type Sender = Static<typeof Sender>
  */
 export function identify(request: FastifyRequest, sender: Sender): void {
   const problem = findFirstProblem(Sender, sender)
-  if (problem) throw new HostError('REQUEST_INVALID', `sender: ${problem.message}`)
+  if (problem) throw badRequest(`sender: ${problem.message}`)
   setVisitor(request, { principal: makePrincipal(sender), origins: visitorOf(request).origins })
 }
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { LOG_LEVELS, type LogLevel } from '../../assembly/project-log.ts'
 import type { ProjectOptions } from '../../assembly/project-options.ts'
 import { didYouMean } from '../../definition/nearest-name.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { badOption, messageOf } from '../../errors.ts'
 import { object, optional, requireGiven, TEXT } from '../../given.ts'
 import { type Fields, isObject } from '../../json.ts'
 import { isRedisUrl } from '../../store/redis/redis-location.ts'
@@ -368,7 +368,7 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
   const known = ['projectDir', 'development', 'workerOnly', ...Object.keys(SERVER_OPTIONS)]
   const unknownName = Object.keys(raw).find((name) => !known.includes(name))
   if (unknownName !== undefined) {
-    throw new HostError('OPTION_INVALID', `There is no option '${unknownName}'.`, {
+    throw badOption(`There is no option '${unknownName}'.`, {
       suggestions: didYouMean(unknownName, known),
     })
   }
@@ -399,7 +399,7 @@ export function requireOptions(raw: unknown): void {
   try {
     requireGiven(object({ projectDir: optional(TEXT) }), raw, 'options')
   } catch (error) {
-    throw new HostError('OPTION_INVALID', messageOf(error))
+    throw badOption(messageOf(error))
   }
 }
 
@@ -418,7 +418,7 @@ function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string,
     return facts.read(value)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new HostError('OPTION_INVALID', `--${facts.flag} (${facts.variable}) ${reason}.`, { cause })
+    throw badOption(`--${facts.flag} (${facts.variable}) ${reason}.`, { cause })
   }
 }
 

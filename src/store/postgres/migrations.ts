@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Client } from 'pg'
 import { readStatements } from '../read-statements.ts'
 
@@ -20,7 +20,7 @@ export interface StoreNames {
 
 /** @param schema letters, digits and underscores */
 export function namesOf(schema: string): StoreNames {
-  const lock = createHash('sha256').update(`agent-host ${schema}`).digest().readBigInt64BE()
+  const lock = hash('sha256', `agent-host ${schema}`, 'buffer').readBigInt64BE()
   return { schema: `"${schema}"`, channel: `${schema}_topics`, lock: String(lock) }
 }
 

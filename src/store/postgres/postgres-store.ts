@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Client, Pool, QueryArrayConfig } from 'pg'
-import { HostError, systemCodeOf } from '../../errors.ts'
+import { badOption, systemCodeOf } from '../../errors.ts'
 import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
@@ -221,7 +221,7 @@ export function readPostgresUrl(text: string): PostgresLocation {
   const schema = url.searchParams.get('schema') ?? 'agent_host'
   const listenUrl = url.searchParams.get('listen') ?? undefined
   if (!SCHEMA.test(schema)) {
-    throw new HostError('OPTION_INVALID', `The schema '${schema}' of --store must match ${SCHEMA.source}.`)
+    throw badOption(`The schema '${schema}' of --store must match ${SCHEMA.source}.`)
   }
   url.searchParams.delete('schema')
   url.searchParams.delete('listen')
@@ -246,16 +246,12 @@ async function withClient<T>(
 async function requireOwnConnection(pg: PostgresPackage, location: PostgresLocation, client: Client): Promise<void> {
   const own = await processIdOf(client)
   if (own !== (await withClient(pg, location, processIdOf))) return
-  throw new HostError(
-    'OPTION_INVALID',
-    'The PostgreSQL of --store is behind a pooler that shares connections (transaction mode).',
-    {
-      suggestions: [
-        'Add a URL that leads past the pooler, percent-encoded: --store postgres://...?listen=postgres%3A%2F%2F...',
-        'Or have the pooler keep a connection for each client (session mode).',
-      ],
-    },
-  )
+  throw badOption('The PostgreSQL of --store is behind a pooler that shares connections (transaction mode).', {
+    suggestions: [
+      'Add a URL that leads past the pooler, percent-encoded: --store postgres://...?listen=postgres%3A%2F%2F...',
+      'Or have the pooler keep a connection for each client (session mode).',
+    ],
+  })
 }
 
 async function processIdOf(client: Client): Promise<number> {

@@ -1,5 +1,5 @@
 import type { SentinelConnectionOptions } from 'ioredis'
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 
 export interface RedisLocation {
   /** Of the server; behind Sentinel only its user, password and database count. */
@@ -42,7 +42,7 @@ export function readRedisUrl(text: string): RedisLocation {
   }
   const prefix = take('prefix') ?? 'agent-host'
   if (!/^[\w.:-]{1,64}$/.test(prefix)) {
-    throw new HostError('OPTION_INVALID', `The prefix '${prefix}' of --store has 1 to 64 letters, digits, or .:_-`)
+    throw badOption(`The prefix '${prefix}' of --store has 1 to 64 letters, digits, or .:_-`)
   }
   const sentinel = hosts === undefined ? undefined : readSentinel(hosts, take)
   return { url: url.href, sentinel, prefix }
@@ -56,7 +56,7 @@ export function describeRedisUrl(text: string): string {
 function readSentinel(hosts: string, take: (name: string) => string | undefined): SentinelOptions {
   const name = take('master')
   if (!name) {
-    throw new HostError('OPTION_INVALID', 'The URL of --store does not say which server Sentinel watches for it.', {
+    throw badOption('The URL of --store does not say which server Sentinel watches for it.', {
       suggestions: ['Add the name that it has in sentinel.conf: redis+sentinel://host:26379/0?master=mymaster'],
     })
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Redis, RedisOptions } from 'ioredis'
-import { HostError } from '../../errors.ts'
+import { badOption, HostError } from '../../errors.ts'
 import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
@@ -256,19 +256,15 @@ function inPairs(flat: readonly string[]): Entry[] {
 function checkServer(info: string, warn: (message: string) => void): void {
   const read = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1]
   if (read('redis_mode') === 'cluster') {
-    throw new HostError(
-      'OPTION_INVALID',
-      'The Redis of --store is a node of a cluster, and clusters are not supported.',
-      {
-        suggestions: [
-          'Use a server of its own: one cluster node would hold all records. Sentinel replaces a server that fails.',
-        ],
-      },
-    )
+    throw badOption('The Redis of --store is a node of a cluster, and clusters are not supported.', {
+      suggestions: [
+        'Use a server of its own: one cluster node would hold all records. Sentinel replaces a server that fails.',
+      ],
+    })
   }
   const policy = read('maxmemory_policy')
   if (policy !== undefined && policy !== 'noeviction') {
-    throw new HostError('OPTION_INVALID', `Redis may throw stored responses away: its maxmemory-policy is ${policy}.`, {
+    throw badOption(`Redis may throw stored responses away: its maxmemory-policy is ${policy}.`, {
       suggestions: ['Set it: redis-cli config set maxmemory-policy noeviction'],
     })
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { decodeBase64, encodeBase64 } from '../../base64.ts'
 import { ERROR_CODES, type ErrorCode, HostError, messageOf } from '../../errors.ts'
 
@@ -164,7 +164,7 @@ function setField(target: object, name: string, value: unknown): void {
 }
 
 function keepBytes(bytes: Uint8Array, keep: KeepBytes): string {
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const sha256 = hash('sha256', bytes)
   keep(sha256, bytes)
   return sha256
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { settlesWithin } from '../../async.ts'
 import { readDefinition } from '../../definition/definition.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { badOption, HostError, messageOf } from '../../errors.ts'
 import { NO_SEALING, NO_STORAGE } from '../../host/no-storage.ts'
 import { ModuleLoader } from '../../module/load-module.ts'
 import { ProjectCode } from '../../module/project-code.ts'
@@ -384,7 +384,7 @@ export async function findLive(
 const KINDS: Readonly<Record<string, string>> = { llm: 'LLM', tools: 'ToolProvider' }
 
 function unknownLive(name: string, modules: readonly string[], { agent }: HeadLine): HostError {
-  return new HostError('OPTION_INVALID', `--live ${name}: agent '${agent.id}' has no module '${name}'.`, {
+  return badOption(`--live ${name}: agent '${agent.id}' has no module '${name}'.`, {
     suggestions: [`Write llm, tools, or one of its modules: ${modules.join(', ')}.`],
   })
 }
@@ -420,7 +420,7 @@ function refuseCalled(changes: readonly VariantChange[]): void {
   const change = changes.find(({ agent }) => agent !== undefined)
   if (!change) return
   const reason = 'is a value of a called agent, whose answers come from the tape.'
-  throw new HostError('OPTION_INVALID', `${namePlace(change)} ${reason}`, {
+  throw badOption(`${namePlace(change)} ${reason}`, {
     suggestions: ['Run the case without a tape.'],
   })
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { HostError } from '../../errors.ts'
+import { badRequest, type HostError } from '../../errors.ts'
 import type { TapedCall, TapedRun, TapedStep } from '../file/read-tape.ts'
 import type { OutcomeLine, PartLine } from '../file/tape-lines.ts'
 import { type JsonValue, jsonFields } from '../file/tape-values.ts'
@@ -118,5 +118,5 @@ function mapStep({ at, read }: TapedStep, change: (line: StepLine) => StepLine):
 }
 
 function refuse(field: keyof CallEdit, reason: string): HostError {
-  return new HostError('REQUEST_INVALID', `${field}: ${reason}`, { field })
+  return badRequest(`${field}: ${reason}`, { field })
 }

@@ -1,6 +1,6 @@
 import { readDefinition } from '../../definition/definition.ts'
 import { toAgentFile } from '../../definition/to-agent-file.ts'
-import { HostError } from '../../errors.ts'
+import { badRequest } from '../../errors.ts'
 import { type AgentHost, startReplayingRun } from '../../host/host.ts'
 import { makeNameSecrets } from '../../redaction/redact.ts'
 import type { AgentRun } from '../../run/agent-run.ts'
@@ -65,7 +65,7 @@ export async function startRerun(host: AgentHost, options: RerunOptions): Promis
       const source = toAgentFile(definition)
       const live = await findLive(options.live, run, project, source, file)
       if (edit.result !== undefined && live.has(call.line.module) && asksForNeed(call.line))
-        throw new HostError('REQUEST_INVALID', 'result: with live tools their policies are asked for real', {
+        throw badRequest('result: with live tools their policies are asked for real', {
           field: 'result',
         })
       const standIns = await withStandIns({ project, source, file, live, changes })

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import { cleanText } from '../../wire/clean-text.ts'
 import { lastRunOf, type Tape, type TapedCall, type TapedRun } from '../file/read-tape.ts'
 import type { JsonValue } from '../file/tape-values.ts'
@@ -33,7 +33,7 @@ const TEST_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
  */
 export function toSavedRun(tape: Tape, name = nameTest(tape)): SavedRun {
   if (!TEST_NAME.test(name)) {
-    throw new HostError('OPTION_INVALID', `The name of a test must be letters, digits, '-' and '_', not '${name}'.`)
+    throw badOption(`The name of a test must be letters, digits, '-' and '_', not '${name}'.`)
   }
   return {
     name,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Name of a tool with the prefix of its server, and the server. */
 interface WantedName {
@@ -39,5 +39,5 @@ function clean(name: string): string {
 }
 
 function digestOf({ server, name }: WantedName): string {
-  return createHash('sha256').update(`${server}\n${name}`).digest('hex').slice(0, 8)
+  return hash('sha256', `${server}\n${name}`).slice(0, 8)
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   type AuthProvider,
@@ -264,7 +264,7 @@ export class McpSignIn implements AuthProvider {
 
   /** Ids of calls are a model's: several runs may use the same one at once, and `state` is of one sign-in. */
   #openKey(state: string): string {
-    return `open-sign-in/${this.#options.server}/${createHash('sha256').update(state).digest('hex')}`
+    return `open-sign-in/${this.#options.server}/${hash('sha256', state)}`
   }
 
   async #read(): Promise<{ readonly signedIn: SignedIn; readonly sealed: unknown }> {

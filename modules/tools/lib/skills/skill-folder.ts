@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, extname, join, relative, sep } from 'node:path'
 import {
@@ -141,7 +141,7 @@ async function readFiles(dir: string, realDir: string, shown: string): Promise<S
           { maxBytes: Math.max(1, stats.size), within: realDir },
           `${shown}/${inside}`,
         )
-        const sha256 = createHash('sha256').update(bytes).digest('hex')
+        const sha256 = hash('sha256', bytes)
         files.push({ path: inside, bytes: bytes.length, sha256, mediaType: mediaTypeOf(entry) })
       }
     }

@@ -1,6 +1,6 @@
 import type { OpenCall } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
-import { HostError } from '../../../errors.ts'
+import { badRequest } from '../../../errors.ts'
 import type { GivenAnswer, PendingCall } from '../../../run/waiting/pending-call.ts'
 import { nameAsker } from '../../../wire/name-asker.ts'
 import { makeValidator } from '../../bodies/validator.ts'
@@ -39,8 +39,7 @@ export function readDecisions(messages: Messages): Decisions {
   const calls = messages.flatMap(({ tool_calls: made }) => made ?? [])
   const read = new Map<string, GivenAnswer>()
   for (const { tool_call_id: id, content } of decisions) {
-    if (read.has(id))
-      throw new HostError('REQUEST_INVALID', `messages: '${id}' is decided twice`, { field: 'messages' })
+    if (read.has(id)) throw badRequest(`messages: '${id}' is decided twice`, { field: 'messages' })
     const isOutput = calls.some((call) => call.id === id && toolNameOf(call) !== APPROVAL_TOOL)
     read.set(id, isOutput ? { kind: 'client_tool', result: { text: textOf(content) } } : parseDecision(id, content))
   }
@@ -111,7 +110,7 @@ function describeCall({ kind, name, arguments: args, message = '', asker }: Pend
 
 function parseDecision(id: string, content: Messages[number]['content']): GivenAnswer {
   const { value, error } = validate(parseResult(id, content))
-  if (error) throw new HostError('REQUEST_INVALID', `The decision about '${id}': ${error.message}`)
+  if (error) throw badRequest(`The decision about '${id}': ${error.message}`)
   return toGivenAnswer(value)
 }
 
@@ -124,6 +123,6 @@ function parseResult(id: string, content: Messages[number]['content']): unknown 
     return JSON.parse(textOf(content))
   } catch {
     const form = '{"decision": "approve"}, "reject", "edit" or "answer"'
-    throw new HostError('REQUEST_INVALID', `messages: the result of '${id}' must be JSON such as ${form}`)
+    throw badRequest(`messages: the result of '${id}' must be JSON such as ${form}`)
   }
 }

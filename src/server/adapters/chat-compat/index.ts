@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Deferred, deferred } from '../../../async.ts'
 import type { OpenCall, TenantRuns } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
-import { clientCodeOf, HostError } from '../../../errors.ts'
+import { badRequest, clientCodeOf, HostError } from '../../../errors.ts'
 import { fieldsOf } from '../../../json.ts'
 import { NO_USAGE } from '../../../protocols/usage.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
@@ -280,7 +280,7 @@ function nameCompletion({ id }: Pick<RunHandle, 'id'>, { model }: ChatRequest): 
 function findMissing(body: unknown): HostError | undefined {
   const { model, messages } = fieldsOf(body)
   if ((model ?? undefined) === undefined || (messages ?? undefined) === undefined) {
-    return new HostError('REQUEST_INVALID', 'model and messages are required')
+    return badRequest('model and messages are required')
   }
   return typeof model === 'string' && Array.isArray(messages) && messages.length === 0 ? noUserMessage() : undefined
 }

@@ -1,4 +1,4 @@
-import { HostError } from '../../../errors.ts'
+import { badRequest, type HostError } from '../../../errors.ts'
 import { fieldsOf, parseJson } from '../../../json.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
 import type { Capabilities } from '../../../run/agent/agent-capabilities.ts'
@@ -22,7 +22,7 @@ export function toMessages(messages: ChatRequest['messages'], findCapabilities: 
 
 /** Problem of a conversation in which no user says anything. */
 export function noUserMessage(): HostError {
-  return new HostError('REQUEST_INVALID', 'messages must contain a user message', { field: 'messages' })
+  return badRequest('messages must contain a user message', { field: 'messages' })
 }
 
 /** Every call has one answer, and every answer its call. */
@@ -141,5 +141,5 @@ function notTaken({ type }: ContentPart, { attachments }: Capabilities, field: s
   const taken =
     attachments.length > 0 ? `the agent takes text and ${attachments.join(', ')}` : 'only text can be handled'
   const message = `messages: the last user message has a part of the type '${type}'; ${taken}`
-  return new HostError('REQUEST_INVALID', message, { field })
+  return badRequest(message, { field })
 }

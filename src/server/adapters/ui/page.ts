@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
@@ -50,7 +50,7 @@ function listFiles(): string[] {
 async function sendFile(file: string, { headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
   const [encoding, ending = ''] = ENCODINGS.find(([name]) => accepts(headers['accept-encoding'], name)) ?? []
   const bytes = await readFile(join(folder, `${file}${ending}`))
-  const etag = `"${createHash('sha1').update(bytes).digest('base64url')}"`
+  const etag = `"${hash('sha1', bytes, 'base64url')}"`
   // Names of assets contain a hash of their content.
   const cacheControl = file.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
   // CORS varies by origin.

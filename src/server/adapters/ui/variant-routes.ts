@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../definition/problem.ts'
-import { HostError } from '../../../errors.ts'
+import { badRequest } from '../../../errors.ts'
 import type { Redact } from '../../../redaction/redact.ts'
 import { ownChanges } from '../../../variants/called-changes.ts'
 import type { VariantProblem as FoundProblem } from '../../../variants/plan-variant.ts'
@@ -83,13 +83,13 @@ function read(
   options: ServerOptions,
 ): Partial<ReadChanges> & Pick<ReadChanges, 'changes'> {
   if (definition === undefined) return { changes: changes ?? [] }
-  if (changes) throw new HostError('REQUEST_INVALID', 'changes and definition exclude each other', { field: 'changes' })
+  if (changes) throw badRequest('changes and definition exclude each other', { field: 'changes' })
   if (!takesDefinitions(options)) {
     const reason = 'only agent-host dev on this machine takes a whole text; send changes'
-    throw new HostError('REQUEST_INVALID', `definition: ${reason}`, { field: 'definition' })
+    throw badRequest(`definition: ${reason}`, { field: 'definition' })
   }
   if (shown === null) {
-    throw new HostError('REQUEST_INVALID', 'definition: the agent has no file', { field: 'definition' })
+    throw badRequest('definition: the agent has no file', { field: 'definition' })
   }
   return readChanges(shown, definition, file)
 }

@@ -3,7 +3,7 @@ import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversat
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { nowSeconds } from '../../../../durable/runs/steps.ts'
-import { HostError } from '../../../../errors.ts'
+import { badRequest } from '../../../../errors.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import type { Attachment, Message } from '../../../../protocols/message.ts'
 import type { Usage } from '../../../../protocols/run.ts'
@@ -148,7 +148,7 @@ export class Compactor {
       ...messages,
     ]
     if (all.length > 0) return all
-    throw new HostError('REQUEST_INVALID', 'input or previous_response_id is required')
+    throw badRequest('input or previous_response_id is required')
   }
 }
 

@@ -1,4 +1,4 @@
-import { HostError } from '../../../../errors.ts'
+import { badRequest, HostError } from '../../../../errors.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import { LLM } from '../../../../protocols/llm.ts'
 import type { Message } from '../../../../protocols/message.ts'
@@ -33,7 +33,7 @@ export async function summarize(
   const { agent, entryPoint } = host.resolve(name)
   const moduleId = modelOf(host.describe(agent.id), entryPoint)
   if (moduleId === undefined) {
-    throw new HostError('REQUEST_INVALID', `Agent '${agent.id}' has no model to summarize with`)
+    throw badRequest(`Agent '${agent.id}' has no model to summarize with`)
   }
   const system = instructions ? `${PROMPT}\n\nInstructions of the conversation:\n${instructions}` : PROMPT
   const request: Message[] = [

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Fields, fieldsOf, isObject } from '../../../../json.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import { readToolName, toCustomTool } from '../../../bodies/custom-tool.ts'
@@ -63,7 +63,7 @@ export function flatName(name: string, namespace: unknown): string {
   if (typeof namespace !== 'string') return name
   const whole = `${namespace.replace(/[^A-Za-z0-9_-]/g, '_')}__${name}`
   if (whole.length <= MAX_NAME_LENGTH) return whole
-  const digest = createHash('sha256').update(whole).digest('hex').slice(0, 8)
+  const digest = hash('sha256', whole).slice(0, 8)
   return `${whole.slice(0, MAX_NAME_LENGTH - digest.length - 1)}_${digest}`
 }
 

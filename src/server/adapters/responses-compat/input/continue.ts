@@ -3,7 +3,7 @@ import type { Before } from '../../../../durable/continuation/before.ts'
 import type { Given } from '../../../../durable/continuation/next.ts'
 import { closedCalls } from '../../../../durable/continuation/settle.ts'
 import type { StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
-import { HostError } from '../../../../errors.ts'
+import { badRequest, HostError } from '../../../../errors.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { toToolMessage } from '../../../../run/state/trail.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
@@ -122,5 +122,5 @@ function toApprovalAnswer(
 }
 
 function invalid(message: string): HostError {
-  return new HostError('REQUEST_INVALID', message, { field: 'input' })
+  return badRequest(message, { field: 'input' })
 }

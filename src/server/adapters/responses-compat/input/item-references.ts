@@ -1,6 +1,6 @@
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
-import { HostError } from '../../../../errors.ts'
+import { badRequest } from '../../../../errors.ts'
 import { fieldsOf } from '../../../../json.ts'
 import { findItem } from '../ids.ts'
 import type { InputItem } from '../routes/schema.ts'
@@ -62,7 +62,7 @@ export class ItemReferences {
     const known = this.#responses.get(responseId)
     if (known) return known
     if (this.#responses.size >= MAX_RESPONSES) {
-      throw new HostError('REQUEST_INVALID', `input refers to items of more than ${MAX_RESPONSES} responses`)
+      throw badRequest(`input refers to items of more than ${MAX_RESPONSES} responses`)
     }
     const reading = readItems(this.#runs, responseId)
     this.#responses.set(responseId, reading)

@@ -1,4 +1,4 @@
-import { HostError, withoutStack } from '../../../../errors.ts'
+import { badRequest, withoutStack } from '../../../../errors.ts'
 import type { Fields } from '../../../../json.ts'
 import type { Attachment } from '../../../../protocols/message.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
@@ -52,7 +52,7 @@ function readPart(part: Fields, at: string): Attachment | undefined {
   if (type === 'refusal') return undefined
   if (file_id !== undefined && file_id !== null) {
     const message = `${at}.file_id: this server keeps no files. Send the data or a URL.`
-    throw new HostError('REQUEST_INVALID', message, { field: `${at}.file_id` })
+    throw badRequest(message, { field: `${at}.file_id` })
   }
   if (type === 'input_image') return readImage(image_url, detail, `${at}.image_url`)
   if (type === 'input_file') {
@@ -61,7 +61,7 @@ function readPart(part: Fields, at: string): Attachment | undefined {
   }
   if (type === 'input_audio') return readAudio(input_audio, `${at}.input_audio`)
   const message = `${at}.type: parts of the type '${String(type)}' cannot be handled`
-  throw new HostError('REQUEST_INVALID', message, { field: `${at}.type` })
+  throw badRequest(message, { field: `${at}.type` })
 }
 
 function readText({ type, text, refusal }: Fields): unknown {

@@ -1,6 +1,6 @@
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { RunStore, StoredRun } from '../../../../durable/runs/run-store.ts'
-import { HostError } from '../../../../errors.ts'
+import { badRequest, type HostError } from '../../../../errors.ts'
 import { spendLength } from '../../../../json.ts'
 import { findItem } from '../ids.ts'
 import type { ItemsQuery, PageQuery } from './page-query.ts'
@@ -89,5 +89,5 @@ function placeOf(cursor: string | undefined, name: string, id: string, inputs: n
 }
 
 export function unknownCursor(name: string): HostError {
-  return new HostError('REQUEST_INVALID', `${name} must be an id of this list`)
+  return badRequest(`${name} must be an id of this list`)
 }

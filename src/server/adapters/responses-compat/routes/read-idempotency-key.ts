@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { HostError } from '../../../../errors.ts'
+import { badRequest } from '../../../../errors.ts'
 import { principalOf } from '../../../guards/principal.ts'
 import type { CreateRequest } from './schema.ts'
 
@@ -12,13 +12,10 @@ export function readIdempotencyKey(request: FastifyRequest, { store }: CreateReq
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || key === '' || key.length > 255) {
-    throw new HostError('REQUEST_INVALID', 'Idempotency-Key must have 1 to 255 characters')
+    throw badRequest('Idempotency-Key must have 1 to 255 characters')
   }
   if (store === false) {
-    throw new HostError(
-      'REQUEST_INVALID',
-      'Idempotency-Key needs store: a response that is not stored cannot be returned again',
-    )
+    throw badRequest('Idempotency-Key needs store: a response that is not stored cannot be returned again')
   }
   const { tenant, name } = principalOf(request)
   // A header holds no NUL.

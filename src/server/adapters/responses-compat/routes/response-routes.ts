@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
-import { HostError } from '../../../../errors.ts'
+import { badRequest, HostError } from '../../../../errors.ts'
 import { liftDataUrls } from '../../../bodies/lift-data-urls.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { whenClientLeaves } from '../../../streams/serve-turn.ts'
@@ -72,8 +72,7 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
   scope.route(
     routes.cancelResponse(async (request) => {
       const { id, facts } = await find(request, options)
-      if (!facts.options.background)
-        throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
+      if (!facts.options.background) throw badRequest('Only background responses can be cancelled')
       const cancelled = await partsOf(request).runs.cancel(id)
       if (!cancelled) throw notFound()
       return recordAfter(toRecord(id, cancelled.facts), cancelled.steps, dialect)

@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws'
 import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import { readEnded } from '../../../../durable/runs/read-run.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
-import { HostError, messageOf } from '../../../../errors.ts'
+import { badRequest, HostError, messageOf } from '../../../../errors.ts'
 import { fieldsOf, isObject } from '../../../../json.ts'
 import { invalidJson, parseJson } from '../../../bodies/json-body.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
@@ -73,7 +73,7 @@ export class ResponseSocket {
   }
 
   #take(text: string | undefined): void {
-    if (text === undefined) this.#fail(new HostError('REQUEST_INVALID', 'A message must be text'))
+    if (text === undefined) this.#fail(badRequest('A message must be text'))
     else this.#queue(text)
   }
 
@@ -214,10 +214,10 @@ export class ResponseSocket {
 function readMessage(text: string): CreateRequest {
   const { type, ...body } = parse(text)
   if (type !== 'response.create') {
-    throw new HostError('REQUEST_INVALID', 'type must be response.create', { field: 'type' })
+    throw badRequest('type must be response.create', { field: 'type' })
   }
   if (body.background === true) {
-    throw new HostError('REQUEST_INVALID', 'background: a socket has no use for it', { field: 'background' })
+    throw badRequest('background: a socket has no use for it', { field: 'background' })
   }
   const missing = findMissing(body)
   if (missing) throw missing
@@ -234,5 +234,5 @@ function parse(text: string): Record<string, unknown> {
     throw invalidJson('message', error)
   }
   if (isObject(message)) return message
-  throw new HostError('REQUEST_INVALID', 'A message must be a JSON object')
+  throw badRequest('A message must be a JSON object')
 }

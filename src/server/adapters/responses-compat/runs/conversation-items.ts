@@ -5,7 +5,7 @@ import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversat
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { nowSeconds } from '../../../../durable/runs/steps.ts'
-import { HostError } from '../../../../errors.ts'
+import { badRequest, HostError } from '../../../../errors.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { toToolMessage } from '../../../../run/state/trail.ts'
 import { turnIdOf } from '../ids.ts'
@@ -97,7 +97,7 @@ export class ConversationItems {
     const createdAt = nowSeconds()
     const items = toInputItems([...rawItems], id, createdAt)
     const reference = items.findIndex(({ type }) => type === 'item_reference')
-    if (reference !== -1) throw new HostError('REQUEST_INVALID', `items[${reference}]: references cannot be added`)
+    if (reference !== -1) throw badRequest(`items[${reference}]: references cannot be added`)
     const { messages, pending } = addToConversation(
       readInput(items, 'items', await unsealingFor(items, this.#options.runs)),
       before,

@@ -14,7 +14,7 @@ import type { Draft } from '../../../../durable/runs/run-row.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { REASONING } from '../../../../durable/runs/sealed-reasoning.ts'
 import { type EndStep, nowSeconds } from '../../../../durable/runs/steps.ts'
-import { HostError } from '../../../../errors.ts'
+import { badRequest, type HostError } from '../../../../errors.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
@@ -302,7 +302,7 @@ function refuseContradictions({ background, store, conversation, previous_respon
 }
 
 function contradiction(field: string, message: string): HostError {
-  return new HostError('REQUEST_INVALID', message, { field })
+  return badRequest(message, { field })
 }
 
 /** The item; one without tools in the place of one whose tools cannot be read. */

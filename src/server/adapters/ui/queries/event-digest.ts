@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 
 /** Ids that runs make of themselves. */
@@ -14,7 +14,7 @@ const LENGTH = 16
 export function digestOfEvent({ arguments: given, result, exception }: TracedEvent): string {
   const said = given?.args ?? exception ?? (Array.isArray(result) ? withoutParts(result) : result)
   const text = JSON.stringify(said, leaveOut) ?? ''
-  return createHash('sha1').update(text.replace(IDS, '*')).digest('base64url').slice(0, LENGTH)
+  return hash('sha1', text.replace(IDS, '*'), 'base64url').slice(0, LENGTH)
 }
 
 function leaveOut(this: unknown, name: string, value: unknown): unknown {

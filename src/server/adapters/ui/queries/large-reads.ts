@@ -1,4 +1,4 @@
-import { HostError } from '../../../../errors.ts'
+import { badRequest } from '../../../../errors.ts'
 import { getOrAdd } from '../../../../get-or-add.ts'
 import type { Viewer } from '../viewer.ts'
 
@@ -22,7 +22,7 @@ export class LargeReads {
     const known = getOrAdd(this.#ofQueries, viewer, () => new Map<string, Promise<unknown>>())
     const found = known.get(name)
     if (found) return found as Promise<T>
-    if (known.size === MAX_FILES) throw new HostError('REQUEST_INVALID', TOO_MANY)
+    if (known.size === MAX_FILES) throw badRequest(TOO_MANY)
     const file = this.#reading.then(read)
     known.set(name, file)
     this.#reading = file.catch(() => {})

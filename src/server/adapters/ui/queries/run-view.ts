@@ -1,4 +1,4 @@
-import { HostError } from '../../../../errors.ts'
+import { badRequest } from '../../../../errors.ts'
 import type { Prices } from '../../../../prices/prices.ts'
 import { foldStack } from '../../../../run/calls/fold-stack.ts'
 import { isWaitingResult } from '../../../../run/waiting/waits-for.ts'
@@ -185,7 +185,7 @@ class EventView {
 /** @throws HostError `REQUEST_INVALID` naming the argument and its limits */
 export function between(name: string, value: number, max: number): number {
   if (value >= 1 && value <= max) return value
-  throw new HostError('REQUEST_INVALID', `${name} must be from 1 to ${max}, not ${value}.`)
+  throw badRequest(`${name} must be from 1 to ${max}, not ${value}.`)
 }
 
 type Position = Pick<EventsQuery, 'after' | 'below'>
@@ -211,5 +211,5 @@ function readCursor(cursor: string): Position {
   if (numbers.every((index) => Number.isInteger(index) && index >= 0)) {
     return { after: Number(own), ...(below.length > 0 ? { below: Object.fromEntries(below) } : {}) }
   }
-  throw new HostError('REQUEST_INVALID', `after must be the cursor of a page, not '${cursor}'.`)
+  throw badRequest(`after must be the cursor of a page, not '${cursor}'.`)
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../../definition/problem.ts'
-import { HostError, messageOf } from '../../../../errors.ts'
+import { badRequest, HostError, messageOf } from '../../../../errors.ts'
 import { toResumableRun } from '../../../../host/waiting-run.ts'
 import type { TapedCall } from '../../../../tape/file/read-tape.ts'
 import { encodeValue, jsonFields } from '../../../../tape/file/tape-values.ts'
@@ -119,5 +119,5 @@ function editOf({ arguments: args, result }: RerunRequest, call: TapedCall) {
 }
 
 function refuse(field: keyof RerunRequest | 'run_id', reason: string): HostError {
-  return new HostError('REQUEST_INVALID', `${field}: ${reason}`, { field })
+  return badRequest(`${field}: ${reason}`, { field })
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { HostError } from '../../../../errors.ts'
+import { badRequest, HostError } from '../../../../errors.ts'
 import { readTape, type Tape } from '../../../../tape/file/read-tape.ts'
 import { openTape } from '../../../../tape/file/tape-pieces.ts'
 import { toSavedRun } from '../../../../tape/saved-tests/saved-test.ts'
@@ -46,7 +46,7 @@ export async function readWholeTape(
   let left = maxBytes
   for await (const piece of (await streamTape(run, sources)) ?? []) {
     left -= piece.length
-    if (left < 0) throw new HostError('REQUEST_INVALID', `The tape has more than ${maxBytes} bytes.`)
+    if (left < 0) throw badRequest(`The tape has more than ${maxBytes} bytes.`)
     pieces.push(piece)
   }
   return pieces.length === 0 ? undefined : Buffer.concat(pieces)
@@ -81,7 +81,7 @@ export async function viewSavedTest(name: string | undefined, read: () => Promis
       advice: saved.advice,
     }
   } catch (error) {
-    if (error instanceof HostError) throw new HostError('REQUEST_INVALID', error.message, { cause: error })
+    if (error instanceof HostError) throw badRequest(error.message, { cause: error })
     throw error
   }
 }
