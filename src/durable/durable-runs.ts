@@ -1,6 +1,7 @@
 import { getOrAdd } from '../get-or-add.ts'
-import { type AgentHost, START_MADE } from '../host/host.ts'
+import { type AgentHost, START_MADE, visitsOf } from '../host/host.ts'
 import type { Reservation } from '../host/reservation.ts'
+import type { Sees } from '../host/visits.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
@@ -17,6 +18,7 @@ import { IdempotentRequests, RequestRepeated } from './idempotency/idempotent-re
 import { RunQueue } from './queue/run-queue.ts'
 import type { OutageLog } from './recovery/outage-log.ts'
 import { RunRecovery } from './recovery/run-recovery.ts'
+import { SeenRecords } from './rows/seen-records.ts'
 import { tenantPart } from './rows/tenant-part.ts'
 import { UnreadableRows } from './rows/unreadable-rows.ts'
 import { DurableRun, type DurableRunOptions } from './runs/durable-run.ts'
@@ -80,11 +82,20 @@ export class DurableRuns {
   readonly unreadable: UnreadableRows
   readonly #shared: Shared
   readonly #feed: StepFeed
-  readonly #runs = new Map<string, DurableRun>()
+  readonly #runs: Map<string, DurableRun>
+  readonly #views = new WeakMap<Sees, DurableRuns>()
 
-  private constructor(tenant: string, options: DurableRunsOptions, shared?: Shared) {
+  /** @param view the runs that this one is a view of, and what it shows of them */
+  private constructor(
+    tenant: string,
+    options: DurableRunsOptions,
+    shared?: Shared,
+    view?: { readonly of: DurableRuns; readonly sees: Sees },
+  ) {
     const { log } = options
-    const records = tenantPart(options.records, tenant)
+    const all = tenantPart(options.records, tenant)
+    const records = view ? new SeenRecords(all, view.sees) : all
+    this.#runs = view ? view.of.#runs : new Map()
     this.tenant = tenant
     this.store = new RunStore(records, tenant)
     this.requests = new IdempotentRequests(records)
@@ -116,10 +127,16 @@ export class DurableRuns {
     return runs
   }
 
-  /** Returns the runs of a tenant. */
-  of(tenant: string): DurableRuns {
+  /**
+   * Returns the runs of a tenant.
+   *
+   * @param sees tells whose runs exist; undefined for those of every agent
+   */
+  of(tenant: string, sees?: Sees): DurableRuns {
     const { tenants, options } = this.#shared
-    return getOrAdd(tenants, tenant, () => new DurableRuns(tenant, options, this.#shared))
+    const runs = getOrAdd(tenants, tenant, () => new DurableRuns(tenant, options, this.#shared))
+    if (!sees) return runs
+    return getOrAdd(runs.#views, sees, () => new DurableRuns(tenant, options, this.#shared, { of: runs, sees }))
   }
 
   /**
@@ -250,7 +267,7 @@ export class DurableRuns {
     await this.queue.refuseWhenFull()
     const stored = await this.store.enqueue(draft, this.queue.changes(id, facts))
     if (!stored) throw new RequestRepeated()
-    this.queue.onWaiting(indexIdOf({ tenant: this.tenant, id }))
+    visitsOf(host).leave(() => this.queue.onWaiting(indexIdOf({ tenant: this.tenant, id })))
     return stored
   }
 

@@ -1,5 +1,5 @@
 import { HostError, messageOf } from '../errors.ts'
-import type { AgentHost } from '../host/host.ts'
+import { type AgentHost, visitsOf } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RecordSealing } from '../store/sealing.ts'
@@ -70,7 +70,8 @@ export class RunService {
    */
   async open(): Promise<DurableRuns> {
     if (this.#isClosed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
-    this.#opening ??= this.#open()
+    // Its clocks outlive the request that opens it.
+    this.#opening ??= visitsOf(this.#options.host).leave(() => this.#open())
     return (await this.#opening).runs
   }
 

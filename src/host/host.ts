@@ -30,10 +30,11 @@ import { AgentVersions } from './agent-versions.ts'
 import type { AgentCalls } from './called-agents.ts'
 import { Listeners } from './listeners.ts'
 import { NO_SEALING, NO_STORAGE } from './no-storage.ts'
-import { type NameSeparator, RegisteredAgents } from './registered-agents.ts'
+import { type FoundAgent, type NameSeparator, RegisteredAgents } from './registered-agents.ts'
 import { type Reservation, reserveAgent } from './reservation.ts'
 import { type RunKind, RunningRuns } from './running-runs.ts'
 import { untilEnd } from './until-end.ts'
+import { Visits } from './visits.ts'
 import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
 
 /** Options of an {@link AgentHost}. */
@@ -110,6 +111,12 @@ const MODULE_CALL = object({
 })
 
 let setBoundaries: (host: AgentHost, boundaries: Boundaries) => void
+let readVisits: (host: AgentHost) => Visits
+
+/** Returns the visits that a host serves: what does not exist for a visitor is neither found, listed nor run. */
+export function visitsOf(host: AgentHost): Visits {
+  return readVisits(host)
+}
 
 /** Has something stand at the calls that leave the agents of a host: those that are registered from now on. */
 export function attachBoundaries(host: AgentHost, boundaries: Boundaries): void {
@@ -172,6 +179,7 @@ export class AgentHost {
   readonly #listeners: EventListeners
   #boundaries: Boundaries | undefined
   readonly #running: RunningRuns
+  readonly #visits = new Visits()
   readonly #versions: AgentVersions
   readonly #onChange: Listeners
   readonly #onRunEnd: Listeners<RunEnd>
@@ -181,6 +189,7 @@ export class AgentHost {
     setBoundaries = (host, boundaries) => {
       host.#boundaries = boundaries
     }
+    readVisits = (host) => host.#visits
     startReplay = (host, name, run) => host.#replay(name, run)
   }
 
@@ -296,21 +305,31 @@ export class AgentHost {
 
   /** In the order of registration. */
   list(): AgentInfo[] {
-    return this.#agents.all.map(({ info }) => info)
+    const infos = this.#agents.all.map(({ info }) => info)
+    const { sees } = this.#visits.current ?? {}
+    return sees ? infos.filter(({ id }) => sees(id)) : infos
   }
 
   get(id: string): AgentInfo | undefined {
-    return this.#agents.get(id)?.info
+    return this.#get(id)?.info
+  }
+
+  #get(id: string): Agent | undefined {
+    return this.#agents.get(id, this.#visits.current?.sees)
+  }
+
+  #find(name: string, separator: NameSeparator): FoundAgent {
+    return this.#agents.find(name, separator, this.#visits.current?.sees)
   }
 
   /** Agents in service that an agent can call, by its modules. */
   callsOf(id: string): AgentCalls[] {
-    return this.#agents.callsOf(id)
+    return this.#agents.callsOf(this.#agents.require(id, this.#visits.current?.sees))
   }
 
   /** Returns the modules and wiring of an agent; undefined for an unknown id. */
   describe(id: string): AgentDescription | undefined {
-    return this.#agents.get(id)?.describe()
+    return this.#get(id)?.describe()
   }
 
   /** The agents that consist of any of these files (absolute paths). */
@@ -342,14 +361,14 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`
    */
   resolve(name: string, separator: NameSeparator = '/'): Target {
-    const { agent, entryPoint } = this.#agents.find(name, separator)
+    const { agent, entryPoint } = this.#find(name, separator)
     return { agent: agent.info, entryPoint, capabilities: agent.capabilities(entryPoint) }
   }
 
   /** Tells whether a name means an agent at this moment. */
   has(name: string): boolean {
     try {
-      return this.#agents.find(name, '/') !== undefined
+      return this.#find(name, '/') !== undefined
     } catch {
       return false
     }
@@ -362,7 +381,7 @@ export class AgentHost {
    */
   check(name: string, turn: Turn): void {
     requireGiven(TURN, turn, 'turn')
-    const { agent, entryPoint } = this.#agents.find(name, '/')
+    const { agent, entryPoint } = this.#find(name, '/')
     this.#versions.variantOf(agent, turn).check(entryPoint, turn)
     this.#checkChildren(turn)
   }
@@ -393,7 +412,7 @@ export class AgentHost {
     separator: NameSeparator = '/',
   ): Promise<AgentInfo> {
     requireGiven(CHANGES, changes, 'changes')
-    return (await this.#openVariant(() => this.#agents.find(name, separator).agent, changes)).info
+    return (await this.#openVariant(() => this.#find(name, separator).agent, changes)).info
   }
 
   /** Opens those of the agents that it calls, too, so that wrong values of theirs fail before a run begins. */
@@ -449,7 +468,7 @@ export class AgentHost {
 
   /** @throws as {@link AgentHost.start} */
   [START_MADE](name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
-    const { agent, entryPoint } = this.#agents.find(name, separator)
+    const { agent, entryPoint } = this.#find(name, separator)
     const kind = turn.background ? 'background runs' : 'runs'
     const version = this.#versions.variantOf(agent, turn)
     return this.#begin(kind, (observer) => version.start(entryPoint, turn, observer))
@@ -463,11 +482,11 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`
    */
   reserve(name: string, isBackground: boolean, separator: NameSeparator = '/'): Reservation {
-    const found = this.#agents.find(name, separator)
+    const found = this.#find(name, separator)
     this.#agents.refuseWhenClosed()
     const slot = this.#running.reserve(isBackground ? 'background runs' : 'runs')
     return reserveAgent(found, slot, {
-      openVariant: (changes) => this.#openVariant(() => this.#agents.find(name, separator).agent, changes),
+      openVariant: (changes) => this.#openVariant(() => this.#find(name, separator).agent, changes),
       checkChildren: (turn) => this.#checkChildren(turn),
     })
   }
@@ -480,7 +499,7 @@ export class AgentHost {
    */
   async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
     requireGiven(MODULE_CALL, call, 'call')
-    const agent = this.#agents.require(id)
+    const agent = this.#agents.require(id, this.#visits.current?.sees)
     const { moduleId, protocol, user, tenant, metadata, onQuestion, isLook } = call
     if (!agent.hasProvider(moduleId, protocol)) {
       throw badRequest(`Agent '${id}' has no module '${moduleId}' that provides ${protocol.name}.`)
@@ -580,7 +599,7 @@ export class AgentHost {
   }
 
   async #replay(name: string, { replays, ...run }: ReplayingRun): Promise<RunHandle> {
-    const { agent: base, entryPoint } = this.#agents.find(name, '/')
+    const { agent: base, entryPoint } = this.#find(name, '/')
     const blueprint = await run.plan(base.varied, this.#project)
     const boundaries = run.bound(this.#boundaries)
     const agent = await this.#versions.open(blueprint, undefined, { boundaries, replays })

@@ -16,6 +16,7 @@ import {
   listCalls,
   placeOfCall,
 } from './called-agents.ts'
+import type { Sees } from './visits.ts'
 
 /** Separator between an agent and its entry point in a name. */
 export type NameSeparator = '/' | '.'
@@ -46,16 +47,18 @@ export class RegisteredAgents {
     return [...this.#byId.values()]
   }
 
-  get(id: string): Agent | undefined {
-    return this.#byId.get(id)
+  /** @param sees left out: every agent exists */
+  get(id: string, sees?: Sees): Agent | undefined {
+    const agent = this.#byId.get(id)
+    return agent && sees && !sees(id) ? undefined : agent
   }
 
   /** @throws HostError `AGENT_NOT_FOUND` */
-  require(id: string): Agent {
-    const agent = this.#byId.get(id)
+  require(id: string, sees?: Sees): Agent {
+    const agent = this.get(id, sees)
     if (agent) return agent
     requireGiven(TEXT, id, 'The id of the agent')
-    throw this.#notFound(id)
+    throw this.#notFound(id, sees)
   }
 
   /**
@@ -64,14 +67,14 @@ export class RegisteredAgents {
    *
    * @throws HostError `AGENT_NOT_FOUND`
    */
-  find(name: string, separator: NameSeparator): FoundAgent {
-    const exact = this.#byId.get(name)
+  find(name: string, separator: NameSeparator, sees?: Sees): FoundAgent {
+    const exact = this.get(name, sees)
     if (exact) return { agent: exact, entryPoint: ENTRY }
     requireGiven(TEXT, name, 'The name of the agent')
     const cut = name.lastIndexOf(separator)
-    const agent = cut > 0 ? this.#byId.get(name.slice(0, cut)) : undefined
+    const agent = cut > 0 ? this.get(name.slice(0, cut), sees) : undefined
     const entryPoint = name.slice(cut + 1)
-    if (!agent?.hasEntryPoint(entryPoint)) throw this.#notFound(name)
+    if (!agent?.hasEntryPoint(entryPoint)) throw this.#notFound(name, sees)
     return { agent, entryPoint }
   }
 
@@ -119,8 +122,8 @@ export class RegisteredAgents {
   }
 
   /** Calls of an agent to others in service: of which module, and of which agent. */
-  callsOf(id: string): AgentCalls[] {
-    return listCalls(this.require(id), this.#byId)
+  callsOf(agent: Agent): AgentCalls[] {
+    return listCalls(agent, this.#byId)
   }
 
   /**
@@ -174,11 +177,10 @@ export class RegisteredAgents {
   }
 
   /** A host that is closed has no agents any more: that must not be taken for a wrong name. */
-  #notFound(name: string): HostError {
+  #notFound(name: string, sees?: Sees): HostError {
     if (this.#isClosed) return shuttingDown()
-    return new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`, {
-      suggestions: didYouMean(name, this.#names()),
-    })
+    const names = sees ? this.#names().filter(sees) : this.#names()
+    return new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`, { suggestions: didYouMean(name, names) })
   }
 
   /** Of the agents, and of their entry points. */

@@ -4,11 +4,13 @@ import type { AssembledProject } from '../assembly/opened-project.ts'
 import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
 import type { RunService } from '../durable/run-service.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { visitsOf } from '../host/host.ts'
 import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
 import { DEBUG_UI, type LoadedAdapter, operatorKeys } from './adapters/load-adapter.ts'
 import { addCors } from './guards/cors.ts'
 import { Doors } from './guards/doors.ts'
+import { enterVisits } from './guards/enter-visits.ts'
 import type { FollowedKeys } from './guards/followed-keys.ts'
 import { checkHost, isLoopback, servedNames } from './guards/host-check.ts'
 import { metricsDoor } from './guards/metrics-door.ts'
@@ -75,6 +77,7 @@ export async function assemble(
   }
   const doors = new Doors(loaded, { fileKeys, origins, refuseWrongKey })
   setVisitor(app, doors.unseen)
+  if (fileKeys) enterVisits(app, visitsOf(host))
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
   const variants = new NamedVariants(host, options.development || options.allowVariants)
   const shared = {
@@ -95,7 +98,7 @@ export async function assemble(
   adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
   if (!options.workerOnly) warnOfOpenAdapters(adapters, options, app.log)
   doors.logSurprises(app.log)
-  const stop = doors.follow(app.log)
+  const stop = doors.follow(app.log, () => host.list().map(({ id }) => id))
   app.addHook('onClose', async () => stop())
 }
 

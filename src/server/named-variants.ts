@@ -54,7 +54,11 @@ export class NamedVariants {
   async #open(id: string, request: FastifyRequest, name: string, separator: NameSeparator): Promise<Changes> {
     const variant = this.#find(id, request)
     const { agent } = this.#host.resolve(name, separator)
-    if (agent.id !== variant.agentId) throw refuse(`variant '${id}' is one of agent '${variant.agentId}'`)
+    if (agent.id !== variant.agentId) {
+      // A visitor for whom its agent does not exist learns nothing of it.
+      if (!this.#host.has(variant.agentId)) throw unknown(id)
+      throw refuse(`variant '${id}' is one of agent '${variant.agentId}'`)
+    }
     try {
       await this.#host.openVariant(name, variant.changes, separator)
       return variant.changes
@@ -70,12 +74,16 @@ export class NamedVariants {
     const isHidden = !principal.hasKey && origins.isForeign(request)
     const found = isHidden ? undefined : this.#byTenant.get(principal.tenant)?.get(id)
     if (found) return found
-    throw refuse(`there is no variant '${id.slice(0, 100)}'. One is forgotten after an hour without use`)
+    throw unknown(id)
   }
 }
 
 function bytesOf({ changes }: NamedVariant): number {
   return JSON.stringify(changes).length
+}
+
+function unknown(id: string): HostError {
+  return refuse(`there is no variant '${id.slice(0, 100)}'. One is forgotten after an hour without use`)
 }
 
 function refuse(reason: string): HostError {

@@ -27,7 +27,9 @@ describe('agent-host keys', () => {
     )
     expect(await text()).to.not.contain(key)
     expect((await stat(path)).mode & 0o777).to.equal(0o600)
-    const [written] = await readKeysFile(path, dir)
+    const {
+      keys: [written],
+    } = await readKeysFile(path, dir)
     expect(written?.digest).to.equal(hash('sha256', key))
     expect([written?.principal.name, written?.principal.tenant, ...(written?.principal.scopes ?? [])]).to.deep.equal([
       'ci',
@@ -44,13 +46,33 @@ describe('agent-host keys', () => {
     await keys('add', 'bob', '--tenant', 'acme', '--scope', 'debug', '--scope', 'run', '--expires', '2030-01-31')
     expect((await text()).replace(/\[ | \]/g, (bracket) => bracket.trim()).startsWith(before)).to.equal(true)
     expect((await stat(path)).mode & 0o777).to.equal(0o640)
-    expect((await readKeysFile(path, dir)).map(({ principal }) => principal.name)).to.deep.equal(['ada', 'bob'])
+    expect((await readKeysFile(path, dir)).keys.map(({ principal }) => principal.name)).to.deep.equal(['ada', 'bob'])
     const { stdout } = await keys('list')
     expect(stdout).to.equal(
-      'NAME  TENANT  SCOPES      ADAPTERS  EXPIRES     DIGEST\n' +
-        'ada   -       run         all       never       aaaaaaaaaaaa...\n' +
-        `bob   acme    run, debug  all       2030-01-31  ${/sha256:(.{12}).*bob|bob.*sha256:(.{12})/.exec(await text())?.[2]}...\n`,
+      'NAME  TENANT  SCOPES      ADAPTERS  AGENTS  EXPIRES     DIGEST\n' +
+        'ada   -       run         all       all     never       aaaaaaaaaaaa...\n' +
+        `bob   acme    run, debug  all       all     2030-01-31  ${/sha256:(.{12}).*bob|bob.*sha256:(.{12})/.exec(await text())?.[2]}...\n`,
     )
+  })
+
+  it('add: limits a key to agents; list: tells the line of what matches no agent, and of a key that has expired', async () => {
+    const { keys, path, dir } = await makeKeys()
+    await keys('add', 'ada', '--agent', 'echo', '--agent', 'ehco*', '--agent', 'sales-*')
+    await keys('add', 'bob', '--expires', '2020-01-31')
+    const { keys: read } = await readKeysFile(path, dir)
+    expect(read.map(({ principal }) => principal.agents)).to.deep.equal([['echo', 'ehco*', 'sales-*'], undefined])
+    const { stdout, stderr, exitCode } = await keys('list')
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.contain('  echo, ehco*, sales-*  ')
+    const warnings = stderr.replace(/\s+/g, ' ')
+    expect(warnings).to.match(
+      /keys\.yml:2:\d+: The key of 'ada' is for 'ehco\*', which matches no agent\. Did you mean 'echo'\?/,
+    )
+    expect(warnings).to.match(/keys\.yml:2:\d+: The key of 'ada' is for 'sales-\*', which matches no agent\./)
+    expect(warnings).to.match(
+      /keys\.yml:3:\d+: The key of 'bob' has expired\. Write a later day, or take the line out\./,
+    )
+    expect(warnings).to.not.contain("'echo', which")
   })
 
   it('add: changes nothing when servers would not read the file', async () => {
@@ -59,7 +81,7 @@ describe('agent-host keys', () => {
     const before = await text()
     for (const [args, problem] of [
       [['add', 'no name'], 'keys[1].name must match'],
-      [['add', 'ada'], "Another key of 'ada' has another tenant or other scopes."],
+      [['add', 'ada'], "Another key of 'ada' has another tenant, other scopes or other agents."],
       [['add', 'bob', '--expires', 'soon'], 'keys[1].expires must match'],
     ] as const) {
       const { exitCode, stderr, stdout } = await keys(...args)
@@ -73,7 +95,7 @@ describe('agent-host keys', () => {
     for (const name of ['ada', 'bob', 'ada']) await keys('add', name)
     const { exitCode, stdout } = await keys('revoke', 'ada')
     expect([exitCode, stdout]).to.deep.equal([0, "2 keys of 'ada' will be refused within a second.\n"])
-    expect((await readKeysFile(path, dir)).map(({ principal }) => principal.name)).to.deep.equal(['bob'])
+    expect((await readKeysFile(path, dir)).keys.map(({ principal }) => principal.name)).to.deep.equal(['bob'])
     expect((await keys('revoke', 'boob')).stderr).to.contain("Did you mean 'bob'?")
     const before = await text()
     const last = await keys('revoke', 'bob')
@@ -88,7 +110,7 @@ describe('agent-host keys', () => {
     await symlink('real.yml', path)
     await keys('add', 'bob')
     expect((await lstat(path)).isSymbolicLink()).to.equal(true)
-    expect((await readKeysFile(path, dir)).map(({ principal }) => principal.name)).to.deep.equal(['ada', 'bob'])
+    expect((await readKeysFile(path, dir)).keys.map(({ principal }) => principal.name)).to.deep.equal(['ada', 'bob'])
   })
 
   it('changes nothing in a file that another command has changed meanwhile', async () => {

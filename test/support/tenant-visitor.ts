@@ -8,6 +8,7 @@ interface NamedKey {
   readonly name: string
   readonly tenant?: string
   readonly scopes: readonly string[]
+  readonly agents?: readonly string[]
 }
 
 /** Returns the text of a file of keys. */

@@ -27,6 +27,11 @@ export default class KeysAdd extends BaseCommand {
       multiple: true,
       helpValue: '<name>',
     }),
+    agent: Flags.string({
+      description: "Agent that it sees, or several: 'sales-*' [default: all]; can be given several times",
+      multiple: true,
+      helpValue: '<glob>',
+    }),
     expires: Flags.string({ description: 'Day or moment at which it ends: 2027-01-31', helpValue: '<time>' }),
   }
 
@@ -35,10 +40,10 @@ export default class KeysAdd extends BaseCommand {
     this.requireProject()
     const document = await KeysDocument.open(this.pathOf(flags.keys))
     const key = randomBytes(32).toString('hex')
-    const { tenant, adapter: adapters, expires } = flags
+    const { tenant, adapter: adapters, agent: agents, expires } = flags
     const given: readonly string[] = flags.scope
     const scopes = KEY_SCOPES.filter((scope) => given.includes(scope))
-    const optional = { ...(adapters && { adapters }), ...(expires && { expires }) }
+    const optional = { ...(adapters && { adapters }), ...(agents && { agents }), ...(expires && { expires }) }
     document.add({ name: args.name, ...(tenant && { tenant }), digest: `sha256:${digestOf(key)}`, scopes, ...optional })
     await document.save()
     this.log(key)

@@ -5,7 +5,7 @@ import { Flags } from '@oclif/core'
 import { type Document, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml'
 import { badProject, HostError } from '../../errors.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
-import { type KeyEntry, parseKeys } from '../../server/guards/keys-file.ts'
+import { type KeyEntry, parseKeys, type ReadKeys } from '../../server/guards/keys-file.ts'
 
 /** `--keys` of the commands that read and write the file of keys. */
 export function keysFlag() {
@@ -24,13 +24,13 @@ export class KeysDocument {
   /** Undefined for a file that is not there. */
   readonly #text: string | undefined
   readonly #document: Document
-  /** As they are read: those of an edit are not among them before it is saved. */
-  readonly entries: readonly KeyEntry[]
+  /** As it was read: edits are not part of it. */
+  readonly #read: ReadKeys<KeyEntry>
 
   private constructor(path: string, text: string | undefined) {
     this.#path = path
     this.#text = text
-    this.entries = text === undefined ? [] : parse(text, path)
+    this.#read = text === undefined ? { keys: [], doubts: [] } : parse(text, path)
     this.#document = parseDocument(text ?? 'keys: []\n')
   }
 
@@ -40,6 +40,15 @@ export class KeysDocument {
    */
   static async open(path: string): Promise<KeysDocument> {
     return new KeysDocument(path, await readText(path))
+  }
+
+  /** As they are read: those of an edit are not among them before it is saved. */
+  get entries(): readonly KeyEntry[] {
+    return this.#read.keys
+  }
+
+  get doubts(): ReadKeys<KeyEntry>['doubts'] {
+    return this.#read.doubts
   }
 
   add(entry: KeyEntry): void {
@@ -91,7 +100,7 @@ async function readText(path: string): Promise<string | undefined> {
 }
 
 /** It is not the command line that is wrong, but the file. */
-function parse(text: string, path: string): KeyEntry[] {
+function parse(text: string, path: string): ReadKeys<KeyEntry> {
   try {
     return parseKeys(text, basename(path))
   } catch (error) {

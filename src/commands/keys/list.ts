@@ -1,18 +1,20 @@
-import type { KeyEntry } from '../../server/guards/keys-file.ts'
+import { ProjectAgents } from '../../evals/project-agents.ts'
+import { describeDoubts, type KeyEntry } from '../../server/guards/keys-file.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from '../agents/agent-dir-flag.ts'
 import { BaseCommand } from '../base-command.ts'
 import { KeysDocument, keysFlag } from './keys-document.ts'
 
-const TITLES = ['NAME', 'TENANT', 'SCOPES', 'ADAPTERS', 'EXPIRES', 'DIGEST']
+const TITLES = ['NAME', 'TENANT', 'SCOPES', 'ADAPTERS', 'AGENTS', 'EXPIRES', 'DIGEST']
 
 export default class KeysList extends BaseCommand {
   static override description = 'Lists the keys of the file of keys. It holds digests only, so no key can be shown.'
   static override examples = ['<%= config.bin %> keys list']
-  static override flags = { keys: keysFlag() }
+  static override flags = { keys: keysFlag(), 'agent-dir': agentDirFlag }
 
   override async run(): Promise<void> {
     const { flags } = await this.parse(KeysList)
     this.requireProject()
-    const { entries } = await KeysDocument.open(this.pathOf(flags.keys))
+    const { entries, doubts } = await KeysDocument.open(this.pathOf(flags.keys))
     if (entries.length === 0)
       return this.log(`There is no file of keys ${flags.keys}. Begin one: agent-host keys add <name>`)
     const rows = [TITLES, ...entries.map(toRow)]
@@ -24,11 +26,30 @@ export default class KeysList extends BaseCommand {
           .join('  ')
           .trimEnd(),
       )
+    if (doubts.length === 0) return
+    const { ids } = await ProjectAgents.read(process.cwd(), flags['agent-dir'] ?? DEFAULT_AGENT_DIR)
+    for (const line of describeDoubts(doubts, ids)) this.warn(line)
   }
 }
 
-function toRow({ name, tenant = '-', scopes, adapters = ['all'], expires, digest }: KeyEntry): string[] {
-  return [name, tenant, scopes.join(', '), adapters.join(', '), describeEnd(expires), `${digest.slice(7, 19)}...`]
+function toRow({
+  name,
+  tenant = '-',
+  scopes,
+  adapters = ['all'],
+  agents = ['all'],
+  expires,
+  digest,
+}: KeyEntry): string[] {
+  return [
+    name,
+    tenant,
+    scopes.join(', '),
+    adapters.join(', '),
+    agents.join(', '),
+    describeEnd(expires),
+    `${digest.slice(7, 19)}...`,
+  ]
 }
 
 function describeEnd(expires: string | undefined): string {

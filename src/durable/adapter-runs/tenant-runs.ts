@@ -13,7 +13,7 @@ import {
   SIGNAL,
   TEXT,
 } from '../../given.ts'
-import type { AgentHost } from '../../host/host.ts'
+import { type AgentHost, visitsOf } from '../../host/host.ts'
 import { checkAnswers } from '../../host/waiting-run.ts'
 import { NO_USAGE } from '../../protocols/usage.ts'
 import { CheckTime } from '../../run/checks/check-time.ts'
@@ -226,7 +226,8 @@ class StoredTenantRuns implements TenantRuns {
   }
 
   async #open(): Promise<Runs> {
-    return (await this.#options.service.open()).of(this.#options.tenant)
+    const { service, host, tenant } = this.#options
+    return (await service.open()).of(tenant, visitsOf(host).current?.sees)
   }
 
   /** @throws HostError `RESPONSE_NOT_FOUND` */

@@ -48,9 +48,10 @@ export interface NewApprovals {
   readonly createdAt: number
 }
 
-const APPROVALS = 'approval:'
+/** Prefix of the records of approvals. */
+export const APPROVALS = 'approval:'
 /** Index of those that wait for a decision. */
-const OPEN = 'open-approval:'
+export const OPEN = 'open-approval:'
 /** Index of the open questions that another site answers, by the digest of their `state`. */
 const CALLBACKS = 'approval-callback:'
 const PAGE = 500

@@ -35,7 +35,8 @@ export interface ConversationRecord {
   readonly head: string | null
 }
 
-const CONVERSATIONS = 'conversation:'
+/** Prefix of the records of conversations. */
+export const CONVERSATIONS = 'conversation:'
 /** Items that a client removed from a conversation; the turns stay as they are for others that continue them. */
 const REMOVED = 'removed-item:'
 /** Messages that are left of a turn with removed items. */

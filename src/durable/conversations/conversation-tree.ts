@@ -68,8 +68,11 @@ const BLOCK = 32
 /** More conversations than end with one turn. */
 const MAX_BRANCHES = 100
 
+/** Prefix of the records of turns. */
+export const TURNS = 'turn:'
+
 export function turnKey(runId: string): string {
-  return `turn:${runId}`
+  return TURNS + runId
 }
 
 /** Key of the link from a turn to one that continues it. */

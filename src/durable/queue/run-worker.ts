@@ -1,5 +1,5 @@
 import { HostError } from '../../errors.ts'
-import type { AgentHost } from '../../host/host.ts'
+import { type AgentHost, visitsOf } from '../../host/host.ts'
 import type { Reservation } from '../../host/reservation.ts'
 import type { Turn } from '../../run/turn.ts'
 import type { NextRun } from '../continuation/next.ts'
@@ -97,10 +97,15 @@ export class RunWorker implements Taker {
     if (failedMs !== undefined && performance.now() - failedMs < RETRY_UNREADABLE_MS) return false
     const { host, served } = this.#options
     // One that no server can carry out fails here.
-    return agent === undefined || host.has(agent) || served.isAbandoned(id)
+    return agent === undefined || visitsOf(host).leave(() => host.has(agent)) || served.isAbandoned(id)
   }
 
-  async takeUp(waiting: QueuedRun): Promise<DurableRun | undefined> {
+  /** A visitor's request may have woken the worker: whose run it is, is for the row to say. */
+  takeUp(waiting: QueuedRun): Promise<DurableRun | undefined> {
+    return visitsOf(this.#options.host).leave(() => this.#takeUp(waiting))
+  }
+
+  async #takeUp(waiting: QueuedRun): Promise<DurableRun | undefined> {
     const { queue, claiming } = this.#options.runs
     const { id } = waiting
     const place = this.#reserve(waiting)

@@ -63,9 +63,14 @@ export class Doors {
     log.warn(`Keys name scopes, so approvals cannot be decided without a key, also not through ${open.join(', ')}.`)
   }
 
-  /** Follows the file of keys, if there is one, until the returned function is called. */
-  follow(log: FastifyBaseLogger): () => void {
-    return this.#options.fileKeys?.follow(log, (keys) => this.#refuseShared(keys)) ?? (() => {})
+  /**
+   * Follows the file of keys, if there is one, until the returned function is called.
+   *
+   * @param listAgents returns the ids of the agents that there are
+   */
+  follow(log: FastifyBaseLogger, listAgents: () => readonly string[]): () => void {
+    const check = (keys: readonly Key[]) => this.#refuseShared(keys)
+    return this.#options.fileKeys?.follow(log, { check, listAgents }) ?? (() => {})
   }
 
   #refuseShared(fileKeys: readonly Key[]): void {

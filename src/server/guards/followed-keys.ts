@@ -7,7 +7,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../errors.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
 import type { Key } from './key.ts'
-import { readKeysFile } from './keys-file.ts'
+import { describeDoubts, readKeysFile } from './keys-file.ts'
 
 /** A key is refused, and what it has opened ends, at most this much after its line has gone, or its time is over. */
 const LOOK_EVERY_MS = 500
@@ -16,6 +16,14 @@ const LOOK_EVERY_MS = 500
 interface Opened {
   readonly key: Key
   readonly socket: Socket
+}
+
+/** Things beside their own file that keys are checked against. */
+interface Surroundings {
+  /** @throws Error for keys that cannot be used beside others */
+  readonly check: (keys: readonly Key[]) => void
+  /** Returns the ids of the agents that there are. */
+  readonly listAgents: () => readonly string[]
 }
 
 type KeysLog = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
@@ -30,6 +38,8 @@ export class FollowedKeys {
   readonly #opened = new Set<Opened>()
   #keys: ReadonlyMap<string, Key>
   #problem: string | undefined
+  /** Warnings, as they were last given. */
+  #warned = ''
   /** Reads follow each other: an earlier version must not replace a later one. */
   #reading: Promise<void> = Promise.resolve()
 
@@ -44,7 +54,7 @@ export class FollowedKeys {
    * @throws as {@link readKeysFile}
    */
   static async read(path: string, projectDir: string): Promise<FollowedKeys> {
-    return new FollowedKeys(path, projectDir, await readKeysFile(path, projectDir))
+    return new FollowedKeys(path, projectDir, (await readKeysFile(path, projectDir)).keys)
   }
 
   /** All keys of the file, also those whose time is over. */
@@ -74,40 +84,46 @@ export class FollowedKeys {
   /**
    * Follows the file from now on.
    *
-   * @param check throws for keys that cannot be used beside others
    * @returns a function that ends it
    */
-  follow(log: KeysLog, check: (keys: readonly Key[]) => void): () => void {
+  follow(log: KeysLog, surroundings: Surroundings): () => void {
     const listener: StatsListener = () => {
-      this.#reading = this.#reading.then(() => this.#readAgain(log, check))
+      this.#reading = this.#reading.then(() => this.#readAgain(log, surroundings))
     }
     // A look, not a notice: mounted files are changed by a link elsewhere, and disks of other machines send none.
     watchFile(this.#path, { interval: LOOK_EVERY_MS, persistent: false }, listener)
     // It may have changed since it was read.
-    this.#reading = this.#readAgain(log, check)
+    this.#reading = this.#readAgain(log, surroundings)
     const clock = setInterval(() => this.#endOutdated(), LOOK_EVERY_MS).unref()
     void this.#warnOfReaders(log)
-    for (const { principal } of this.all.filter(isOver)) log.warn(`The key of '${principal.name}' has expired.`)
     return () => {
       unwatchFile(this.#path, listener)
       clearInterval(clock)
     }
   }
 
-  async #readAgain(log: KeysLog, check: (keys: readonly Key[]) => void): Promise<void> {
+  async #readAgain(log: KeysLog, { check, listAgents }: Surroundings): Promise<void> {
     const file = relative(this.#projectDir, this.#path)
     try {
-      const keys = await readKeysFile(this.#path, this.#projectDir)
+      const { keys, doubts } = await readKeysFile(this.#path, this.#projectDir)
       check(keys)
       const before = this.all
       this.#keys = byDigest(keys, this.#keys)
       this.#problem = undefined
       this.#endOutdated()
       if (!isDeepStrictEqual(before, this.all)) log.info(`${file} has changed: ${describeCount(keys.length)}.`)
+      this.#warn(describeDoubts(doubts, listAgents()), log)
     } catch (error) {
       this.#problem = `${file} cannot be used as it is now. Its last good version is in use.`
       log.error(`${this.#problem} ${messageOf(error)}`)
     }
+  }
+
+  /** Once, until there are others. */
+  #warn(lines: readonly string[], log: KeysLog): void {
+    const text = lines.join('\n')
+    if (text !== this.#warned) for (const line of lines) log.warn(line)
+    this.#warned = text
   }
 
   #endOutdated(): void {

@@ -2,10 +2,12 @@ import { relative } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { decodeText } from '../../decode-text.ts'
+import { didYouMean } from '../../definition/nearest-name.ts'
 import { formatProblem, type Path, type Problem } from '../../definition/problem.ts'
 import { findValueProblems, type ValueProblem } from '../../definition/schema-problems.ts'
 import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
 import { badOption, type HostError, messageOf, systemCodeOf } from '../../errors.ts'
+import { isCalled } from '../../protocols/callable-agent.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
 import type { Key } from './key.ts'
 import { KEY_SCOPES, type KeyScope, makePrincipal, Name } from './principal.ts'
@@ -21,6 +23,7 @@ const KeyEntry = Type.Object({
     minItems: 1,
   }),
   adapters: Type.Optional(Type.Array(Name, { minItems: 1 })),
+  agents: Type.Optional(Type.Array(Type.String({ pattern: '^[\\w.*-]{1,128}$' }), { minItems: 1 })),
   expires: Type.Optional(Type.String({ pattern: EXPIRES })),
 })
 
@@ -29,16 +32,30 @@ const KeysFile = Type.Object({ keys: Type.Array(KeyEntry, { minItems: 1 }) })
 /** One key of the file, as it stands there. */
 export type KeyEntry = Static<typeof KeyEntry>
 
+/** Entry that is no error, and hardly meant: it becomes so, or stops, with time and with the agents that there are. */
+interface Doubt {
+  /** @returns advice while it is so; undefined while it is not */
+  readonly find: (agents: readonly string[]) => readonly string[] | undefined
+  readonly problem: Problem
+}
+
+/** A file of keys, as it was read. */
+export interface ReadKeys<K> {
+  readonly keys: readonly K[]
+  readonly doubts: readonly Doubt[]
+}
+
 /** 16 MiB, for about 100,000 keys. */
 const MAX_BYTES = 16 * 1024 * 1024
 const NAME_RULE = "It has letters, digits, '.', '_', '@' and '-', 64 at most."
 
 /** Advice for a field that is wrong. */
 const ADVICE: Readonly<Record<string, string>> = {
-  keys: 'The file lists keys: { name, tenant, digest, scopes, adapters, expires }.',
+  keys: 'The file lists keys: { name, tenant, digest, scopes, adapters, agents, expires }.',
   name: NAME_RULE,
   tenant: NAME_RULE,
   digest: 'Write sha256: and what this prints: printf %s "$KEY" | sha256sum',
+  agents: "List ids of agents, in which * stands for any characters: [support, 'sales-*'].",
   adapters: 'List names of adapters, as --adapter has them: [ChatCompatApiAdapter].',
   expires: 'Write a day, which begins in UTC, or a moment: 2027-01-31, 2027-01-31T18:00:00+01:00.',
   scopes: `List some of ${KEY_SCOPES.join(', ')}.`,
@@ -50,9 +67,10 @@ const ADVICE: Readonly<Record<string, string>> = {
  * @param path absolute
  * @throws HostError `OPTION_INVALID` that names the file, and the line of everything that is wrong
  */
-export async function readKeysFile(path: string, projectDir: string): Promise<Key[]> {
+export async function readKeysFile(path: string, projectDir: string): Promise<ReadKeys<Key>> {
   const file = relative(projectDir, path) || path
-  return parseKeys(await readText(path, file), file).map(toKey)
+  const { keys, doubts } = parseKeys(await readText(path, file), file)
+  return { keys: keys.map(toKey), doubts }
 }
 
 /**
@@ -61,11 +79,44 @@ export async function readKeysFile(path: string, projectDir: string): Promise<Ke
  * @param file its name in messages
  * @throws as {@link readKeysFile}
  */
-export function parseKeys(text: string, file: string): KeyEntry[] {
+export function parseKeys(text: string, file: string): ReadKeys<KeyEntry> {
   const source = readYaml(text, { maxBytes: MAX_BYTES, kind: 'a file of keys' })
   const problems = source.problems.length > 0 ? source.problems : findProblems(source)
   if (problems.length > 0) throw toError(file, problems)
-  return (source.value as Static<typeof KeysFile>).keys
+  const { keys } = source.value as Static<typeof KeysFile>
+  const doubt = (path: Path, message: string, find: Doubt['find']): Doubt => {
+    return { find, problem: { file, ...source.locate(path), message, suggestions: [] } }
+  }
+  const doubts = keys.flatMap(({ name, agents = [], expires }, index) => [
+    ...agents.map((glob, place) =>
+      doubt(
+        ['keys', index, 'agents', place],
+        `The key of '${name}' is for '${glob}', which matches no agent.`,
+        (ids) =>
+          ids.some((id) => isCalled({ name: id }, [glob])) ? undefined : didYouMean(glob.replaceAll('*', ''), ids),
+      ),
+    ),
+    ...(expires === undefined
+      ? []
+      : [doubt(['keys', index, 'expires'], `The key of '${name}' has expired.`, () => adviseOnEnd(expires))]),
+  ])
+  return { keys, doubts }
+}
+
+function adviseOnEnd(expires: string): string[] | undefined {
+  return Date.parse(expires) <= Date.now() ? ['Write a later day, or take the line out.'] : undefined
+}
+
+/**
+ * Describes what is so of these doubts, each with its line.
+ *
+ * @param agents ids of all that there are
+ */
+export function describeDoubts(doubts: readonly Doubt[], agents: readonly string[]): string[] {
+  return doubts.flatMap(({ find, problem }) => {
+    const advice = find(agents)
+    return advice ? [[formatProblem(problem), ...advice].join(' ')] : []
+  })
 }
 
 async function readText(path: string, file: string): Promise<string> {
@@ -101,17 +152,17 @@ function findMistakes(keys: readonly KeyEntry[]): ValueProblem[] {
 /** Two keys of one name are one holder, whose key is being replaced: they may not differ in what they open. */
 function findOtherHolders(keys: readonly KeyEntry[]): ValueProblem[] {
   const first = new Map<string, string>()
-  return keys.flatMap(({ name, tenant = '', scopes }, index) => {
-    const rights = JSON.stringify([tenant, [...scopes].sort()])
+  return keys.flatMap(({ name, tenant = '', scopes, agents = [] }, index) => {
+    const rights = JSON.stringify([tenant, [...scopes].sort(), [...agents].sort()])
     const known = first.get(name) ?? rights
     first.set(name, known)
     if (known === rights) return []
-    const message = `Another key of '${name}' has another tenant or other scopes.`
+    const message = `Another key of '${name}' has another tenant, other scopes or other agents.`
     return [
       {
         path: ['keys', index, 'name'],
         message,
-        suggestions: ['Give it a name of its own, or the same tenant and scopes.'],
+        suggestions: ['Give it a name of its own, or the same tenant, scopes and agents.'],
       },
     ]
   })
@@ -141,8 +192,8 @@ function toError(file: string, problems: readonly Problem[]): HostError {
   return badOption(message, { suggestions })
 }
 
-function toKey({ name, tenant, digest, scopes, adapters, expires }: KeyEntry): Key {
-  const principal = makePrincipal({ name, tenant, scopes })
+function toKey({ name, tenant, digest, scopes, adapters, agents, expires }: KeyEntry): Key {
+  const principal = makePrincipal({ name, tenant, scopes, agents })
   const expiresAt = expires === undefined ? undefined : Date.parse(expires)
   return { digest: digest.slice('sha256:'.length).toLowerCase(), principal, adapters, expiresAt }
 }

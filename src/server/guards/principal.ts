@@ -17,6 +17,8 @@ export interface Principal {
   readonly tenant: string
   readonly scopes: readonly KeyScope[]
   readonly hasKey: boolean
+  /** Globs of the agents that exist for it; undefined for all. */
+  readonly agents: readonly string[] | undefined
   /** True for the token of the debug UI, which sees the runs of all tenants. */
   readonly isOperator: boolean
 }
@@ -81,8 +83,9 @@ export function makePrincipal({
   name,
   tenant = '',
   scopes,
+  agents,
   hasKey = true,
   isOperator = false,
 }: Pick<Principal, 'scopes'> & { [Field in keyof Principal]?: Principal[Field] | undefined }): Principal {
-  return Object.freeze({ name, tenant, scopes: Object.freeze([...scopes]), hasKey, isOperator })
+  return Object.freeze({ name, tenant, scopes: Object.freeze([...scopes]), agents, hasKey, isOperator })
 }

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -84,7 +85,11 @@ export async function acceptUpgrade(
   reply.hijack()
   reply.raw.detachSocket(socket)
   const server = new WebSocketServer({ ...OPTIONS, maxPayload })
-  server.handleUpgrade(request.raw, socket, head, onOpen)
+  server.handleUpgrade(request.raw, socket, head, (open) => {
+    // Messages come from the connection: they belong to the visit of this request.
+    open.emit = AsyncResource.bind(open.emit.bind(open))
+    onOpen(open)
+  })
 }
 
 function isWebSocket({ method, headers }: IncomingMessage): boolean {

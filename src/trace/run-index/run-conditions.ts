@@ -18,6 +18,8 @@ export function conditionsOf(filter: RunFilter): { where: string[]; values: (str
   // The index of tenants has no runs of the nameless one: servers without tenants do not pay for it.
   if (filter.tenant === '') add("tenant = ''")
   else if (filter.tenant !== undefined) add("tenant <> '' AND tenant = ?", filter.tenant)
+  // Globs of agents have no pattern but `*`.
+  if (filter.agents) add(`(${filter.agents.map(() => 'agent_id GLOB ?').join(' OR ')})`, ...filter.agents)
   if (filter.server !== undefined) add('server = ?', filter.server)
   if (filter.entryPoint !== undefined) add('entry_point = ?', filter.entryPoint)
   if (filter.user !== undefined) add('user = ?', filter.user)

@@ -177,8 +177,8 @@ export class RunsTable {
 
   metrics(query: MetricsQuery): MetricsView {
     const tally = new MetricsTally(query)
-    const { agentId, tenant, since, until } = query
-    const { where, values } = conditionsOf({ agentId, tenant, since, until, isCounted: true })
+    const { agentId, tenant, agents, since, until } = query
+    const { where, values } = conditionsOf({ agentId, tenant, agents, since, until, isCounted: true })
     const sql = `SELECT agent_id, agent_version, status, incomplete, started_at, duration_ms, first_text_ms,
       ${ownTokens('input_tokens')}, ${ownTokens('output_tokens')}, models, stats, tools FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
     for (const row of this.#db.prepare(sql).iterate(values)) tally.add(row as Parameters<MetricsTally['add']>[0])

@@ -17,6 +17,8 @@ export interface RunFilter {
   readonly agentId?: string | undefined
   /** '' for the runs that belong to none; undefined for those of all. */
   readonly tenant?: string | undefined
+  /** Globs of the ids of agents; undefined for those of all. */
+  readonly agents?: readonly string[] | undefined
   readonly entryPoint?: string | undefined
   readonly user?: string | undefined
   /** Name of the server that ran it. */
@@ -109,6 +111,8 @@ export interface MetricsQuery {
   readonly agentId?: string | undefined
   /** As that of {@link RunFilter}. */
   readonly tenant?: string | undefined
+  /** As those of {@link RunFilter}. */
+  readonly agents?: readonly string[] | undefined
   /** Then the numbers are those of the module's calls instead of the runs. */
   readonly moduleId?: string | undefined
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { WebSocket } from 'ws'
@@ -111,12 +111,32 @@ describe('the file of keys, while it is followed', () => {
     await writeFile(`${dir}/keys.yml`, `keys:\n${entry('bob')}`)
     const lines: string[] = []
     const log = { info: (line: string) => lines.push(line), warn: () => {}, error: () => {} }
-    const stop = keys.follow(log as unknown as Parameters<typeof keys.follow>[0], () => {})
+    const stop = keys.follow(log as unknown as Parameters<typeof keys.follow>[0], {
+      check: () => {},
+      listAgents: () => [],
+    })
     await eventually(() => expect(lines).to.deep.equal(['keys.yml has changed: 1 key.']))
     expect([
       keys.find(hash('sha256', 'key-of-ada')),
       keys.find(hash('sha256', 'key-of-bob'))?.principal.name,
     ]).to.deep.equal([undefined, 'bob'])
+    stop()
+  })
+
+  it('says the line of agents that there are none of, once, and again when the file names others', async () => {
+    const { dir } = await makeProject({ 'keys.yml': `keys:\n${entry('ada', ', agents: [ehco, echo]')}` })
+    const keys = await FollowedKeys.read(`${dir}/keys.yml`, dir)
+    const warnings: string[] = []
+    const log = { info: () => {}, warn: (line: string) => warnings.push(line), error: () => {} }
+    await chmod(`${dir}/keys.yml`, 0o600)
+    const stop = keys.follow(log as never, { check: () => {}, listAgents: () => ['echo'] })
+    await eventually(() => expect(warnings.length).to.equal(1))
+    expect(warnings[0]).to.match(
+      /^keys\.yml:2:\d+: The key of 'ada' is for 'ehco', which matches no agent\. Did you mean 'echo'\?$/,
+    )
+    await writeFile(`${dir}/keys.yml`, `keys:\n${entry('bob')}${entry('ada', ', agents: [ecko]')}`)
+    await eventually(() => expect(warnings.length).to.equal(2))
+    expect(warnings[1]).to.match(/^keys\.yml:3:\d+: The key of 'ada' is for 'ecko'/)
     stop()
   })
 

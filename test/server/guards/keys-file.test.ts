@@ -127,7 +127,7 @@ describe('the file of keys', () => {
       const error: HostError = await readKeysFile(`${dir}/keys.yml`, dir).catch((thrown) => thrown)
       return [error.code, error.message, ...error.suggestions]
     }
-    const list = 'The file lists keys: { name, tenant, digest, scopes, adapters, expires }.'
+    const list = 'The file lists keys: { name, tenant, digest, scopes, adapters, agents, expires }.'
     expect(await read('')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: It must be an object.', list])
     expect(await read('keys: []')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: keys must not be empty.', list])
     const entry = (fields: string) => `keys:\n  - name: a\n    digest: ${digestOf('x')}\n    ${fields}\n`
@@ -156,8 +156,8 @@ describe('the file of keys', () => {
     const other = `  - { name: a, digest: "${digestOf('y')}", tenant: acme, scopes: [run] }`
     expect(await read(`${entry('scopes: [run]')}${other}`)).to.deep.equal([
       'OPTION_INVALID',
-      "keys.yml:5:7: Another key of 'a' has another tenant or other scopes.",
-      'Give it a name of its own, or the same tenant and scopes.',
+      "keys.yml:5:7: Another key of 'a' has another tenant, other scopes or other agents.",
+      'Give it a name of its own, or the same tenant, scopes and agents.',
     ])
     const expires = 'Write a day, which begins in UTC, or a moment: 2027-01-31, 2027-01-31T18:00:00+01:00.'
     for (const text of ['"31.1.2027"', '2027-13-01', '"2027-01-31T18:00:00"']) {

@@ -81,7 +81,7 @@ export class LiveUpdates {
     await this.#sources.prices.refresh()
     this.#send('runs', (viewer) => {
       const runs = changed
-        .filter((run) => run.eval_case === null && sees(viewer, run.tenant))
+        .filter((run) => run.eval_case === null && sees(viewer, run))
         .map((run) => this.#view(run, viewer))
       return runs.length === 0 ? undefined : { runs }
     })

@@ -7,7 +7,7 @@ import { ToolProvider } from '../../../protocols/tool-provider.ts'
 import { writePayload } from '../../../trace/files/payload.ts'
 import type { AgentSources } from './queries/agent-view.ts'
 import { between } from './queries/run-view.ts'
-import type { Viewer } from './viewer.ts'
+import { sees, seesAgent, type Viewer } from './viewer.ts'
 
 const MAX_ENTRIES = 200
 
@@ -119,13 +119,16 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
 
     async stop_run({ run_id: runId }: { run_id: string }, viewer: Viewer): Promise<boolean> {
       guard(viewer)
-      if (viewer.tenant !== undefined && (await traces?.query('run', runId))?.tenant !== viewer.tenant) return false
+      if (viewer.tenant !== undefined || viewer.agents) {
+        const run = await traces?.query('run', runId)
+        if (!run || !sees(viewer, run)) return false
+      }
       return host.abort(runId, new Error('Stopped in the debug UI.'))
     },
 
     async clear_log({ agent_id }: { agent_id: string }, viewer: Viewer): Promise<boolean> {
       guard(viewer)
-      await traces?.query('clear', { agentId: agent_id, tenant: viewer.tenant })
+      if (seesAgent(viewer, agent_id)) await traces?.query('clear', { agentId: agent_id, tenant: viewer.tenant })
       return traces !== undefined
     },
   }

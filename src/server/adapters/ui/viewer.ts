@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { OperationContext } from 'graphql-http'
+import { isCalled } from '../../../protocols/callable-agent.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { isOwnPage, showsContent } from '../../guards/shows-content.ts'
 
@@ -13,22 +14,30 @@ export type Viewer = OperationContext & {
   readonly keyScopes: readonly string[]
   /** Tenant whose runs it sees; undefined for those of all. */
   readonly tenant: string | undefined
+  /** Globs of the agents that exist for it; undefined for all. */
+  readonly agents: readonly string[] | undefined
 }
 
 export function viewerOf(request: FastifyRequest): Viewer {
-  const { tenant, hasKey, isOperator, scopes } = principalOf(request)
+  const { tenant, hasKey, isOperator, scopes, agents } = principalOf(request)
   const isOfTenant = hasKey && !isOperator
   return {
     seesContent: showsContent(request, 'debug'),
     isOwnPage: isOwnPage(request),
     keyScopes: hasKey ? scopes : [],
     tenant: isOfTenant ? tenant : undefined,
+    agents,
   }
 }
 
-/** Tells whether a viewer sees the runs of a tenant. */
-export function sees(viewer: Pick<Viewer, 'tenant'>, tenant: string): boolean {
-  return viewer.tenant === undefined || viewer.tenant === tenant
+/** Tells whether a viewer sees a run. */
+export function sees(viewer: Viewer, run: { readonly tenant: string; readonly agent_id: string }): boolean {
+  return (viewer.tenant === undefined || viewer.tenant === run.tenant) && seesAgent(viewer, run.agent_id)
+}
+
+/** Tells whether an agent exists for a viewer. */
+export function seesAgent({ agents }: Viewer, id: string): boolean {
+  return agents === undefined || isCalled({ name: id }, agents)
 }
 
 /** Returns what only a viewer of contents gets; null for others. */

@@ -8,7 +8,7 @@ import { CASES_ENDING, EVAL_FOLDER } from '../../../../evals/read-cases.ts'
 import { listResults, RESULT_FOLDER, readResult } from '../../../../evals/result-file.ts'
 import type { Traces } from '../../../../trace/traces.ts'
 import type { EvalResult, EvalResultCase, EvalRun } from '../../../../wire/eval-result.ts'
-import { sees, type Viewer } from '../viewer.ts'
+import type { Viewer } from '../viewer.ts'
 import type { LargeReads } from './large-reads.ts'
 import { between } from './run-view.ts'
 
@@ -28,8 +28,10 @@ const MAX_RESULTS = 500
 /** Of a result that the page shows: while it is parsed, nobody else is served. */
 const MAX_BYTES = 8 * 1024 * 1024
 
-/** Runs of the project itself have no tenant, nor have its results. */
-const TENANT = ''
+/** Runs of the project itself have no tenant, nor have its results. Each may be of several agents. */
+function seesEvals({ seesContent, tenant = '', agents }: Viewer): boolean {
+  return seesContent && tenant === '' && !agents
+}
 
 /** The fields of `Query` about results of evals, which are files of the project. */
 export function makeEvalQueries({ traces, projectDir, reads }: EvalSources) {
@@ -37,7 +39,7 @@ export function makeEvalQueries({ traces, projectDir, reads }: EvalSources) {
   return {
     evals: async ({ first }: { first: number }, viewer: Viewer) => {
       const count = between('first', first, MAX_RESULTS)
-      const isHidden = !viewer.seesContent || !sees(viewer, TENANT)
+      const isHidden = !seesEvals(viewer)
       return {
         results: async () => (isHidden ? [] : collect((await listResults(projectDir)).slice(0, count), readSummary)),
         case_files: () => (isHidden ? [] : listCaseFiles(projectDir)),
@@ -45,7 +47,7 @@ export function makeEvalQueries({ traces, projectDir, reads }: EvalSources) {
     },
 
     async eval_result({ file }: { file?: string | null }, viewer: Viewer) {
-      if (!viewer.seesContent || !sees(viewer, TENANT)) return null
+      if (!seesEvals(viewer)) return null
       const files = await listResults(projectDir)
       const found = file == null ? await findReadable(files, () => true) : files.find((each) => basename(each) === file)
       if (found === undefined) return null

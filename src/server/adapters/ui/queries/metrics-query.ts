@@ -22,7 +22,7 @@ export interface MetricsArguments {
 export async function queryMetrics(
   { since, until, points, agent_id, module_id, utc_offset: utcOffset }: MetricsArguments,
   { traces, prices }: Pick<AgentSources, 'traces' | 'prices'>,
-  { tenant }: Viewer,
+  { tenant, agents }: Viewer,
 ) {
   const count = between('points', points, MAX_POINTS)
   const end = until ?? Date.now() / 1000
@@ -30,7 +30,7 @@ export async function queryMetrics(
   if (begin >= end) throw new GraphQLError('since must be before until.')
   if (!traces) throw new GraphQLError('There are no traces: start with --debug-ui true.')
   const bucketSeconds = roundBucket((end - begin) / count)
-  const selection = { tenant, agentId: agent_id ?? undefined, moduleId: module_id ?? undefined }
+  const selection = { tenant, agents, agentId: agent_id ?? undefined, moduleId: module_id ?? undefined }
   await Promise.all([traces.refresh(), prices.refresh()])
   const view = await traces.query('metrics', { since: begin, until: end, bucketSeconds, utcOffset, ...selection })
   const price = (numbers: MetricsRow) => priceNumbers(numbers, prices)

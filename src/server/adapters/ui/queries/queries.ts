@@ -35,7 +35,13 @@ export function makeQueries(sources: QuerySources) {
 
     metrics: (wanted: MetricsArguments, viewer: Viewer) => queryMetrics(wanted, sources, viewer),
 
-    problems: (_: unknown, viewer: Viewer) => viewProblems(agents.problems(), viewer),
+    problems(_: unknown, viewer: Viewer) {
+      const seen = new Set(host.list().map(({ file }) => file))
+      return viewProblems(
+        agents.problems().filter(({ file }) => !viewer.agents || seen.has(file)),
+        viewer,
+      )
+    },
 
     server: (_: unknown, viewer: Viewer) => ({
       version: VERSION,

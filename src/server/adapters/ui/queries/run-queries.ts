@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
 import { RUN_STATUSES } from '../../../../trace/run-columns.ts'
 import { EVENT_TYPES, RUN_SORTS, type RunFilter, type RunsQuery } from '../../../../trace/run-index/trace-query.ts'
-import { contentFor, sees, type Viewer } from '../viewer.ts'
+import { contentFor, sees, seesAgent, type Viewer } from '../viewer.ts'
 import type { AgentSources } from './agent-view.ts'
 import { between, viewLine, viewRun } from './run-view.ts'
 
@@ -58,7 +58,7 @@ export function makeRunQueries({
       const limit = between('limit', wanted.limit, MAX_LOG)
       const eventType = oneOf('event_type', wanted.event_type, EVENT_TYPES)
       const moduleId = wanted.module_id ?? undefined
-      if (!traces) return { agent_id, events: [], has_more: false }
+      if (!traces || !seesAgent(viewer, agent_id)) return { agent_id, events: [], has_more: false }
       await prices.refresh()
       if (run_id == null) {
         const { lines, hasMore } = await traces.query('log', {
@@ -72,7 +72,7 @@ export function makeRunQueries({
       }
       await traces.refresh()
       const run = await traces.query('run', run_id)
-      if (run?.agent_id !== agent_id || !sees(viewer, run.tenant)) return { agent_id, events: [], has_more: false }
+      if (run?.agent_id !== agent_id || !sees(viewer, run)) return { agent_id, events: [], has_more: false }
       const query = { runId: run_id, after: -1, first: limit, eventType, moduleId }
       const { events, hasMore } = await traces.events(run, query)
       return { agent_id, events: events.flatMap(({ line, index }) => viewLine(line, index, prices)), has_more: hasMore }
@@ -80,7 +80,7 @@ export function makeRunQueries({
 
     async runs({ filter, first, after, sort, ascending }: RunsArguments, viewer: Viewer) {
       const count = between('first', first, MAX_RUNS)
-      const wanted = { ...readFilter(filter ?? {}), tenant: viewer.tenant }
+      const wanted = { ...readFilter(filter ?? {}), tenant: viewer.tenant, agents: viewer.agents }
       // A count of those that contain a text would give the text away.
       const isHidden = wanted.text !== undefined && !viewer.seesContent
       if (!traces || isHidden) return { runs: [], cursor: null, total: 0 }
@@ -102,7 +102,7 @@ export function makeRunQueries({
     async run({ run_id: runId }: { run_id: string }, viewer: Viewer) {
       await Promise.all([traces?.refresh(), prices.refresh()])
       const run = await traces?.query('run', runId)
-      return run && traces && sees(viewer, run.tenant) ? viewRun(run, { traces, prices, reads, projectDir }) : null
+      return run && traces && sees(viewer, run) ? viewRun(run, { traces, prices, reads, projectDir }) : null
     },
   }
 }

@@ -17,7 +17,7 @@ import { mapContents } from '../../../../trace/run-columns.ts'
 import type { ListedRun } from '../../../../trace/run-index/run-row.ts'
 import type { EventsPage, EventsQuery } from '../../../../trace/run-index/trace-query.ts'
 import { hasTape, readSmallTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'
-import { contentFor, type Viewer } from '../viewer.ts'
+import { contentFor, sees, type Viewer } from '../viewer.ts'
 import { digestOfEvent } from './event-digest.ts'
 import type { LargeReads } from './large-reads.ts'
 import { priceModels } from './price-models.ts'
@@ -49,9 +49,9 @@ export function viewRun(run: ListedRun, sources: RunSources) {
     models: priceModels(run.models, prices),
     cost: prices.costOf(run.models),
     neighbours: (_: unknown, { seesContent }: Viewer) => (seesContent ? traces.query('neighbours', run.run_id) : {}),
-    below: async () => {
+    below: async (_: unknown, viewer: Viewer) => {
       const runs = run.children > 0 ? await traces.query('below', run.run_id) : []
-      return runs.map((each) => viewRun(each, sources))
+      return runs.filter((each) => sees(viewer, each)).map((each) => viewRun(each, sources))
     },
     has_tape: () => hasTape(run, sources),
     saved_test: ({ name }: { name?: string | null }, viewer: Viewer) =>
@@ -61,8 +61,8 @@ export function viewRun(run: ListedRun, sources: RunSources) {
           )
         : null,
     // The ids of the runs below it are content.
-    events: (wanted: EventsArguments, { seesContent }: Viewer) =>
-      eventsOf(run, { ...wanted, below: wanted.below && seesContent }, { traces, prices }),
+    events: (wanted: EventsArguments, { seesContent, agents }: Viewer) =>
+      eventsOf(run, { ...wanted, below: wanted.below && seesContent && !agents }, { traces, prices }),
   }
 }
 

@@ -28,7 +28,7 @@ export function addRerunRoute(app: FastifyInstance, options: RerunRouteOptions, 
   app.route({
     ...rerunRun(async (request, reply) => {
       const run = await traces.query('run', request.params.run_id)
-      if (!run || !sees(viewerOf(request), run.tenant)) return reply.code(404).send({ detail: 'There is no such run' })
+      if (!run || !sees(viewerOf(request), run)) return reply.code(404).send({ detail: 'There is no such run' })
       return rerun(run, request, reply, options)
     }),
     bodyLimit: MAX_BYTES,

@@ -1,0 +1,111 @@
+import type { Sees } from '../../host/visits.ts'
+import { fieldsOf, parseJson } from '../../json.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../../store/record-store.ts'
+import { APPROVALS, OPEN } from '../approvals/approvals.ts'
+import { CONVERSATIONS } from '../conversations/conversation-store.ts'
+import { listTurnIds, TURNS } from '../conversations/conversation-tree.ts'
+import { RUN_PREFIX } from '../runs/run-ids.ts'
+import { RUNS, rowKey } from '../runs/run-keys.ts'
+
+/** Prefixes of the records of which some do not exist for the visitor. */
+const HIDDEN = [RUNS, APPROVALS, OPEN, CONVERSATIONS, TURNS]
+
+/**
+ * The records of a tenant as a visitor sees them for whom some agents do not exist: neither do their runs and approvals, nor conversations in which
+ * one of them has spoken. Records of unknown agents are hidden. Writes pass.
+ */
+export class SeenRecords implements RecordStore {
+  readonly serverId: string
+  readonly #records: RecordStore
+  readonly #sees: Sees
+
+  /** @param records of the tenant */
+  constructor(records: RecordStore, sees: Sees) {
+    this.serverId = records.serverId
+    this.#records = records
+    this.#sees = sees
+  }
+
+  async get(keys: readonly string[]): Promise<(string | undefined)[]> {
+    const texts = await this.#records.get(keys)
+    return Promise.all(
+      keys.map(async (key, index) => {
+        const text = texts[index]
+        return text !== undefined && (await this.#isSeen(key, text)) ? text : undefined
+      }),
+    )
+  }
+
+  async list(range: KeyRange): Promise<string[]> {
+    if (!HIDDEN.some((prefix) => range.prefix.startsWith(prefix))) return this.#records.list(range)
+    return (await this.entries(range)).map(([key]) => key)
+  }
+
+  /** Reads on until the page is full: a shorter one is the last. */
+  async entries(range: KeyRange): Promise<Entry[]> {
+    const found: Entry[] = []
+    for (let rest = range; ; ) {
+      const entries = await this.#records.entries(rest)
+      const seen = await Promise.all(entries.map(([key, text]) => this.#isSeen(key, text)))
+      found.push(...entries.filter((_, index) => seen[index]))
+      const last = entries.at(-1)
+      if (found.length >= range.limit || entries.length < range.limit || !last) return found.slice(0, range.limit)
+      rest = { ...range, [range.order === 'desc' ? 'before' : 'after']: last[0] }
+    }
+  }
+
+  entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
+    return Promise.all(ranges.map((range) => this.entries(range)))
+  }
+
+  commit(changes: readonly Change[], guards?: Guards, notify?: readonly string[]): Promise<boolean> {
+    return this.#records.commit(changes, guards, notify)
+  }
+
+  watch(topics: readonly string[], onNotice: () => void): () => void {
+    return this.#records.watch(topics, onNotice)
+  }
+
+  isServerAlive(serverId: string): Promise<boolean> {
+    return this.#records.isServerAlive(serverId)
+  }
+
+  purge(): Promise<void> {
+    return this.#records.purge()
+  }
+
+  close(): Promise<void> {
+    return this.#records.close()
+  }
+
+  async #isSeen(key: string, text: string): Promise<boolean> {
+    const prefix = HIDDEN.find((prefix) => key.startsWith(prefix))
+    if (prefix === undefined) return true
+    const fields = fieldsOf(parseJson(text))
+    if (prefix === RUNS) return this.#seesAgent(fieldsOf(fields.facts).agent)
+    if (prefix === APPROVALS) return this.#seesAgent(fields.agent)
+    if (prefix === CONVERSATIONS) return this.#seesTurnsTo(fields.head)
+    if (prefix === TURNS) return this.#seesTurn(key.slice(TURNS.length), fields.conversation)
+    return this.#exists(APPROVALS + key.slice(OPEN.length))
+  }
+
+  #seesAgent(agent: unknown): boolean {
+    return typeof agent === 'string' && this.#sees(agent)
+  }
+
+  /** A turn of a run is part of the history of those who may see one that continues it; items that were added belong to their conversation. */
+  async #seesTurn(id: string, conversation: unknown): Promise<boolean> {
+    return id.startsWith(RUN_PREFIX) || typeof conversation !== 'string' || this.#exists(CONVERSATIONS + conversation)
+  }
+
+  async #exists(key: string): Promise<boolean> {
+    return (await this.get([key]))[0] !== undefined
+  }
+
+  async #seesTurnsTo(head: unknown): Promise<boolean> {
+    if (typeof head !== 'string') return head === null
+    const ids = await listTurnIds(this.#records, head)
+    const rows = await this.get(ids.filter((id) => id.startsWith(RUN_PREFIX)).map(rowKey))
+    return !rows.includes(undefined)
+  }
+}
