@@ -125,6 +125,7 @@ describe('Traces', () => {
       tools: [],
       started_at: 1_700_000_000,
       duration_ms: 500,
+      expires_at: null,
       first_text_ms: 250,
       calls: 1,
       results: 2,
