@@ -26,8 +26,11 @@ export default class Runs extends BaseCommand {
   static override flags = {
     agent: Flags.string({ description: 'Only runs of this agent' }),
     user: Flags.string({ description: 'Only runs of this user, as the client names it' }),
+    conversation: Flags.string({ description: 'Only runs of this conversation: its id, or that of its first run' }),
     status: Flags.string({ description: `Only runs of this status: ${RUN_STATUSES.join(', ')}` }),
-    text: Flags.string({ description: 'Only runs with this text in their question, answer, error or user' }),
+    text: Flags.string({
+      description: 'Only runs with this text in their question, answer, error, user or conversation',
+    }),
     evals: Flags.boolean({ description: 'Runs of evals instead of the others' }),
     limit: Flags.integer({ description: 'Number of runs [default: 20]' }),
     json: Flags.boolean({ description: 'Print them as JSON' }),
@@ -37,11 +40,11 @@ export default class Runs extends BaseCommand {
 
   override async run(): Promise<void> {
     const { flags } = await this.parse(Runs)
-    const { agent, user, server, status, text, evals = false, limit = 20, json } = flags
+    const { agent, user, conversation, server, status, text, evals = false, limit = 20, json } = flags
     if (limit < 1 || limit > MAX_LIMIT) {
       throw badOption(`--limit must be from 1 to ${MAX_LIMIT}, not ${limit}.`)
     }
-    const filter = { agentId: agent, user, server, status: readStatus(status), text }
+    const filter = { agentId: agent, user, conversation, server, status: readStatus(status), text }
     this.requireProject()
     const location = readLocation(flags)
     if (!isRemote(location.store) && !existsSync('debug')) return this.#printNone(json)

@@ -45,6 +45,7 @@ type RunSpec = Pick<
   | 'user'
   | 'tenant'
   | 'metadata'
+  | 'conversation'
   | 'input'
   | 'requestOptions'
   | 'clientTools'
@@ -78,6 +79,8 @@ export class AgentRun implements Run {
   readonly user: string | undefined
   readonly tenant: string
   readonly metadata: Readonly<Record<string, unknown>>
+  /** See `Turn.conversation`. */
+  readonly conversation: string | undefined
   readonly input: Readonly<Record<string, unknown>> | undefined
   readonly requestOptions: Readonly<ModelOptions>
   readonly clientTools: readonly ToolDefinition[]
@@ -107,7 +110,16 @@ export class AgentRun implements Run {
     turn: Turn,
   ): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
-    const { instructions, user, input, variant, clientTools = NONE, traceparent, background = false } = turn
+    const {
+      instructions,
+      user,
+      conversation,
+      input,
+      variant,
+      clientTools = NONE,
+      traceparent,
+      background = false,
+    } = turn
     const abort = new RunAbort()
     const answer = new RunAnswer(id, turn, abort)
     const { maxToolCalls } = turn
@@ -124,6 +136,7 @@ export class AgentRun implements Run {
         user,
         tenant,
         metadata,
+        conversation,
         input,
         requestOptions,
         clientTools,
@@ -153,6 +166,7 @@ export class AgentRun implements Run {
     this.user = changes.user ?? run.user
     this.tenant = run.tenant
     this.metadata = changes.metadata ?? run.metadata
+    this.conversation = run.conversation
     this.input = changes.input ?? run.input
     this.requestOptions = changes.requestOptions ?? run.requestOptions
     this.clientTools = run.clientTools

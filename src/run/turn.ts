@@ -32,6 +32,8 @@ export interface Turn {
   /** Tenant that the run belongs to; '', the default, for none. See `run.tenant`. */
   readonly tenant?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** Name of the conversation that the turn is of, for traces: its id, or that of its first run. */
+  readonly conversation?: string | undefined
   /**
    * W3C `traceparent` of the caller: its spans become part of that trace. A background run has a trace of its own, with a
    * link to it.

@@ -43,6 +43,8 @@ const SAID = {
   agent_version: MAYBE_TEXT,
   /** Id of the waiting run that this one continues; null for any other. */
   continues: MAYBE_CONTENT,
+  /** Name of the conversation that it is a turn of: its id, or that of its first run; null for that run itself, and for any other. */
+  conversation: MAYBE_CONTENT,
   /** Id of the case of an eval that this run is of; null for any other. */
   eval_case: MAYBE_CONTENT,
   /** Id of the run that began this one; null for a run that a client began. */

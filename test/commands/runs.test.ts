@@ -230,6 +230,29 @@ main.handleText("first question")  500 ms
     expect(await statuses()).deep.equal({ ...waiting, 'dddd-4': 'continued', 'eeee-5': 'completed' })
   })
 
+  it('lists the runs of one user, and of one conversation', async () => {
+    const project = await makeProject(NO_AGENTS)
+    const traces = await openTraces(project)
+    const turn = (runId: string, facts: Partial<AgentEvent>) => {
+      const [call, ...rest] = echoRun(runId, 'hello')
+      recordRun(traces, [{ ...(call as AgentEvent), ...facts }, ...rest])
+    }
+    turn('aaaa-1', { user: 'ada' })
+    turn('bbbb-2', { user: 'ada', conversation: 'aaaa-1' })
+    turn('cccc-3', { user: 'bob', conversation: 'conv_1' })
+    await traces.close()
+    const list = async (...args: string[]) => {
+      const { runs } = JSON.parse((await callCli(['runs', ...args, '--json'], { cwd: project.dir })).stdout)
+      return runs.map(({ run_id }: RunSummary) => run_id).sort()
+    }
+    expect(await list('--user', 'ada')).deep.equal(['aaaa-1', 'bbbb-2'])
+    expect(await list('--conversation', 'aaaa-1')).deep.equal(['aaaa-1', 'bbbb-2'])
+    expect(await list('--conversation', 'conv_1')).deep.equal(['cccc-3'])
+    expect(await list('--text', 'conv_1')).deep.equal(['cccc-3'])
+    const shown = (await callCli(['runs', 'show', 'cccc'], { cwd: project.dir })).stdout
+    expect(shown).contain('\nuser          bob\nconversation  conv_1\n')
+  })
+
   it('shows a run that another has called, and those that a run has called', async () => {
     const project = await makeProject(NO_AGENTS)
     const traces = await openTraces(project)

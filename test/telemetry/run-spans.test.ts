@@ -49,6 +49,7 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     tenant: '',
     user: null,
     variant: null,
+    conversation: null,
     continues: null,
     origin: null,
     replays: null,

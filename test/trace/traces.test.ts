@@ -114,6 +114,7 @@ describe('Traces', () => {
       status: 'completed',
       incomplete: null,
       variant: null,
+      conversation: null,
       continues: null,
       continued_by: null,
       replays: null,

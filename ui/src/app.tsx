@@ -32,6 +32,10 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   play: { title: 'Playground', load: async () => (await import('./play/play-screen.tsx')).PlayScreen },
   runs: { title: 'Runs', load: async () => (await import('./runs/runs-screen.tsx')).RunsScreen },
   run: { title: 'Run', load: async () => (await import('./run/run-screen.tsx')).RunScreen },
+  conversations: {
+    title: 'Conversation',
+    load: async () => (await import('./conversation/conversation-screen.tsx')).ConversationScreen,
+  },
   compare: { title: 'Compare', load: async () => (await import('./compare/compare-screen.tsx')).CompareScreen },
   approvals: {
     title: 'Approvals',
@@ -90,7 +94,7 @@ function Screens() {
         <ShortcutHelp />
         <ConnectionNotice />
         <Sidebar
-          current={name === 'compare' ? 'runs' : (route.path[0] ?? 'agents')}
+          current={name === 'compare' || name === 'conversations' ? 'runs' : (route.path[0] ?? 'agents')}
           server={data?.server}
           onMenu={() => setMenuOpen(true)}
         />

@@ -78,7 +78,7 @@ export interface ServerInfo {
 }
 
 const USAGE_FIELDS = 'model input_tokens output_tokens cached_input_tokens reasoning_tokens cost'
-export const RUN_FIELDS = `run_id agent_id user entry_point server agent_version variant status incomplete continues continued_by replays replays_from eval_case parent_run_id parent_run_call_id children started_at duration_ms first_text_ms calls errors tools { name calls errors rejected } input output error
+export const RUN_FIELDS = `run_id agent_id user conversation entry_point server agent_version variant status incomplete continues continued_by replays replays_from eval_case parent_run_id parent_run_call_id children started_at duration_ms first_text_ms calls errors tools { name calls errors rejected } input output error
   input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const PROBLEM_FIELDS = 'file line column message suggestions'
 export const NUMBER_FIELDS = `count errors incomplete rejected p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`

@@ -100,6 +100,8 @@ async function describeRun(
     `${nameStatus(run.status)}  ${formatDuration(run.duration_ms)}${firstText}  ${counts}`,
     ...(run.variant === null ? [] : [`variant       ${oneLine(run.variant)}`]),
     ...(run.incomplete === null ? [] : [`incomplete    ${oneLine(run.incomplete)}`]),
+    ...(run.user === null ? [] : [`user          ${oneLine(run.user)}`]),
+    ...(run.conversation === null ? [] : [`conversation  ${oneLine(run.conversation)}`]),
     ...(run.continues === null ? [] : [`continues     ${run.continues}`]),
     ...(run.continued_by === null ? [] : [`continued by  ${run.continued_by}`]),
     ...(run.parent_run_id === null ? [] : [`called by     ${run.parent_run_id}`]),

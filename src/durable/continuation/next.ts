@@ -160,6 +160,7 @@ function toFacts(before: Before | undefined, given: Given, isAnswered: boolean):
     createdAt,
     previousId: waiting?.response_id ?? null,
     conversation: named?.id,
+    firstId: before?.facts?.firstId ?? waiting?.response_id,
     options: isChanged ? { ...given.options, answersTo, variant } : given.options,
     data,
     own,
@@ -196,7 +197,7 @@ export function see(
 export function toTurn(
   id: string,
   tenant: string,
-  { options }: Pick<RunFacts, 'options'>,
+  { options, conversation, firstId }: Pick<RunFacts, 'options' | 'conversation' | 'firstId'>,
   given: Pick<Turn, 'messages' | 'answers' | 'pending' | 'isTrailLost'>,
 ): Turn {
   const { instructions, user, metadata, traceparent, input, requestOptions, maxToolCalls, clientTools } = options
@@ -212,6 +213,7 @@ export function toTurn(
     user,
     tenant,
     metadata,
+    conversation: conversation ?? (firstId && uuidOf(firstId)),
     traceparent,
     background,
     input,

@@ -16,6 +16,8 @@ export interface RunFacts {
   readonly previousId: string | null
   /** Id of the conversation that the run is added to; left out for none. */
   readonly conversation?: string | undefined
+  /** First run of the conversation; left out for that one itself. */
+  readonly firstId?: string | undefined
   readonly options: RunOptions
   /** JSON of the adapter, for this run and those that go on from it; not read here. */
   readonly data: unknown

@@ -45,6 +45,8 @@ export interface AgentEvent {
   readonly variant: readonly VariantChange[] | null
   /** Id of the waiting run that this run continues; null for any other. */
   readonly continues: string | null
+  /** Name of the conversation that the run is a turn of; null for the first turn of one without an id, and where none is known. */
+  readonly conversation: string | null
   /** Trace context of the request for the run; null without one. */
   readonly origin: RunOrigin | null
   /** Run that this one replays up to one of its calls; null for any other. */

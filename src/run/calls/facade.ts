@@ -227,6 +227,7 @@ class ObservedCall {
       agent_version: this.run?.agentVersion ?? null,
       variant: this.run?.variant ?? null,
       continues: this.run?.waiting.follows ?? null,
+      conversation: this.run?.conversation ?? null,
       origin: this.run?.origin ?? null,
       replays: this.run?.replays ?? null,
       parent_run_id: this.run?.parent?.runId ?? null,

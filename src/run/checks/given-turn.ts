@@ -95,6 +95,7 @@ const TURN_FIELDS = {
   answers: optional(list(object({ callId: TEXT }))),
   pending: optional(PENDING),
   answersTo: optional(TEXT),
+  conversation: optional(TEXT),
   background: optional(FLAG),
   isTrailLost: optional(FLAG),
   onQuestion: optional(FUNCTION),

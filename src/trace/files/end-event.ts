@@ -46,6 +46,7 @@ export function toEndEvent(end: RunEnd, reason: string | null = null): TracedEve
     run_id: runId,
     tenant,
     user: null,
+    conversation: null,
     parent_call_id: null,
     entry_point: entryPoint,
     agent_version: null,

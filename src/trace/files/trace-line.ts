@@ -99,8 +99,8 @@ export class TraceLineWriter {
 
 /** Facts of a run that its first event says, as far as there are any. */
 function writeOrigin(event: TracedEvent): string {
-  const { user, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case } = event
-  const facts = { user, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case }
+  const { user, conversation, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case } = event
+  const facts = { user, conversation, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case }
   const text = JSON.stringify(facts, (_name, value) => value || undefined)
   return text === '{}' ? '' : `${text.slice(1, -1)},`
 }

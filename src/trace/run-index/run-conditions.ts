@@ -23,6 +23,8 @@ export function conditionsOf(filter: RunFilter): { where: string[]; values: (str
   if (filter.server !== undefined) add('server = ?', filter.server)
   if (filter.entryPoint !== undefined) add('entry_point = ?', filter.entryPoint)
   if (filter.user !== undefined) add('user = ?', filter.user)
+  // The first run names no conversation: the others are named for it.
+  if (filter.conversation !== undefined) add('? IN (conversation, run_id)', filter.conversation)
   if (filter.status !== undefined) add('status = ?', filter.status)
   if (filter.since !== undefined) add('started_at >= ?', filter.since)
   if (filter.until !== undefined) add('started_at < ?', filter.until)
@@ -45,7 +47,7 @@ export function conditionsOf(filter: RunFilter): { where: string[]; values: (str
   if (filter.toolName !== undefined) add(`tools LIKE ? ESCAPE '\\'`, `%${literal(JSON.stringify(filter.toolName))}:{%`)
   if (filter.text !== undefined) {
     const pattern = `%${literal(filter.text)}%`
-    const columns = ['input', 'output', 'error', 'run_id', 'agent_id', 'user']
+    const columns = ['input', 'output', 'error', 'run_id', 'agent_id', 'user', 'conversation']
     add(`(${columns.map((name) => `${name} LIKE ? ESCAPE '\\'`).join(' OR ')})`, ...columns.map(() => pattern))
   }
   return { where, values }

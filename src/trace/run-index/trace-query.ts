@@ -21,6 +21,8 @@ export interface RunFilter {
   readonly agents?: readonly string[] | undefined
   readonly entryPoint?: string | undefined
   readonly user?: string | undefined
+  /** Of a run in {@link RunSummary}, or the id of the first. */
+  readonly conversation?: string | undefined
   /** Name of the server that ran it. */
   readonly server?: string | undefined
   readonly agentVersion?: string | undefined

@@ -444,8 +444,8 @@ modules:
 
   it('tells pages of other sites that something happened, without content', async () => {
     const server = await makeServer({ debug: true }, SECRETIVE)
-    await server.host.run('echo', 'private words', { user: 'private words of ann' })
-    const query = `{ runs { runs { agent_id user input output events { events { method_name arguments result exception } } } }
+    await server.host.run('echo', 'private words', { user: 'private words of ann', conversation: 'private words' })
+    const query = `{ runs { runs { agent_id user conversation input output events { events { method_name arguments result exception } } } }
       agent_config(agent_id: "echo") { definition modules { id config } loads { definition } } }`
     const data = await ask(server, query, undefined, { 'sec-fetch-site': 'cross-site' })
     expect(JSON.stringify(data)).not.contain('private words')
@@ -453,6 +453,11 @@ modules:
       .property('agent_config')
       .deep.equal({ definition: null, modules: [{ id: 'main', config: null }], loads: [{ definition: null }] })
     expect(JSON.stringify(data)).contain('"method_name":"respondText","arguments":null')
+    const elsewhere = { 'sec-fetch-site': 'cross-site' }
+    for (const filter of ['user: "private words of ann"', 'text: "private"', 'conversation: "private words"']) {
+      const counted = await ask(server, `{ runs(filter: { ${filter} }) { total } }`, undefined, elsewhere)
+      expect([filter, counted]).deep.equal([filter, { runs: { total: 0 } }])
+    }
     const own = await ask(server, query, undefined, { origin: 'http://localhost:80' })
     expect(JSON.stringify(own)).contain('private words of ann')
   })

@@ -124,4 +124,56 @@ describe('what the debug UI says', () => {
     await page.goto(`${ui.url}/#/runs?user=nobody`)
     await see(page, 'No matching runs')
   })
+
+  it('shows a conversation as its turns, with the run of each, and lists its runs', async () => {
+    const post = async (url: string, payload: object) =>
+      (await ui.server.app.inject({ method: 'POST', url: `/compat${url}`, payload })).json().id as string
+    const say = (input: string, more: object) => post('/responses', { model: 'desk', user: 'ada', input, ...more })
+    const first = await say('Remember that I like tea.', {})
+    const second = await say(REFUND, { previous_response_id: first })
+    const third = `resp_${await decide(second.replace('resp_', ''), { decision: 'approve' })}`
+    const reads = { method: 'GET', url: `/compat/responses/${third}` } as const
+    await eventually(async () =>
+      expect((await ui.server.app.inject(reads)).json())
+        .property('status')
+        .equal('completed'),
+    )
+    const fourth = await say(RETURNS, { previous_response_id: third })
+    const named = await post('/conversations', {})
+    const ofNamed = await say(RETURNS, { conversation: named })
+    const listed = async (conversation: string) => {
+      const query =
+        'query($c: String) { runs(filter: { conversation: $c }, sort: "started_at", ascending: true) { runs { run_id conversation } } }'
+      return (await ask<{ runs: { runs: object[] } }>(ui.server, query, { c: conversation })).runs.runs
+    }
+    const [root = '', ...others] = [first, second, third, fourth].map((id) => id.replace('resp_', ''))
+    await eventually(async () =>
+      expect(await listed(root)).deep.equal([
+        { run_id: root, conversation: null },
+        ...others.map((run_id) => ({ run_id, conversation: root })),
+      ]),
+    )
+    expect(await listed(named)).deep.equal([{ run_id: ofNamed.replace('resp_', ''), conversation: named }])
+    const page = await ui.open(`#/runs/${others[2]}`)
+    await page.locator('.run-head').getByRole('link', { name: 'conversation of 4 runs' }).click()
+    await page.locator('.facts').getByText('3 turns').waitFor()
+    expect((await turnsOf(page)).map((name) => name.split(' ').at(-1))).deep.equal([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'turn-line',
+      'assistant',
+      'user',
+      'assistant',
+    ])
+    await see(page, 'Refunded 40 euros for INV-7.')
+    await page.getByRole('link', { name: 'As a list' }).click()
+    const rows = page.getByRole('list', { name: 'Runs' }).getByRole('listitem')
+    await eventually(async () => expect(await rows.count()).equal(4))
+    await page.goto(`${ui.url}/#/runs?text=${root}`)
+    await eventually(async () => expect(await rows.count()).equal(4))
+    await page.goto(`${ui.url}/#/conversations/none`)
+    await see(page, 'No such conversation')
+  })
 })

@@ -192,6 +192,7 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
         </a>
       )}
       {run.user && <a href={href(['runs'], { user: run.user })}>user {cleanText(run.user)}</a>}
+      <OfConversation run={run} />
       {run.variant && <span title={run.variant}>variant: {run.variant}</span>}
       <ReplayMark run={run} />
       {run.eval_case !== null && (
@@ -205,6 +206,17 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
       </span>
     </p>
   )
+}
+
+const CONVERSATION_QUERY = 'query($id: String!) { runs(filter: { conversation: $id }, first: 1) { total } }'
+
+/** Link to the conversation of a run, where it is not the only one of it. */
+function OfConversation({ run: { conversation, run_id: runId, parent_run_id: parent } }: { run: RunSummary }) {
+  const id = conversation ?? runId
+  const { data } = useQuery<{ runs: { total: number } }>(CONVERSATION_QUERY, { id })
+  const total = data?.runs.total ?? 0
+  if (total < 2 || parent !== null) return null
+  return <a href={href(['conversations', id])}>conversation of {plural(total, 'run')}</a>
 }
 
 /** An answer that came at the end in one piece was not streamed. */

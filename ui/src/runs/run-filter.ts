@@ -6,6 +6,7 @@ export const FILTERS: Readonly<Record<string, string>> = {
   entry: 'entry_point',
   server: 'server',
   user: 'user',
+  conversation: 'conversation',
   status: 'status',
   type: 'event_type',
   module: 'module_id',
@@ -52,6 +53,9 @@ export function mayMatch(run: RunSummary, filter: RunFilter): boolean {
     (filter.agent_id === undefined || run.agent_id === filter.agent_id) &&
     (filter.entry_point === undefined || run.entry_point === filter.entry_point) &&
     (filter.user === undefined || run.user === filter.user) &&
+    (filter.conversation === undefined ||
+      run.conversation === filter.conversation ||
+      run.run_id === filter.conversation) &&
     (filter.server === undefined || run.server === filter.server) &&
     (filter.agent_version === undefined || run.agent_version === filter.agent_version) &&
     (filter.evals === undefined || run.eval_case !== null) &&

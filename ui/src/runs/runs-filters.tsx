@@ -95,6 +95,7 @@ function Chips({ query, onChange }: RunsFiltersProps) {
 function showValue(name: string, value: string): string {
   if (name === 'range') return RANGES[value]?.title.toLowerCase() ?? value
   if (name === 'evals') return 'only'
+  if (name === 'conversation') return value.slice(0, 13)
   if (name === 'version') return shortVersion(value)
   if (name === 'status') return STATUS_TEXTS[value as RunStatus] ?? value
   return name === 'since' || name === 'until' ? formatTime(Number(value)) : value

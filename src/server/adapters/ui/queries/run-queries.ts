@@ -22,6 +22,7 @@ export interface RawFilter {
   entry_point: string
   server: string
   user: string
+  conversation: string
   agent_version: string
   status: string
   since: number
@@ -81,8 +82,9 @@ export function makeRunQueries({
     async runs({ filter, first, after, sort, ascending }: RunsArguments, viewer: Viewer) {
       const count = between('first', first, MAX_RUNS)
       const wanted = { ...readFilter(filter ?? {}), tenant: viewer.tenant, agents: viewer.agents }
-      // A count of those that contain a text would give the text away.
-      const isHidden = wanted.text !== undefined && !viewer.seesContent
+      // A count of those with a text, a user or a conversation would give it away.
+      const { text, user, conversation } = wanted
+      const isHidden = (text ?? user ?? conversation) !== undefined && !viewer.seesContent
       if (!traces || isHidden) return { runs: [], cursor: null, total: 0 }
       await Promise.all([traces.refresh(), prices.refresh()])
       const { runs, next } = await traces.query('runs', {
@@ -113,6 +115,7 @@ function readFilter(given: GivenFilter): RunFilter {
     entryPoint: given.entry_point ?? undefined,
     server: given.server ?? undefined,
     user: given.user ?? undefined,
+    conversation: given.conversation ?? undefined,
     agentVersion: given.agent_version ?? undefined,
     status: oneOf('status', given.status, RUN_STATUSES),
     since: given.since ?? undefined,
