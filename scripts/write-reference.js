@@ -1,8 +1,7 @@
-// Writes docs/reference.md: every library module with its config, from its schema. `--check` only compares.
+// Writes docs/reference.md, every library module with its config, from its schema, and docs/protocols.md. `--check` only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { protocolPage } from './protocol-page.js'
 
-const PAGE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
 const HEAD = `# Module configuration
 
 Every module of the library with its protocols and its \`config\`; [modules](modules.md) introduces them. A dependency marked \`*\` takes every
@@ -12,17 +11,26 @@ the field \`b\` of each entry of the list \`a\`. \`npm run reference\` generates
 
 const built = new URL('../dist/', import.meta.url)
 const catalog = JSON.parse(readFileSync(new URL('library-catalog.json', built), 'utf8'))
-const sections = []
+const modules = []
 for (const { reference } of catalog) {
   const { default: module } = await import(new URL(`modules/${reference}.js`, built).href)
-  sections.push(describeModule(reference, module))
+  modules.push({ reference, module })
 }
-const text = `${HEAD}\n${sections.join('\n')}`
+write('reference', `${HEAD}\n${modules.map(({ reference, module }) => describeModule(reference, module)).join('\n')}`)
+write('protocols', protocolPage(modules.map(protocolsOf)))
 
-if (!process.argv.includes('--check')) writeFileSync(PAGE, text)
-else if (readFileSync(PAGE, 'utf8') !== text) {
-  console.error('docs/reference.md is not what the modules say: npm run reference')
-  process.exitCode = 1
+function write(page, text) {
+  const file = new URL(`../docs/${page}.md`, import.meta.url)
+  if (!process.argv.includes('--check')) writeFileSync(file, text)
+  else if (readFileSync(file, 'utf8') !== text) {
+    console.error(`docs/${page}.md is not what the source says: npm run reference`)
+    process.exitCode = 1
+  }
+}
+
+function protocolsOf({ reference, module: { provides, uses } }) {
+  const used = Object.values(uses).map(({ protocol, name }) => protocol?.name ?? name)
+  return { name: reference, provides: provides.map(({ name }) => name), uses: used }
 }
 
 function describeModule(reference, { description, provides, uses, scope, config }) {

@@ -87,6 +87,7 @@ export const sidebar: SidebarGroup[] = [
       page('Agent file and wiring', 'wiring'),
       page('Module library', 'modules'),
       page('Module configuration', 'reference'),
+      page('Protocols', 'protocols'),
       page('Adapters', 'adapters'),
       page('Chat completions', 'chat'),
       page('Responses API', 'responses'),

@@ -17,7 +17,13 @@ export type ApprovalRule = 'always' | 'never' | { readonly deny: string }
  * ```
  */
 export interface ApprovalPolicy {
-  /** Called before each call, also when a run continues with a decision: equal calls need equal rules. */
+  /**
+   * Returns the rule for a call.
+   *
+   * @remarks The host calls it before each call of a tool whose module names this policy under `approval`, and again when a run continues with a
+   * decision: equal calls need equal rules.
+   * @throws unknown fails the call: nothing is executed, and the model reads the message
+   */
   ruleFor(name: string, args: Readonly<Record<string, unknown>>, run: Run): ApprovalRule | Promise<ApprovalRule>
 }
 export const ApprovalPolicy = defineProtocol<ApprovalPolicy>('ApprovalPolicy', ['ruleFor'])

@@ -14,7 +14,12 @@ import type { Run } from './run.ts'
  * ```
  */
 export interface Chunker {
-  /** In the order of the text. */
+  /**
+   * Returns the pieces, in the order of the text.
+   *
+   * @remarks A memory calls it once for each text that it stores or updates.
+   * @throws unknown fails the call of the memory; the text is not stored
+   */
   chunk(text: string, run: Run): Promise<string[]>
 }
 export const Chunker = defineProtocol<Chunker>('Chunker', ['chunk'])

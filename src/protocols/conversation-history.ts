@@ -21,9 +21,25 @@ import type { Run } from './run.ts'
  * ```
  */
 export interface ConversationHistory {
-  /** Oldest first. The array is the caller's own. */
+  /**
+   * Returns the messages, oldest first. The array is the caller's own.
+   *
+   * @remarks An orchestrator calls it once, when its turn begins. Filters of a conversation call that of the module below them.
+   * @throws unknown fails the run, unless the caller catches it
+   */
   getHistory(run?: Run): Message[] | Promise<Message[]>
+  /**
+   * Appends a message for the rest of the run.
+   *
+   * @remarks Modules call it that put something before the next handler, such as the stage of a pipeline. The host never does: what a run says and does is in its
+   * trail.
+   */
   addMessage(message: Message, run?: Run): void | Promise<void>
+  /**
+   * Removes all messages for the rest of the run.
+   *
+   * @remarks Modules call it that begin again. Nothing is removed from the store.
+   */
   clearHistory(run?: Run): void | Promise<void>
 }
 export const ConversationHistory = defineProtocol<ConversationHistory>('ConversationHistory', [

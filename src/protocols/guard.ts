@@ -32,7 +32,13 @@ export type Verdict =
  * ```
  */
 export interface InputGuard {
-  /** @param texts user messages of the conversation, oldest first; the last is the one to handle. Returns one verdict for each. */
+  /**
+   * Returns one verdict for each text.
+   *
+   * @param texts user messages of the conversation, oldest first; the last is the one to handle
+   * @remarks The host calls it once in each run, before the handler, with the texts that the guard before it let pass.
+   * @throws unknown fails the run: nothing passes unchecked. So does a wrong number of verdicts
+   */
   checkInput(texts: readonly string[], run: Run): readonly Verdict[] | Promise<readonly Verdict[]>
 }
 export const InputGuard = defineProtocol<InputGuard>('InputGuard', ['checkInput'])
@@ -54,6 +60,13 @@ export const InputGuard = defineProtocol<InputGuard>('InputGuard', ['checkInput'
  * ```
  */
 export interface OutputGuard {
+  /**
+   * Returns the verdict on the whole text of the answer.
+   *
+   * @remarks The host calls it once in each run, when the handler has ended, with the text that the guard before it let pass; not for an answer without text, and not for a run
+   * that waits.
+   * @throws unknown fails the run: nothing of the answer is sent
+   */
   checkOutput(text: string, run: Run): Verdict | Promise<Verdict>
 }
 export const OutputGuard = defineProtocol<OutputGuard>('OutputGuard', ['checkOutput'])

@@ -66,8 +66,11 @@ export interface LLM {
   readonly modelInfo?: ModelInfo
   /**
    * Asks the model. Text and reasoning come in pieces, a tool call comes whole. The last part is `finish`; `usage`, where
-   * the model reports it, comes before (the consumer passes it to `run.addUsage`). Ends early, by throwing
-   * the abort's reason, when `run.signal` aborts. Other errors name the model and its message.
+   * the model reports it, comes before (the consumer passes it to `run.addUsage`).
+   *
+   * @remarks An orchestrator calls it once in each step, with the conversation so far. A router, a guard with `judge` and a summary call it once for each question of theirs.
+   * @throws unknown the reason of the abort when `run.signal` aborts; `ModelRefused` or `ModelLimited` for what a client can act on; otherwise an error that names the
+   * model and its message, never the key. A stream that breaks off throws, too: a part of an answer is never a whole one
    */
   generate(request: LLMRequest, run: Run): AsyncIterable<LLMPart>
 }

@@ -40,19 +40,32 @@ export interface MemoryOwner {
  * ```
  */
 export interface Memory {
-  /** Remembers `text`; answers the id of the new entry. */
+  /**
+   * Remembers a text. Returns the id of the new entry.
+   *
+   * @remarks `tools/memory` calls the methods of a memory when a model calls its tools; your own modules call them when they like.
+   * @throws unknown fails the call of the tool: the model reads the message
+   */
   store(text: string, metadata: Readonly<Record<string, unknown>>, run: Run): Promise<string>
-  /** `undefined` for an unknown id. */
+  /** Returns an entry; `undefined` for an unknown id. */
   get(id: string, run: Run): Promise<MemoryEntry | undefined>
-  /** At most `limit` entries, nearest first. */
+  /** Returns at most `limit` entries, nearest first. */
   search(query: string, limit: number, run: Run): Promise<MemoryMatch[]>
-  /** Every entry, oldest first. */
+  /**
+   * Returns every entry, oldest first.
+   *
+   * @remarks The debug UI and clients of MCP call it, too, where the agent exposes its memory.
+   */
   list(run: Run): Promise<MemoryEntry[]>
-  /** False for an unknown id. */
+  /** Replaces an entry. Returns false for an unknown id. */
   update(id: string, text: string, metadata: Readonly<Record<string, unknown>>, run: Run): Promise<boolean>
-  /** False for an unknown id. */
+  /** Forgets an entry. Returns false for an unknown id. */
   delete(id: string, run: Run): Promise<boolean>
-  /** Lists the users that it keeps separate entries for, by name. Optional: a memory that does not keep users apart leaves it out. */
+  /**
+   * Returns the users that it keeps separate entries for, by name. Optional: a memory that does not keep users apart leaves it out.
+   *
+   * @remarks The debug UI calls it to list them.
+   */
   owners?(run: Run): Promise<readonly MemoryOwner[]>
 }
 export const Memory = defineProtocol<Memory>('Memory', ['store', 'get', 'search', 'list', 'update', 'delete'])

@@ -18,7 +18,10 @@ import type { Run } from './run.ts'
 export interface TextMessageHandler {
   /**
    * Answers `text`, the last message of the user, through the `Response` protocol. The turn ends when the promise does.
-   * What it throws fails the run.
+   *
+   * @remarks The host calls it once in each run, after the handlers of attachments: also in a run that continues after a decision, with the same text. A router or a pipeline calls
+   * it for its handlers. Not called for a message of attachments alone that other handlers took, nor where a guard answers.
+   * @throws unknown fails the run
    */
   handleText(text: string, run: Run): void | Promise<void>
 }
@@ -38,6 +41,12 @@ export const TextMessageHandler = defineProtocol<TextMessageHandler>('TextMessag
  * ```
  */
 export interface ImageMessageHandler {
+  /**
+   * Answers an image of the last message of the user.
+   *
+   * @remarks The host calls it once for each image, in their order, before `handleText`. Without this handler, images stay with the message for models to see.
+   * @throws unknown fails the run
+   */
   handleImage(image: Attachment, run: Run): void | Promise<void>
 }
 export const ImageMessageHandler = defineProtocol<ImageMessageHandler>('ImageMessageHandler', ['handleImage'])
@@ -56,6 +65,12 @@ export const ImageMessageHandler = defineProtocol<ImageMessageHandler>('ImageMes
  * ```
  */
 export interface AudioMessageHandler {
+  /**
+   * Answers audio of the last message of the user.
+   *
+   * @remarks The host calls it as it calls `handleImage`.
+   * @throws unknown fails the run
+   */
   handleAudio(audio: Attachment, run: Run): void | Promise<void>
 }
 export const AudioMessageHandler = defineProtocol<AudioMessageHandler>('AudioMessageHandler', ['handleAudio'])
@@ -74,6 +89,12 @@ export const AudioMessageHandler = defineProtocol<AudioMessageHandler>('AudioMes
  * ```
  */
 export interface VideoMessageHandler {
+  /**
+   * Answers a video of the last message of the user.
+   *
+   * @remarks The host calls it as it calls `handleImage`.
+   * @throws unknown fails the run
+   */
   handleVideo(video: Attachment, run: Run): void | Promise<void>
 }
 export const VideoMessageHandler = defineProtocol<VideoMessageHandler>('VideoMessageHandler', ['handleVideo'])

@@ -39,6 +39,9 @@ export interface Response {
   /**
    * Sends a piece of text. The promise is fulfilled when there is room for more: awaiting it keeps a fast
    * agent from filling the memory for a slow reader.
+   *
+   * @remarks Handlers and filters call it, as often as they like, until the handler has ended.
+   * @throws TypeError for anything but a string; the reason of the abort when the run has to stop; HostError `AGENT_FAILED` after the run has ended
    */
   respondText(text: string): void | Promise<void>
   /**
@@ -46,8 +49,11 @@ export interface Response {
    * that keep conversations themselves can give the thinking back to its vendor; a piece may then have no text.
    */
   respondReasoning(text: string, block?: ReasoningBlock): void | Promise<void>
+  /** Sends an image. Throws as `respondText` does, and so do the next two. */
   respondImage(image: Attachment): void | Promise<void>
+  /** Sends audio. */
   respondAudio(audio: Attachment): void | Promise<void>
+  /** Sends a file of any other kind. */
   respondFile(file: Attachment): void | Promise<void>
   /** Returns the answer of this run so far. */
   getResponse(): CollectedResponse | Promise<CollectedResponse>

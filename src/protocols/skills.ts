@@ -37,9 +37,18 @@ export interface Skill {
  * ```
  */
 export interface Skills {
-  /** In the order of their names. */
+  /**
+   * Returns the skills, in the order of their names.
+   *
+   * @remarks The MCP adapter calls it for each list and each read of a client, where the agent exposes its skills.
+   */
   listSkills(run: Run): readonly Skill[]
-  /** Reads a file of a skill; undefined for a skill or a file that does not exist. */
+  /**
+   * Returns a file of a skill; `undefined` for a skill or a file that does not exist.
+   *
+   * @remarks The MCP adapter calls it for each file that a client reads.
+   * @throws unknown fails the read
+   */
   readSkillFile(skill: string, path: string, run: Run): Promise<Uint8Array | undefined>
 }
 export const Skills = defineProtocol<Skills>('Skills', ['listSkills', 'readSkillFile'])

@@ -49,7 +49,12 @@ export interface StorageRange {
  * ```
  */
 export interface Storage {
-  /** Returns the value; `undefined` for an unknown key. */
+  /**
+   * Returns the value; `undefined` for an unknown key.
+   *
+   * @remarks Modules call these methods when they like.
+   * @throws TypeError for a key or a value that cannot be stored; HostError `STORE_UNAVAILABLE` while the store does not answer. This holds for all methods
+   */
   get(key: string, run?: Run): Promise<unknown>
   /** Sets or replaces a value. */
   set(key: string, value: unknown, run?: Run): Promise<void>

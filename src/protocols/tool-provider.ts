@@ -35,16 +35,27 @@ export type ApprovalNeed = boolean | { readonly policy: string }
  * ```
  */
 export interface ToolProvider {
-  /** In a stable order. */
+  /**
+   * Returns the tools, in a stable order.
+   *
+   * @remarks An orchestrator calls it once in each run, before the first model call; the host calls it again where a call waits, or continues.
+   * @throws unknown fails the run
+   */
   listTools(run: Run): readonly ToolDefinition[] | Promise<readonly ToolDefinition[]>
   /**
-   * Calls a tool. Throws when there is no tool of that name, when the arguments do not fit its schema, when it fails, and
-   * when `run.signal` aborts.
+   * Calls a tool.
+   *
+   * @remarks An orchestrator calls it once for each call of the model, those of one step in parallel. The host refuses a call that needs an approval before it gets here.
+   * @throws unknown when there is no tool of that name, the arguments do not fit its schema, or it fails: the orchestrators of the library give the message to the model. The
+   * reason of the abort when `run.signal` aborts
    */
   executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult>
   /**
    * Returns true for a call that a person has to approve first. `{ policy }` leaves it to the `ApprovalPolicy` of that id in the
-   * agent. The host calls this before each call; left out: never.
+   * agent. Left out: never.
+   *
+   * @remarks The host calls it before each call, also when a run continues with a decision: equal calls need equal answers.
+   * @throws unknown fails the call: nothing is executed, and the model reads the message
    */
   needsApproval?(name: string, args: Readonly<Record<string, unknown>>, run: Run): ApprovalNeed | Promise<ApprovalNeed>
 }

@@ -21,11 +21,25 @@ import type { Run } from './run.ts'
  * ```
  */
 export interface VectorIndex {
-  /** Adds a vector, or replaces the one of the same id. */
+  /**
+   * Adds a vector, or replaces the one of the same id.
+   *
+   * @remarks A memory calls it once for each piece of a text that it stores.
+   * @throws unknown fails the call of the memory; the text is not stored
+   */
   add(id: string, vector: Float32Array, run: Run): Promise<void>
-  /** At most `limit` ids, nearest first; `score` is the cosine similarity. */
+  /**
+   * Returns at most `limit` ids, nearest first; `score` is the cosine similarity.
+   *
+   * @remarks A memory calls it for each search, again with a larger limit where too many hits belong to other users.
+   * @throws unknown fails the call of the memory
+   */
   search(vector: Float32Array, limit: number, run: Run): Promise<{ id: string; score: number }[]>
-  /** False for an unknown id. */
+  /**
+   * Removes a vector. Returns false for an unknown id.
+   *
+   * @remarks A memory calls it when a text changes or is deleted. A failure is a warning: nothing finds the vector any more.
+   */
   remove(id: string, run: Run): Promise<boolean>
 }
 export const VectorIndex = defineProtocol<VectorIndex>('VectorIndex', ['add', 'search', 'remove'])

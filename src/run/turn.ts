@@ -69,7 +69,40 @@ export interface Turn {
   readonly overrides?: Readonly<Record<string, object>> | undefined
 }
 
-/** Result of a run that has ended well. */
+/**
+ * Result of a run that has ended well.
+ *
+ * @example
+ * ```ts
+ * export const waiting: RunResult = {
+ *   runId: '01994c3e-5a70-7d6b-8f3a-2b9c1d4e5f60',
+ *   status: 'waiting',
+ *   text: '',
+ *   attachments: [],
+ *   usage: { inputTokens: 120, outputTokens: 18, cachedInputTokens: 0, reasoningTokens: 0 },
+ *   incompleteReason: undefined,
+ *   pending: [
+ *     {
+ *       callId: 'call_1',
+ *       runId: '01994c3e-5a70-7d6b-8f3a-2b9c1d4e5f60',
+ *       kind: 'approval',
+ *       name: 'refund',
+ *       arguments: { order: 'A-1002', euros: 20 },
+ *       digest: '6f1c...',
+ *       schema: { type: 'object', properties: { order: { type: 'string' }, euros: { type: 'number' } } },
+ *     },
+ *   ],
+ *   trail: [
+ *     { role: 'user', content: 'Refund 20 euros for A-1002.' },
+ *     {
+ *       role: 'assistant',
+ *       content: '',
+ *       toolCalls: [{ id: 'call_1', name: 'refund', arguments: { order: 'A-1002', euros: 20 } }],
+ *     },
+ *   ],
+ * }
+ * ```
+ */
 export interface RunResult {
   readonly runId: string
   readonly status: 'completed' | 'waiting'

@@ -11,6 +11,7 @@ import {
   type FastifyReply,
   type FastifyRequest,
   openProject,
+  type RunResult,
   replay,
 } from 'agent-host'
 
@@ -36,6 +37,36 @@ export async function askAll(questions: readonly string[]): Promise<string[]> {
   } finally {
     await project.close()
   }
+}
+// #endregion
+
+// #region RunResult
+export const waiting: RunResult = {
+  runId: '01994c3e-5a70-7d6b-8f3a-2b9c1d4e5f60',
+  status: 'waiting',
+  text: '',
+  attachments: [],
+  usage: { inputTokens: 120, outputTokens: 18, cachedInputTokens: 0, reasoningTokens: 0 },
+  incompleteReason: undefined,
+  pending: [
+    {
+      callId: 'call_1',
+      runId: '01994c3e-5a70-7d6b-8f3a-2b9c1d4e5f60',
+      kind: 'approval',
+      name: 'refund',
+      arguments: { order: 'A-1002', euros: 20 },
+      digest: '6f1c...',
+      schema: { type: 'object', properties: { order: { type: 'string' }, euros: { type: 'number' } } },
+    },
+  ],
+  trail: [
+    { role: 'user', content: 'Refund 20 euros for A-1002.' },
+    {
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: 'call_1', name: 'refund', arguments: { order: 'A-1002', euros: 20 } }],
+    },
+  ],
 }
 // #endregion
 

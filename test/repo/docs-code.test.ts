@@ -25,7 +25,7 @@ async function makeDocumented(files: Record<string, string>) {
 }
 
 describe('the code of the docs', () => {
-  it('reference.md: matches the modules of the library', async () => {
+  it('reference.md and protocols.md: match the source', async () => {
     const script = fileURLToPath(new URL('../../scripts/write-reference.js', import.meta.url))
     expect(await runNode([script, '--check'])).deep.equal({ exitCode: 0, stdout: '', stderr: '' })
   })
