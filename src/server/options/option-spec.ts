@@ -20,9 +20,20 @@ export interface OptionSpec<T = unknown> {
   readonly read: (raw: unknown) => T
 }
 
+/** Option of one text or value, whose variable is named as its flag. */
+export function option<T>(
+  flag: string,
+  fallback: T,
+  description: string,
+  read: (raw: unknown) => T,
+  kind: OptionSpec['kind'] = 'text',
+): OptionSpec<T> {
+  return { flag, variable: variableOf(flag), description, kind, default: fallback, read }
+}
+
 /** Option that is any text but the empty one. */
 export function text(flag: string, fallback: string, description: string): OptionSpec<string> {
-  return { flag, variable: variableOf(flag), description, kind: 'text', default: fallback, read: readText }
+  return option(flag, fallback, description, readText)
 }
 
 /** Option that is a whole number. */
@@ -32,17 +43,21 @@ export function number(
   description: string,
   { min, max }: { min: number; max: number },
 ): OptionSpec<number> {
-  const read = (raw: unknown): number => {
+  return option(flag, fallback, description, (raw) => {
     const value = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
     if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
     throw new Error(`must be a whole number from ${min} to ${max}, not '${raw}'`)
-  }
-  return { flag, variable: variableOf(flag), description, kind: 'text', default: fallback, read }
+  })
+}
+
+/** Option that is off unless it is given. */
+export function toggle(flag: string, description: string): OptionSpec<boolean> {
+  return option(flag, false, description, readBoolean, 'switch')
 }
 
 /** Option that can be given several times, or as one text with commas. */
-export function list(flag: string, description: string): OptionSpec<readonly string[]> {
-  return { flag, variable: variableOf(flag), description, kind: 'list', default: Object.freeze([]), read: readList }
+export function list(flag: string, description: string, read = readList): OptionSpec<readonly string[]> {
+  return option(flag, Object.freeze([]), description, read, 'list')
 }
 
 /** Reads a list of texts, or one text with commas. */
@@ -85,13 +100,13 @@ function variableOf(flag: string): string {
   return `AGENT_HOST_${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
-function readText(raw: unknown): string {
+export function readText(raw: unknown): string {
   if (typeof raw === 'string' && raw !== '') return raw
   throw new Error('must not be empty')
 }
 
 /** Reads a switch. */
-export function readBoolean(raw: unknown): boolean {
+function readBoolean(raw: unknown): boolean {
   if (typeof raw === 'boolean') return raw
   if (/^(true|1|yes|on)$/i.test(String(raw))) return true
   if (/^(false|0|no|off)$/i.test(String(raw))) return false
@@ -102,7 +117,7 @@ export function readBoolean(raw: unknown): boolean {
 export function readShare(raw: unknown): number {
   if (typeof raw === 'boolean' || /^(true|yes|on|false|no|off)$/i.test(String(raw))) return Number(readBoolean(raw))
   const [, digits = '', percent] = /^\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/.exec(String(raw)) ?? []
-  const share = digits === '' ? Number.NaN : Number(digits) / (percent ? 100 : 1)
+  const share = digits === '' ? NaN : Number(digits) / (percent ? 100 : 1)
   if (share <= 1) return share
   throw new Error(`must be true, false, or a part from 0 to 1 or in percent, not '${raw}'`)
 }
@@ -112,7 +127,7 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 102
 /** Reads a number of bytes, or a text like `512kb`. */
 export function readBytes(raw: unknown): number {
   const [, count = '', unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(String(raw)) ?? []
-  const bytes = Math.floor(Number(count) * (UNITS[unit.toLowerCase()] ?? Number.NaN))
+  const bytes = Math.floor(Number(count) * (UNITS[unit.toLowerCase()] ?? NaN))
   if (count !== '' && Number.isSafeInteger(bytes) && bytes > 0) return bytes
   throw new Error(`must be a number of bytes, or like 512kb or 10mb, not '${raw}'`)
 }

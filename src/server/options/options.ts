@@ -13,13 +13,15 @@ import {
   list,
   number,
   type OptionSpec,
-  readBoolean,
+  option,
   readBytes,
   readList,
   readSecret,
   readShare,
+  readText,
   readToken,
   text,
+  toggle,
 } from './option-spec.ts'
 
 /** The options of a server, complete and checked. Frozen. */
@@ -82,33 +84,25 @@ type OptionSpecs = {
 export const SERVER_OPTIONS: OptionSpecs = {
   agentDir: text('agent-dir', './agents', 'Folder of the agent files'),
   adapters: list('adapter', 'Adapter to serve, by its dotted path or ./file.ts#Name; can be given several times'),
-  adapterOptions: {
-    flag: 'adapter-option',
-    variable: 'AGENT_HOST_ADAPTER_OPTION',
-    description: 'Option of one adapter, as <Adapter>.<option>=<value>; can be given several times',
-    kind: 'list',
-    default: Object.freeze({}),
-    read: readAdapterOptions,
-  },
-  host: { ...text('host', '127.0.0.1', 'Address to bind'), read: readHost },
+  adapterOptions: option(
+    'adapter-option',
+    Object.freeze({}),
+    'Option of one adapter, as <Adapter>.<option>=<value>; can be given several times',
+    readAdapterOptions,
+    'list',
+  ),
+  host: option('host', '127.0.0.1', 'Address to bind', readHost),
   port: number('port', 8000, 'Port; 0 takes a free one', { min: 0, max: 65_535 }),
-  publicUrl: {
-    flag: 'public-url',
-    variable: 'AGENT_HOST_PUBLIC_URL',
-    description:
-      'Address at which people reach the server; sign-ins at other sites return there [default: http://<host>:<port>]',
-    kind: 'text',
-    default: undefined,
-    read: readUrl,
-  },
-  debug: {
-    flag: 'debug-ui',
-    variable: 'AGENT_HOST_DEBUG_UI',
-    description: 'Debug mode: serve the debug UI, trace every call in ./debug, show failures to clients in full',
-    kind: 'switch',
-    default: false,
-    read: readBoolean,
-  },
+  publicUrl: option(
+    'public-url',
+    undefined,
+    'Address at which people reach the server; sign-ins at other sites return there [default: http://<host>:<port>]',
+    readUrl,
+  ),
+  debug: toggle(
+    'debug-ui',
+    'Debug mode: serve the debug UI, trace every call in ./debug, show failures to clients in full',
+  ),
   debugMaxMb: number(
     'debug-max-mb',
     256,
@@ -118,14 +112,13 @@ export const SERVER_OPTIONS: OptionSpecs = {
       max: 1_000_000,
     },
   ),
-  record: {
-    flag: 'record',
-    variable: 'AGENT_HOST_RECORD',
-    description: 'Record a tape of each run in ./debug/tapes, or of a part of them: true, false, 0.1 or 10%',
-    kind: 'switch',
-    default: 0,
-    read: readShare,
-  },
+  record: option(
+    'record',
+    0,
+    'Record a tape of each run in ./debug/tapes, or of a part of them: true, false, 0.1 or 10%',
+    readShare,
+    'switch',
+  ),
   compatApiKey: key(
     'compat-api-key',
     'CUSTOM_COMPAT_API_KEY',
@@ -141,50 +134,33 @@ export const SERVER_OPTIONS: OptionSpecs = {
     'RESPONSES_API_KEY',
     'API key required by the responses adapter, or named keys: name:run+approve:key,...',
   ),
-  uiToken: {
-    ...key('ui-token', 'AGENT_HOST_UI_TOKEN', 'Token required by the debug UI and its API'),
-    read: readToken,
-  },
-  keys: {
-    ...text('keys', '', 'File of keys with tenants and scopes: every adapter then requires a key'),
-    default: undefined,
-  },
+  uiToken: option('ui-token', undefined, 'Token required by the debug UI and its API', readToken),
+  keys: option('keys', undefined, 'File of keys with tenants and scopes: every adapter then requires a key', readText),
   responsesDir: text('responses-dir', './responses', 'Folder of the stored responses'),
-  store: {
-    flag: 'store',
-    variable: 'AGENT_HOST_STORE',
-    description:
-      'Store of the responses: sqlite (in their folder), postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>',
-    kind: 'text',
-    default: 'sqlite',
-    read: readStore,
-  },
-  serverName: {
-    flag: 'server-name',
-    variable: 'AGENT_HOST_SERVER_NAME',
-    description: 'Name of this server among those that share the store [default: host name and process id]',
-    kind: 'text',
-    default: '',
-    read: readServerName,
-  },
-  queue: {
-    flag: 'queue',
-    variable: 'AGENT_HOST_QUEUE',
-    description:
-      'BullMQ queue that distributes background responses, as redis://...; without it workers poll the store',
-    kind: 'text',
-    default: undefined,
-    read: readQueue,
-  },
-  secretKey: {
-    flag: 'secret-key',
-    variable: 'AGENT_HOST_SECRET_KEY',
-    description:
-      'Secret of at least 32 characters that encrypts what clients or the store keep, such as sign-ins; without it the store generates and keeps one',
-    kind: 'text',
-    default: undefined,
-    read: readSecret,
-  },
+  store: option(
+    'store',
+    'sqlite',
+    'Store of the responses: sqlite (in their folder), postgres://..., redis://..., redis+sentinel://... or keyv-sqlite:<path>',
+    readStore,
+  ),
+  serverName: option(
+    'server-name',
+    '',
+    'Name of this server among those that share the store [default: host name and process id]',
+    readServerName,
+  ),
+  queue: option(
+    'queue',
+    undefined,
+    'BullMQ queue that distributes background responses, as redis://...; without it workers poll the store',
+    readQueue,
+  ),
+  secretKey: option(
+    'secret-key',
+    undefined,
+    'Secret of at least 32 characters that encrypts what clients or the store keep, such as sign-ins; without it the store generates and keeps one',
+    readSecret,
+  ),
   retentionDays: {
     ...number('retention-days', 0, 'Days after which stored responses are deleted; without it they are kept', {
       min: 1,
@@ -196,37 +172,22 @@ export const SERVER_OPTIONS: OptionSpecs = {
     min: 1,
     max: 3600,
   }),
-  bodyLimit: {
-    flag: 'body-limit',
-    variable: 'AGENT_HOST_BODY_LIMIT',
-    description: 'Largest request body: bytes, or like 512kb',
-    kind: 'text',
-    default: 10 * 1024 * 1024,
-    read: readBytes,
-  },
+  bodyLimit: option('body-limit', 10 * 1024 * 1024, 'Largest request body: bytes, or like 512kb', readBytes),
   allowedHosts: list(
     'allowed-host',
     'Host name to serve in addition to those of this machine; can be given several times',
   ),
-  corsOrigins: {
-    ...list('cors-origin', 'Origin whose pages may use the server; can be given several times [default: every origin]'),
-    read: readOrigins,
-  },
-  trustedOrigins: {
-    ...list(
-      'trusted-origin',
-      "Origin whose pages may decide approvals and see debug data, as the server's own; can be given several times",
-    ),
-    read: readOrigins,
-  },
-  logLevel: {
-    flag: 'log-level',
-    variable: 'AGENT_HOST_LOG_LEVEL',
-    description: `One of ${LOG_LEVELS.join(', ')}`,
-    kind: 'text',
-    default: 'info',
-    read: readLogLevel,
-  },
+  corsOrigins: list(
+    'cors-origin',
+    'Origin whose pages may use the server; can be given several times [default: every origin]',
+    readOrigins,
+  ),
+  trustedOrigins: list(
+    'trusted-origin',
+    "Origin whose pages may decide approvals and see debug data, as the server's own; can be given several times",
+    readOrigins,
+  ),
+  logLevel: option('log-level', 'info', `One of ${LOG_LEVELS.join(', ')}`, readLogLevel),
   maxConcurrentRuns: number('max-concurrent-runs', 10_000, 'Concurrent runs; further requests get 503', {
     min: 1,
     max: 1_000_000,
@@ -244,14 +205,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
     min: 1,
     max: 1_000_000,
   }),
-  noWorker: {
-    flag: 'no-worker',
-    variable: 'AGENT_HOST_NO_WORKER',
-    description: 'Leave background responses to other processes that share the store',
-    kind: 'switch',
-    default: false,
-    read: readBoolean,
-  },
+  noWorker: toggle('no-worker', 'Leave background responses to other processes that share the store'),
   runTimeout: number('run-timeout', 3600, 'Seconds after which a run is aborted; 0 for no limit', {
     min: 0,
     max: 31_536_000,
@@ -301,53 +255,19 @@ export const SERVER_OPTIONS: OptionSpecs = {
       max: 1_000_000,
     },
   ),
-  trustedProxies: {
-    ...list(
-      'trusted-proxy',
-      'Address or subnet (10.0.0.0/8) of a proxy whose X-Forwarded-For names the client; can be given several times',
-    ),
-    read: readProxies,
-  },
-  requireAuth: {
-    flag: 'require-auth',
-    variable: 'AGENT_HOST_REQUIRE_AUTH',
-    description: 'Refuse to start without keys when bound beyond this machine',
-    kind: 'switch',
-    default: false,
-    read: readBoolean,
-  },
-  metrics: {
-    flag: 'metrics',
-    variable: 'AGENT_HOST_METRICS',
-    description: 'Serve GET /metrics, in the text format of Prometheus',
-    kind: 'switch',
-    default: false,
-    read: readBoolean,
-  },
-  openMetrics: {
-    flag: 'open-metrics',
-    variable: 'AGENT_HOST_OPEN_METRICS',
-    description: 'Serve GET /metrics without a key, also with --keys or --require-auth',
-    kind: 'switch',
-    default: false,
-    read: readBoolean,
-  },
-  allowVariants: {
-    flag: 'allow-variants',
-    variable: 'AGENT_HOST_ALLOW_VARIANTS',
-    description: 'Let keys with the scope debug change prompts, models and other values of agents for single requests',
-    kind: 'switch',
-    default: false,
-    read: readBoolean,
-  },
-  noV1: {
-    flag: 'no-v1',
-    variable: 'AGENT_HOST_NO_V1',
-    description: 'Serve the chat and responses APIs only under /compat, not under /v1',
-    kind: 'switch',
-    default: false,
-    read: readBoolean,
-  },
+  trustedProxies: list(
+    'trusted-proxy',
+    'Address or subnet (10.0.0.0/8) of a proxy whose X-Forwarded-For names the client; can be given several times',
+    readProxies,
+  ),
+  requireAuth: toggle('require-auth', 'Refuse to start without keys when bound beyond this machine'),
+  metrics: toggle('metrics', 'Serve GET /metrics, in the text format of Prometheus'),
+  openMetrics: toggle('open-metrics', 'Serve GET /metrics without a key, also with --keys or --require-auth'),
+  allowVariants: toggle(
+    'allow-variants',
+    'Let keys with the scope debug change prompts, models and other values of agents for single requests',
+  ),
+  noV1: toggle('no-v1', 'Serve the chat and responses APIs only under /compat, not under /v1'),
 }
 
 /** The variables that may hold the key of each adapter; the first is that of its option. */
