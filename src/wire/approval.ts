@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { AnyObject, nullable } from './schemas.ts'
+import { AnyObject, Integer, nullable, Text } from './schemas.ts'
 
 /** State of an approval or a question. All but `pending` are final. */
 export const ApprovalStatus = Type.Enum(
@@ -10,12 +10,12 @@ export type ApprovalStatus = Static<typeof ApprovalStatus>
 
 /** Approval or question as `GET /approvals` gives it: to clients, to the inbox of the debug UI, and to the command line. */
 export const Approval = Type.Object({
-  id: Type.String(),
+  id: Text,
   object: Type.Literal('approval'),
   kind: Type.Enum(['approval', 'question'], { type: 'string' }),
   response_id: Type.String({ description: 'The response that waits.' }),
   agent: Type.String({ description: 'Agent that makes the call: the one of the request, or one that it called.' }),
-  asked_by: Type.Array(Type.String(), {
+  asked_by: Type.Array(Text, {
     description: 'Agents that called it, the nearest first; none for that of the request.',
   }),
   run_id: Type.String({ description: 'Run of that agent, as traces name it.' }),
@@ -26,12 +26,12 @@ export const Approval = Type.Object({
   /** JSON Schema of edited arguments, or of the answer. */
   schema: nullable(AnyObject),
   /** Unix seconds, as all times. */
-  created_at: Type.Integer(),
-  expires_at: nullable(Type.Integer()),
+  created_at: Integer,
+  expires_at: nullable(Integer),
   status: ApprovalStatus,
-  decided_by: nullable(Type.String()),
-  decided_at: nullable(Type.Integer()),
-  reason: nullable(Type.String()),
+  decided_by: nullable(Text),
+  decided_at: nullable(Integer),
+  reason: nullable(Text),
   edited_arguments: nullable(AnyObject),
   continued_by: nullable(Type.String({ description: 'The response that continues after the decision.' })),
 })

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { AnyObject, nullable } from './schemas.ts'
+import { AnyObject, Integer, nullable, Text } from './schemas.ts'
 import { VariantChange } from './variant.ts'
 
 /** Version of the format of result files. It grows when an older reader would misread one. */
@@ -10,21 +10,21 @@ export const PASS_SCORE = 0.5
 
 /** Call of a tool, as rows expect it and results have it. */
 export const EvalToolCall = Type.Object({
-  name: Type.String(),
+  name: Text,
   arguments: Type.Optional(AnyObject),
 })
 export type EvalToolCall = Static<typeof EvalToolCall>
 
 /** Case of a result: its row. */
 export const EvalResultCase = Type.Object({
-  id: Type.String(),
+  id: Text,
   file: Type.String({ description: 'Relative to the project.' }),
-  line: Type.Integer(),
+  line: Integer,
   input: Type.Unknown(),
   expected: Type.Optional(Type.Unknown()),
   expected_tools: Type.Optional(Type.Array(EvalToolCall)),
   expected_waits: Type.Optional(Type.Array(EvalToolCall)),
-  tags: Type.Array(Type.String()),
+  tags: Type.Array(Text),
   tape: nullable(Type.String({ description: 'Relative to the project.' })),
   digest: Type.String({ description: 'Differs where the row does.' }),
 })
@@ -43,19 +43,19 @@ export type EvalScore = Static<typeof EvalScore>
 
 /** Run of a case. */
 export const EvalRun = Type.Object({
-  case: Type.String(),
+  case: Text,
   column: Type.Integer({ description: 'Index among the columns.' }),
   repeat: Type.Integer({ description: 'From 1 on.' }),
   run_id: nullable(Type.String({ description: 'Null where it did not begin.' })),
   status: Type.Enum(['completed', 'waiting', 'failed', 'cancelled', 'not_run'], { type: 'string' }),
-  output: Type.String(),
-  error: nullable(Type.String()),
+  output: Text,
+  error: nullable(Text),
   tools: Type.Array(EvalToolCall),
   waits: Type.Optional(Type.Array(EvalToolCall, { description: 'Calls that it waits for at its end.' })),
   is_played: Type.Boolean({ description: 'True where the model answered from a tape.' }),
   duration_ms: Type.Number(),
-  input_tokens: Type.Integer(),
-  output_tokens: Type.Integer(),
+  input_tokens: Integer,
+  output_tokens: Integer,
   cost: nullable(Type.Number({ description: 'US dollars; null where the price of a model is unknown.' })),
   scores: Type.Array(EvalScore),
   score: nullable(
@@ -67,7 +67,7 @@ export type EvalRun = Static<typeof EvalRun>
 /** Agent, or variant of one, that the cases were run with. */
 export const EvalColumn = Type.Object({
   name: Type.String({ description: 'Agent, and what the variant changes.' }),
-  agent: Type.String(),
+  agent: Text,
   version: nullable(Type.String({ description: 'Of the agent; null where it was not opened.' })),
   changes: Type.Array(VariantChange),
 })
@@ -76,21 +76,19 @@ export type EvalColumn = Static<typeof EvalColumn>
 /** Row, agent or scorer that was left out, and why. */
 export const EvalProblem = Type.Object({
   where: Type.String({ description: 'File and line, agent, or scorer.' }),
-  message: Type.String(),
+  message: Text,
 })
 export type EvalProblem = Static<typeof EvalProblem>
 
 /** Choices of the caller of `eval`: `--resume` goes on with them. */
 export const EvalRequest = Type.Object({
-  files: Type.Array(Type.String()),
-  agents: Type.Array(Type.String()),
+  files: Type.Array(Text),
+  agents: Type.Array(Text),
   variants: Type.Array(Type.Array(VariantChange)),
-  repeat: Type.Integer(),
-  filter: Type.Array(Type.String()),
-  only: Type.Optional(
-    Type.Array(Type.String(), { description: 'Ids of the cases, where those that failed before run alone.' }),
-  ),
-  live: Type.Array(Type.String()),
+  repeat: Integer,
+  filter: Type.Array(Text),
+  only: Type.Optional(Type.Array(Text, { description: 'Ids of the cases, where those that failed before run alone.' })),
+  live: Type.Array(Text),
 })
 export type EvalRequest = Static<typeof EvalRequest>
 
@@ -98,7 +96,7 @@ export type EvalRequest = Static<typeof EvalRequest>
 export const EvalResult = Type.Object({
   eval_result: Type.Literal(EVAL_RESULT_FORMAT),
   agent_host: Type.String({ description: 'Version.' }),
-  name: Type.String(),
+  name: Text,
   status: Type.Enum(['running', 'stopped', 'complete'], { type: 'string' }),
   process: Type.Optional(Type.String({ description: 'Process that fills it, while it is running.' })),
   created_at: Type.Number({ description: 'Unix seconds.' }),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { oneOf, Text } from './schemas.ts'
 import { VariantChange } from './variant.ts'
 
 /** Body of `POST /api/ui/runs/{run_id}/rerun`. */
@@ -13,7 +14,7 @@ export const RerunRequest = Type.Object(
       Type.Array(VariantChange, { maxItems: 100, description: 'Values of the agent to change, as for a variant.' }),
     ),
     arguments: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
+      Type.Record(Text, Type.Unknown(), {
         description: 'Of a tool that a model asked for: it asks for these instead. Needs `live` with `tools`.',
       }),
     ),
@@ -24,7 +25,7 @@ export const RerunRequest = Type.Object(
       }),
     ),
     live: Type.Optional(
-      Type.Array(Type.Union([Type.Literal('llm'), Type.Literal('tools')]), {
+      Type.Array(oneOf('llm', 'tools'), {
         maxItems: 2,
         description: 'What is called for real from there on; default: `llm`. Everything else comes from the tape.',
       }),

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type TLiteral, type TProperties, type TSchema, type TUnion, Type } from 'typebox'
 
 /** Any object. */
 export const AnyObject = Type.Record(Type.String(), Type.Unknown())
@@ -10,4 +10,19 @@ export function nullable<T extends TSchema>(schema: T) {
 /** Field that may be left out, or null: clients send `null` for fields they leave out. */
 export function optional<T extends TSchema>(schema: T) {
   return Type.Optional(nullable(schema))
+}
+
+export const Text = Type.String()
+export const Integer = Type.Integer()
+export const Flag = Type.Boolean()
+
+/** One of several texts. */
+export function oneOf<const Values extends readonly string[]>(...values: Values) {
+  const literals = values.map((value) => Type.Literal(value))
+  return Type.Union(literals) as unknown as TUnion<{ -readonly [Index in keyof Values]: TLiteral<Values[Index]> }>
+}
+
+/** An object whose field `type` says what else it has. */
+export function ofType<const Name extends string, Fields extends TProperties>(type: Name, fields: Fields) {
+  return Type.Object({ type: Type.Literal(type), ...fields })
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Integer, Text } from './schemas.ts'
 
 /** Value by which a variant differs from its agent. */
 export const VariantChange = Type.Object(
@@ -47,10 +48,10 @@ export type VariantRequest = Static<typeof VariantRequest>
 /** Answer to {@link VariantRequest}. */
 export const Variant = Type.Object({
   id: Type.String({ description: 'For the header `x-agent-variant`.' }),
-  agent_id: Type.String(),
-  version: Type.String(),
+  agent_id: Text,
+  version: Text,
   changes: Type.Array(VariantChange),
-  definition: Type.Union([Type.String(), Type.Null()], {
+  definition: Type.Union([Text, Type.Null()], {
     description: 'Text of the agent file with the changes, without its secrets; null for an agent without a file.',
   }),
 })
@@ -58,19 +59,19 @@ export type Variant = Static<typeof Variant>
 
 /** Reason why a change is refused. */
 export const VariantProblem = Type.Object({
-  agent: Type.Optional(Type.String()),
-  module: Type.Optional(Type.String()),
+  agent: Type.Optional(Text),
+  module: Type.Optional(Text),
   path: Type.Optional(VariantChange.properties.path),
-  line: Type.Optional(Type.Integer()),
-  column: Type.Optional(Type.Integer()),
-  message: Type.String(),
-  suggestions: Type.Array(Type.String()),
+  line: Type.Optional(Integer),
+  column: Type.Optional(Integer),
+  message: Text,
+  suggestions: Type.Array(Text),
 })
 export type VariantProblem = Static<typeof VariantProblem>
 
 /** Body of a refusal. */
 export const VariantRefusal = Type.Object({
-  detail: Type.String(),
+  detail: Text,
   problems: Type.Optional(Type.Array(VariantProblem)),
 })
 export type VariantRefusal = Static<typeof VariantRefusal>

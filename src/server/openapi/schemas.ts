@@ -1,17 +1,17 @@
 import { Type } from 'typebox'
-import { nullable } from '../../wire/schemas.ts'
+import { nullable, Text } from '../../wire/schemas.ts'
 
 /** Error under `/compat`, and of every route that has no dialect. */
-export const CompatError = Type.Object({ detail: Type.String() })
+export const CompatError = Type.Object({ detail: Text })
 
 /** Error under `/v1`. */
 export const VendorError = Type.Object({
   error: Type.Object({
-    message: Type.String(),
-    type: Type.String(),
+    message: Text,
+    type: Text,
     /** The field that is wrong, `messages[2].role`. */
-    param: nullable(Type.String()),
-    code: nullable(Type.String()),
+    param: nullable(Text),
+    code: nullable(Text),
   }),
-  detail: Type.String(),
+  detail: Text,
 })

@@ -1,86 +1,75 @@
 import { type Static, Type } from 'typebox'
 import type { DecodedUrl } from '../../../data-url.ts'
-import { AnyObject, optional } from '../../../wire/schemas.ts'
+import { AnyObject, Flag, Integer, ofType, oneOf, optional, Text } from '../../../wire/schemas.ts'
 
 /** Large data URLs are decoded while the body arrives. */
-const Address = Type.Unsafe<string | DecodedUrl>(Type.String())
+const Address = Type.Unsafe<string | DecodedUrl>(Text)
 
 /** A part of any type; those that are not known are left to the conversion. */
 const ContentPart = Type.Object({
-  type: Type.String(),
+  type: Text,
   text: Type.Optional(Type.Unknown()),
   refusal: Type.Optional(Type.Unknown()),
   image_url: optional(Type.Union([Address, Type.Object({ url: Address, detail: Type.Optional(Type.Unknown()) })])),
-  input_audio: optional(Type.Object({ data: Type.String(), format: Type.String() })),
+  input_audio: optional(Type.Object({ data: Text, format: Text })),
   file: optional(
     Type.Object({
       file_data: optional(Address),
-      file_id: optional(Type.String()),
-      filename: optional(Type.String()),
+      file_id: optional(Text),
+      filename: optional(Text),
     }),
   ),
 })
 export type ContentPart = Static<typeof ContentPart>
 
 const CustomCall = Type.Object({
-  id: Type.String(),
+  id: Text,
   type: Type.Literal('custom'),
-  custom: Type.Object({ name: Type.String(), input: Type.String() }),
+  custom: Type.Object({ name: Text, input: Text }),
 })
 
 /** A call without a type is one of a function. */
 const ToolCall = Type.Union([
   CustomCall,
   Type.Object({
-    id: Type.String(),
+    id: Text,
     /** `arguments` is JSON. */
-    function: Type.Object({ name: Type.String(), arguments: Type.String() }),
+    function: Type.Object({ name: Text, arguments: Text }),
   }),
 ])
 export type ToolCall = Static<typeof ToolCall>
 
 const ChatMessage = Type.Object({
-  role: Type.Union([
-    Type.Literal('system'),
-    Type.Literal('developer'),
-    Type.Literal('user'),
-    Type.Literal('assistant'),
-    Type.Literal('tool'),
-  ]),
-  content: optional(Type.Union([Type.String(), Type.Array(ContentPart)])),
-  refusal: optional(Type.String()),
+  role: oneOf('system', 'developer', 'user', 'assistant', 'tool'),
+  content: optional(Type.Union([Text, Type.Array(ContentPart)])),
+  refusal: optional(Text),
   /** Of an earlier answer. */
   reasoning_content: Type.Optional(Type.Unknown()),
   tool_calls: optional(Type.Array(ToolCall)),
-  tool_call_id: optional(Type.String()),
+  tool_call_id: optional(Text),
 })
 
 const ToolName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
 
 const Tool = Type.Union([
-  Type.Object({
-    type: Type.Literal('function'),
+  ofType('function', {
     function: Type.Object({
       name: ToolName,
-      description: optional(Type.String()),
+      description: optional(Text),
       /** JSON Schema. */
       parameters: optional(AnyObject),
-      strict: optional(Type.Boolean()),
+      strict: optional(Flag),
     }),
   }),
   /** Takes free text: any, or that of a grammar. */
-  Type.Object({
-    type: Type.Literal('custom'),
-    custom: Type.Object({ name: ToolName, description: optional(Type.String()), format: optional(AnyObject) }),
+  ofType('custom', {
+    custom: Type.Object({ name: ToolName, description: optional(Text), format: optional(AnyObject) }),
   }),
 ])
 export type Tool = Static<typeof Tool>
 
-const Named = Type.Object({ name: Type.String() })
-const NamedTool = [
-  Type.Object({ type: Type.Literal('function'), function: Named }),
-  Type.Object({ type: Type.Literal('custom'), custom: Named }),
-] as const
+const Named = Type.Object({ name: Text })
+const NamedTool = [ofType('function', { function: Named }), ofType('custom', { custom: Named })] as const
 
 /** The choices that have an effect. */
 export const ToolChoice = Type.Union([
@@ -88,42 +77,41 @@ export const ToolChoice = Type.Union([
   Type.Literal('none'),
   Type.Literal('required'),
   ...NamedTool,
-  Type.Object({
-    type: Type.Literal('allowed_tools'),
+  ofType('allowed_tools', {
     allowed_tools: Type.Object({
-      mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
+      mode: oneOf('auto', 'required'),
       tools: Type.Array(Type.Union([...NamedTool])),
     }),
   }),
 ])
 
 const ResponseFormat = Type.Union([
-  Type.Object({ type: Type.Literal('text') }),
-  Type.Object({ type: Type.Literal('json_object') }),
-  Type.Object({ type: Type.Literal('json_schema'), json_schema: Type.Object({ schema: AnyObject }) }),
+  ofType('text', {}),
+  ofType('json_object', {}),
+  ofType('json_schema', { json_schema: Type.Object({ schema: AnyObject }) }),
 ])
 
 /** Body of `POST /compat/chat/completions`. What is not named here is ignored; so is a `tool_choice` that is none of {@link ToolChoice}. */
 export const ChatRequest = Type.Object({
-  model: Type.String(),
+  model: Text,
   messages: Type.Array(ChatMessage, { minItems: 1 }),
-  stream: optional(Type.Boolean()),
-  stream_options: optional(Type.Object({ include_usage: optional(Type.Boolean()) })),
+  stream: optional(Flag),
+  stream_options: optional(Type.Object({ include_usage: optional(Flag) })),
   temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
-  max_tokens: optional(Type.Integer()),
+  max_tokens: optional(Integer),
   top_p: optional(Type.Number()),
-  stop: optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+  stop: optional(Type.Union([Text, Type.Array(Text)])),
   presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
-  user: optional(Type.String()),
+  user: optional(Text),
   metadata: optional(AnyObject),
   max_completion_tokens: optional(Type.Integer({ minimum: 1 })),
-  seed: optional(Type.Integer()),
-  reasoning_effort: optional(Type.String()),
+  seed: optional(Integer),
+  reasoning_effort: optional(Text),
   response_format: optional(ResponseFormat),
   tools: optional(Type.Array(Tool)),
-  tool_choice: optional(Type.Union([Type.String(), AnyObject])),
-  parallel_tool_calls: optional(Type.Boolean()),
+  tool_choice: optional(Type.Union([Text, AnyObject])),
+  parallel_tool_calls: optional(Flag),
 })
 export type ChatRequest = Static<typeof ChatRequest>
 
@@ -140,62 +128,62 @@ const FinishReason = Type.Unsafe<'stop' | 'length' | 'content_filter' | 'tool_ca
 const NullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] })
 
 const FunctionCall = Type.Object({
-  id: Type.String(),
+  id: Text,
   type: Type.Literal('function'),
-  function: Type.Object({ name: Type.String(), arguments: Type.String() }),
+  function: Type.Object({ name: Text, arguments: Text }),
 })
 
 const AnsweredCall = Type.Union([FunctionCall, CustomCall])
 export type AnsweredCall = Static<typeof AnsweredCall>
 
 export const ChatCompletion = Type.Object({
-  id: Type.String(),
+  id: Text,
   object: Type.Literal('chat.completion'),
-  created: Type.Integer(),
-  model: Type.String(),
+  created: Integer,
+  model: Text,
   choices: Type.Array(
     Type.Object({
-      index: Type.Integer(),
+      index: Integer,
       message: Type.Object({
         role: Type.Literal('assistant'),
         /** Null beside tool calls alone. */
         content: NullableText,
-        reasoning_content: Type.Optional(Type.String()),
+        reasoning_content: Type.Optional(Text),
         tool_calls: Type.Optional(Type.Array(AnsweredCall)),
       }),
       finish_reason: FinishReason,
     }),
   ),
   usage: Type.Object({
-    prompt_tokens: Type.Integer(),
-    completion_tokens: Type.Integer(),
-    total_tokens: Type.Integer(),
+    prompt_tokens: Integer,
+    completion_tokens: Integer,
+    total_tokens: Integer,
     /** Only where a module counted them. */
-    prompt_tokens_details: Type.Optional(Type.Object({ cached_tokens: Type.Integer() })),
-    completion_tokens_details: Type.Optional(Type.Object({ reasoning_tokens: Type.Integer() })),
+    prompt_tokens_details: Type.Optional(Type.Object({ cached_tokens: Integer })),
+    completion_tokens_details: Type.Optional(Type.Object({ reasoning_tokens: Integer })),
   }),
 })
 export type ChatCompletion = Static<typeof ChatCompletion>
 
 const StreamedCall = Type.Union([
-  Type.Object({ index: Type.Integer(), ...FunctionCall.properties }),
-  Type.Object({ index: Type.Integer(), ...CustomCall.properties }),
+  Type.Object({ index: Integer, ...FunctionCall.properties }),
+  Type.Object({ index: Integer, ...CustomCall.properties }),
 ])
 
 /** Data of one event of a streamed completion. */
 export const ChatCompletionChunk = Type.Object({
-  id: Type.String(),
+  id: Text,
   object: Type.Literal('chat.completion.chunk'),
-  created: Type.Integer(),
-  model: Type.String(),
+  created: Integer,
+  model: Text,
   /** Empty in the chunk of the usage. */
   choices: Type.Array(
     Type.Object({
-      index: Type.Integer(),
+      index: Integer,
       delta: Type.Object({
         role: Type.Optional(Type.Literal('assistant')),
-        content: Type.Optional(Type.String()),
-        reasoning_content: Type.Optional(Type.String()),
+        content: Type.Optional(Text),
+        reasoning_content: Type.Optional(Text),
         tool_calls: Type.Optional(Type.Array(StreamedCall)),
       }),
       finish_reason: Type.Union([FinishReason, Type.Null()]),
@@ -206,27 +194,27 @@ export const ChatCompletionChunk = Type.Object({
 
 /** Last event but `[DONE]` of a stream that fails. */
 export const StreamError = Type.Object({
-  error: Type.Object({ message: Type.String(), type: Type.String(), code: Type.String() }),
+  error: Type.Object({ message: Text, type: Text, code: Text }),
 })
 
 export const ModelEntry = Type.Object({
-  id: Type.String(),
+  id: Text,
   object: Type.Literal('model'),
-  created: Type.Integer(),
-  owned_by: Type.String(),
+  created: Integer,
+  owned_by: Text,
 })
 export type ModelEntry = Static<typeof ModelEntry>
 
 /** Entry under `/v1`: the description and capabilities of an agent. */
 export const DescribedModel = Type.Object({
   ...ModelEntry.properties,
-  description: Type.String(),
+  description: Text,
   capabilities: Type.Object({
-    tools: Type.Boolean(),
-    reasoning: Type.Boolean(),
-    images: Type.Boolean(),
-    audio: Type.Boolean(),
-    files: Type.Boolean(),
+    tools: Flag,
+    reasoning: Flag,
+    images: Flag,
+    audio: Flag,
+    files: Flag,
   }),
 })
 export type DescribedModel = Static<typeof DescribedModel>

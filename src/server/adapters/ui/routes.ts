@@ -1,18 +1,18 @@
 import { Type } from 'typebox'
 import { Rerun, RerunRequest } from '../../../wire/rerun.ts'
-import { AnyObject, nullable } from '../../../wire/schemas.ts'
+import { AnyObject, Integer, nullable, Text } from '../../../wire/schemas.ts'
 import { Variant, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
 import { commonErrors, describeRoutes } from '../../openapi/describe-routes.ts'
 
 const GraphqlRequest = Type.Object({
-  query: Type.String(),
+  query: Text,
   variables: Type.Optional(nullable(AnyObject)),
-  operationName: Type.Optional(nullable(Type.String())),
+  operationName: Type.Optional(nullable(Text)),
 })
 
 const GraphqlError = Type.Object({
-  message: Type.String(),
-  locations: Type.Optional(Type.Array(Type.Object({ line: Type.Integer(), column: Type.Integer() }))),
+  message: Text,
+  locations: Type.Optional(Type.Array(Type.Object({ line: Integer, column: Integer }))),
   path: Type.Optional(Type.Array(Type.Unsafe({ type: ['string', 'integer'] }))),
   extensions: Type.Optional(AnyObject),
 })

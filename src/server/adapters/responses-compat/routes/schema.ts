@@ -1,17 +1,15 @@
 import { type Static, Type } from 'typebox'
-import { AnyObject, nullable, optional } from '../../../../wire/schemas.ts'
+import { AnyObject, Flag, Integer, nullable, ofType, oneOf, optional, Text } from '../../../../wire/schemas.ts'
 import { MAX_INPUT_ITEMS } from '../ids.ts'
 
-const ContentPart = Type.Object({ type: Type.String() })
+const ContentPart = Type.Object({ type: Text })
 
 /** An item of the input as clients send it: a message, or anything else that names its type. */
 const RawInputItem = Type.Object(
   {
-    type: optional(Type.String()),
-    role: optional(
-      Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('system'), Type.Literal('developer')]),
-    ),
-    content: optional(Type.Union([Type.String(), Type.Array(ContentPart)])),
+    type: optional(Text),
+    role: optional(oneOf('user', 'assistant', 'system', 'developer')),
+    content: optional(Type.Union([Text, Type.Array(ContentPart)])),
   },
   { minProperties: 1 },
 )
@@ -22,27 +20,25 @@ export const ToolChoice = Type.Union([
   Type.Literal('auto'),
   Type.Literal('none'),
   Type.Literal('required'),
-  Type.Object({ type: Type.Literal('function'), name: Type.String() }),
-  Type.Object({ type: Type.Literal('custom'), name: Type.String() }),
-  Type.Object({
-    type: Type.Literal('allowed_tools'),
-    mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
+  ofType('function', { name: Text }),
+  ofType('custom', { name: Text }),
+  ofType('allowed_tools', {
+    mode: oneOf('auto', 'required'),
     /** Those of hosted tools are ignored, as in `tools`. */
-    tools: Type.Array(Type.Object({ type: Type.String(), name: Type.Optional(Type.String()) })),
+    tools: Type.Array(Type.Object({ type: Text, name: Type.Optional(Text) })),
   }),
 ])
 
 const TextFormat = Type.Union([
-  Type.Object({ type: Type.Literal('text') }),
-  Type.Object({ type: Type.Literal('json_object') }),
+  ofType('text', {}),
+  ofType('json_object', {}),
   /** JSON Schema. */
-  Type.Object({ type: Type.Literal('json_schema'), name: optional(Type.String()), schema: AnyObject }),
+  ofType('json_schema', { name: optional(Text), schema: AnyObject }),
 ])
 
 /** Strategy for a conversation that grows too long. */
 export const ContextManagement = Type.Array(
-  Type.Object({
-    type: Type.Literal('compaction'),
+  ofType('compaction', {
     /** Tokens above which the conversation is compacted. */
     compact_threshold: optional(Type.Integer({ minimum: 1 })),
   }),
@@ -55,31 +51,31 @@ export const CreateRequest = Type.Object({
     Type.Array(RawInputItem, { minItems: 1, maxItems: MAX_INPUT_ITEMS }),
   ]),
   model: Type.String({ minLength: 1 }),
-  stream: optional(Type.Boolean()),
-  instructions: optional(Type.String()),
+  stream: optional(Flag),
+  instructions: optional(Text),
   max_output_tokens: optional(Type.Integer({ minimum: 1 })),
-  parallel_tool_calls: optional(Type.Boolean()),
-  previous_response_id: optional(Type.String()),
-  conversation: optional(Type.Union([Type.String(), Type.Object({ id: Type.String() })])),
-  reasoning: optional(Type.Object({ effort: optional(Type.String()) })),
-  store: optional(Type.Boolean()),
+  parallel_tool_calls: optional(Flag),
+  previous_response_id: optional(Text),
+  conversation: optional(Type.Union([Text, Type.Object({ id: Text })])),
+  reasoning: optional(Type.Object({ effort: optional(Text) })),
+  store: optional(Flag),
   temperature: optional(Type.Number()),
   text: optional(Type.Object({ format: optional(TextFormat), verbosity: Type.Optional(Type.Unknown()) })),
-  tool_choice: optional(Type.Union([Type.String(), AnyObject])),
-  tools: optional(Type.Array(Type.Object({ type: Type.String() }))),
+  tool_choice: optional(Type.Union([Text, AnyObject])),
+  tools: optional(Type.Array(Type.Object({ type: Text }))),
   top_p: optional(Type.Number()),
-  truncation: optional(Type.String()),
-  user: optional(Type.String()),
+  truncation: optional(Text),
+  user: optional(Text),
   metadata: optional(AnyObject),
-  background: optional(Type.Boolean()),
-  include: optional(Type.Array(Type.String())),
+  background: optional(Flag),
+  include: optional(Type.Array(Text)),
   presence_penalty: optional(Type.Number()),
   frequency_penalty: optional(Type.Number()),
-  top_logprobs: optional(Type.Integer()),
-  max_tool_calls: optional(Type.Integer()),
-  service_tier: optional(Type.String()),
-  safety_identifier: optional(Type.String()),
-  prompt_cache_key: optional(Type.String()),
+  top_logprobs: optional(Integer),
+  max_tool_calls: optional(Integer),
+  service_tier: optional(Text),
+  safety_identifier: optional(Text),
+  prompt_cache_key: optional(Text),
 })
 export type CreateRequest = Static<typeof CreateRequest>
 
@@ -91,101 +87,86 @@ export const ExtendedCreateRequest = Type.Object({
   context_management: optional(ContextManagement),
 })
 
-const OutputText = Type.Object({
-  type: Type.Literal('output_text'),
-  text: Type.String(),
-  annotations: Type.Array(Type.Unknown()),
-})
+const OutputText = ofType('output_text', { text: Text, annotations: Type.Array(Type.Unknown()) })
 
 /** `incomplete` marks an interrupted answer. */
-const ItemStatus = Type.Union([Type.Literal('in_progress'), Type.Literal('completed'), Type.Literal('incomplete')])
+const ItemStatus = oneOf('in_progress', 'completed', 'incomplete')
 
-export const OutputMessage = Type.Object({
-  type: Type.Literal('message'),
-  id: Type.String(),
+export const OutputMessage = ofType('message', {
+  id: Text,
   status: ItemStatus,
   role: Type.Literal('assistant'),
   content: Type.Array(OutputText),
   /** Of a whole message under `/v1`: `commentary` where something follows, or `final_answer`. */
-  phase: Type.Optional(Type.Union([Type.Literal('commentary'), Type.Literal('final_answer')])),
+  phase: Type.Optional(oneOf('commentary', 'final_answer')),
 })
 export type OutputMessage = Static<typeof OutputMessage>
 
-export const FunctionCall = Type.Object({
-  type: Type.Literal('function_call'),
-  id: Type.String(),
-  call_id: Type.String(),
-  name: Type.String(),
-  namespace: Type.Optional(Type.String()),
+export const FunctionCall = ofType('function_call', {
+  id: Text,
+  call_id: Text,
+  name: Text,
+  namespace: Type.Optional(Text),
   /** JSON. */
-  arguments: Type.String(),
+  arguments: Text,
   status: ItemStatus,
 })
 export type FunctionCall = Static<typeof FunctionCall>
 
 /** Call of a client's tool that takes free text. */
-export const CustomToolCall = Type.Object({
-  type: Type.Literal('custom_tool_call'),
-  id: Type.String(),
-  call_id: Type.String(),
-  name: Type.String(),
-  namespace: Type.Optional(Type.String()),
-  input: Type.String(),
+export const CustomToolCall = ofType('custom_tool_call', {
+  id: Text,
+  call_id: Text,
+  name: Text,
+  namespace: Type.Optional(Text),
+  input: Text,
   status: ItemStatus,
 })
 export type CustomToolCall = Static<typeof CustomToolCall>
 
 /** Call of one of the agent's own tools. */
-export const McpCall = Type.Object({
-  type: Type.Literal('mcp_call'),
-  id: Type.String(),
+export const McpCall = ofType('mcp_call', {
+  id: Text,
   /** Module that provides the tool. */
-  server_label: Type.String(),
-  name: Type.String(),
+  server_label: Text,
+  name: Text,
   /** JSON. */
-  arguments: Type.String(),
-  output: nullable(Type.String()),
-  error: nullable(Type.String()),
+  arguments: Text,
+  output: nullable(Text),
+  error: nullable(Text),
   status: Type.Union([ItemStatus, Type.Literal('failed')]),
   approval_request_id: Type.Null(),
 })
 export type McpCall = Static<typeof McpCall>
 
-export const Reasoning = Type.Object({
-  type: Type.Literal('reasoning'),
-  id: Type.String(),
-  summary: Type.Array(Type.Object({ type: Type.Literal('summary_text'), text: Type.String() })),
+export const Reasoning = ofType('reasoning', {
+  id: Text,
+  summary: Type.Array(ofType('summary_text', { text: Text })),
   /** Sealed data of the reasoning, for clients that ask for it. */
-  encrypted_content: Type.Optional(Type.String()),
+  encrypted_content: Type.Optional(Text),
 })
 export type Reasoning = Static<typeof Reasoning>
 
 /** Image that the agent answers with. */
-const ImageCall = Type.Object({
-  type: Type.Literal('image_generation_call'),
-  id: Type.String(),
-  status: Type.Union([Type.Literal('in_progress'), Type.Literal('completed')]),
+const ImageCall = ofType('image_generation_call', {
+  id: Text,
+  status: oneOf('in_progress', 'completed'),
   /** Base64. */
-  result: nullable(Type.String()),
+  result: nullable(Text),
 })
 export type ImageCall = Static<typeof ImageCall>
 
-export const ApprovalRequest = Type.Object({
-  type: Type.Literal('mcp_approval_request'),
-  id: Type.String(),
-  server_label: Type.String(),
-  name: Type.String(),
+export const ApprovalRequest = ofType('mcp_approval_request', {
+  id: Text,
+  server_label: Text,
+  name: Text,
   /** JSON. */
-  arguments: Type.String(),
+  arguments: Text,
 })
 export type ApprovalRequest = Static<typeof ApprovalRequest>
 
 /** Stands for the conversation before it. */
-export const CompactionItem = Type.Object({
-  type: Type.Literal('compaction'),
-  id: Type.String(),
-  encrypted_content: Type.String(),
-})
+export const CompactionItem = ofType('compaction', { id: Text, encrypted_content: Text })
 export type CompactionItem = Static<typeof CompactionItem>
 
 export const OutputItem = Type.Union([
@@ -200,58 +181,53 @@ export const OutputItem = Type.Union([
 ])
 export type OutputItem = Static<typeof OutputItem>
 
-const Status = Type.Union([
-  Type.Literal('in_progress'),
-  Type.Literal('completed'),
-  Type.Literal('failed'),
-  Type.Literal('cancelled'),
-])
+const Status = oneOf('in_progress', 'completed', 'failed', 'cancelled')
 
 export const TokenUsage = Type.Object({
-  input_tokens: Type.Integer(),
-  input_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
-  output_tokens: Type.Integer(),
-  output_tokens_details: Type.Object({ reasoning_tokens: Type.Integer() }),
-  total_tokens: Type.Integer(),
+  input_tokens: Integer,
+  input_tokens_details: Type.Object({ cached_tokens: Integer }),
+  output_tokens: Integer,
+  output_tokens_details: Type.Object({ reasoning_tokens: Integer }),
+  total_tokens: Integer,
 })
 export type TokenUsage = Static<typeof TokenUsage>
 
 /** A response as stored, as answered, and as in the events that open and close a stream. */
 export const ResponseRecord = Type.Object({
-  id: Type.String(),
+  id: Text,
   object: Type.Literal('response'),
   /** Unix seconds, as all times here. */
-  created_at: Type.Integer(),
-  completed_at: nullable(Type.Integer()),
+  created_at: Integer,
+  completed_at: nullable(Integer),
   status: Status,
-  background: Type.Boolean(),
-  error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
-  incomplete_details: nullable(Type.Object({ reason: Type.String() })),
-  instructions: nullable(Type.String()),
-  max_output_tokens: nullable(Type.Integer()),
-  max_tool_calls: nullable(Type.Integer()),
-  model: Type.String(),
+  background: Flag,
+  error: nullable(Type.Object({ code: Text, message: Text })),
+  incomplete_details: nullable(Type.Object({ reason: Text })),
+  instructions: nullable(Text),
+  max_output_tokens: nullable(Integer),
+  max_tool_calls: nullable(Integer),
+  model: Text,
   output: Type.Array(OutputItem),
-  parallel_tool_calls: Type.Boolean(),
-  previous_response_id: nullable(Type.String()),
+  parallel_tool_calls: Flag,
+  previous_response_id: nullable(Text),
   /** Left out of a response that is in none. */
-  conversation: Type.Optional(Type.Object({ id: Type.String() })),
-  prompt_cache_key: nullable(Type.String()),
+  conversation: Type.Optional(Type.Object({ id: Text })),
+  prompt_cache_key: nullable(Text),
   reasoning: nullable(AnyObject),
-  safety_identifier: nullable(Type.String()),
-  service_tier: Type.String(),
-  store: Type.Boolean(),
+  safety_identifier: nullable(Text),
+  service_tier: Text,
+  store: Flag,
   temperature: Type.Number(),
   text: AnyObject,
-  tool_choice: Type.Union([Type.String(), AnyObject]),
+  tool_choice: Type.Union([Text, AnyObject]),
   tools: Type.Array(AnyObject),
-  top_logprobs: Type.Integer(),
+  top_logprobs: Integer,
   top_p: Type.Number(),
   presence_penalty: Type.Number(),
   frequency_penalty: Type.Number(),
-  truncation: Type.String(),
+  truncation: Text,
   usage: TokenUsage,
-  user: nullable(Type.String()),
+  user: nullable(Text),
   metadata: AnyObject,
 })
 export type ResponseRecord = Static<typeof ResponseRecord>
@@ -265,15 +241,15 @@ export type ExtendedRecord = Omit<ResponseRecord, 'status'> & {
 export const CompactRequest = Type.Object({
   model: Type.String({ minLength: 1 }),
   input: optional(Type.Union([Type.String({ minLength: 1 }), Type.Array(RawInputItem, { maxItems: MAX_INPUT_ITEMS })])),
-  previous_response_id: optional(Type.String()),
-  instructions: optional(Type.String()),
+  previous_response_id: optional(Text),
+  instructions: optional(Text),
 })
 export type CompactRequest = Static<typeof CompactRequest>
 
 /** Pairs that a client attaches to a conversation. They are counted first: to look at 150,000 of them takes seconds. */
 const Metadata = Type.Intersect([
   Type.Object({}, { maxProperties: 16 }),
-  Type.Record(Type.String(), Type.String({ maxLength: 512 }), { propertyNames: { maxLength: 64 } }),
+  Type.Record(Text, Type.String({ maxLength: 512 }), { propertyNames: { maxLength: 64 } }),
 ])
 
 /** Maximum number of items that one request adds to a conversation. */
@@ -293,9 +269,8 @@ export const AddItems = Type.Object({ items: Type.Array(RawInputItem, { minItems
 
 /** A message of the user, or the item that stands for everything. */
 const CompactedItem = Type.Union([
-  Type.Object({
-    type: Type.Literal('message'),
-    id: Type.String(),
+  ofType('message', {
+    id: Text,
     status: Type.Literal('completed'),
     role: Type.Literal('user'),
     content: Type.Array(ContentPart),
@@ -305,9 +280,9 @@ const CompactedItem = Type.Union([
 
 /** Answer of `POST /responses/compact`. */
 export const Compaction = Type.Object({
-  id: Type.String(),
+  id: Text,
   object: Type.Literal('response.compaction'),
-  created_at: Type.Integer(),
+  created_at: Integer,
   output: Type.Array(CompactedItem),
   usage: TokenUsage,
 })
@@ -315,11 +290,11 @@ export type Compaction = Static<typeof Compaction>
 
 /** An item of the input as it is stored. Items of other types keep the fields that the client sent. */
 export const InputItem = Type.Object({
-  id: Type.String(),
-  type: Type.String(),
-  role: Type.Optional(Type.String()),
+  id: Text,
+  type: Text,
+  role: Type.Optional(Text),
   content: Type.Optional(Type.Array(ContentPart)),
-  created_at: Type.Integer(),
+  created_at: Integer,
 })
 export type InputItem = Static<typeof InputItem>
 

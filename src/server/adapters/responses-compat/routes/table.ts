@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { Approval, HiddenApproval } from '../../../../wire/approval.ts'
-import { nullable } from '../../../../wire/schemas.ts'
+import { Flag, Integer, nullable, Text } from '../../../../wire/schemas.ts'
 import { DecisionRequest } from '../../../inbox/decision-request.ts'
 import { commonErrors, describeRoutes } from '../../../openapi/describe-routes.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
@@ -46,21 +46,21 @@ const COMPAT = new Map<object, object>([
 ])
 
 const Conversation = Type.Object({
-  id: Type.String(),
+  id: Text,
   object: Type.Literal('conversation'),
-  created_at: Type.Integer(),
-  metadata: Type.Record(Type.String(), Type.String()),
+  created_at: Integer,
+  metadata: Type.Record(Text, Text),
 })
 
 const CallbackRequest = Type.Object({
   query: Type.String({ maxLength: 16_384, description: 'Query of the address that the site sent the person to.' }),
 })
 const ContinuedBy = Type.Object({
-  continued_by: Type.Union([Type.String(), Type.Null()], { description: 'Null while something else is open.' }),
+  continued_by: Type.Union([Text, Type.Null()], { description: 'Null while something else is open.' }),
 })
 
-const ById = { params: Type.Object({ id: Type.String() }) }
-const OfItem = { params: Type.Object({ id: Type.String(), itemId: Type.String() }) }
+const ById = { params: Type.Object({ id: Text }) }
+const OfItem = { params: Type.Object({ id: Text, itemId: Text }) }
 
 const IdempotencyKey = Type.Object({
   'idempotency-key': Type.Optional(
@@ -69,7 +69,7 @@ const IdempotencyKey = Type.Object({
 })
 
 const GetQuery = Type.Object({
-  stream: Type.Optional(Type.Boolean()),
+  stream: Type.Optional(Flag),
   starting_after: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -270,15 +270,15 @@ const SCHEMAS = {
 }
 
 function deleted(object: string): TSchema {
-  return Type.Object({ id: Type.String(), object: Type.Literal(object), deleted: Type.Literal(true) })
+  return Type.Object({ id: Text, object: Type.Literal(object), deleted: Type.Literal(true) })
 }
 
 function pageOf(item: TSchema): TSchema {
   return Type.Object({
     object: Type.Literal('list'),
     data: Type.Array(item),
-    first_id: nullable(Type.String()),
-    last_id: nullable(Type.String()),
-    has_more: Type.Boolean(),
+    first_id: nullable(Text),
+    last_id: nullable(Text),
+    has_more: Flag,
   })
 }
