@@ -190,6 +190,11 @@ export class HostError extends Error {
   }
 }
 
+/** Tells an error of agent-host from any other, by its code. */
+export function hasCode(error: unknown, code: ErrorCode): error is HostError {
+  return error instanceof HostError && error.code === code
+}
+
 /** Error of a request that the client has to change. */
 export function badRequest(message: string, options?: HostErrorOptions): HostError {
   return new HostError('REQUEST_INVALID', message, options)

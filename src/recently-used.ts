@@ -26,9 +26,9 @@ export class RecentlyUsed<T> {
 
   constructor(options: RecentlyUsedOptions<T>) {
     this.#options = {
-      maxBytes: Number.POSITIVE_INFINITY,
+      maxBytes: Infinity,
       bytesOf: () => 0,
-      maxIdleMs: Number.POSITIVE_INFINITY,
+      maxIdleMs: Infinity,
       onForget: () => {},
       now: () => performance.now(),
       ...options,
@@ -55,7 +55,7 @@ export class RecentlyUsed<T> {
       if (this.#items.size <= maxItems && this.#bytes <= maxBytes) break
       this.delete(oldest)
     }
-    if (maxIdleMs < Number.POSITIVE_INFINITY) {
+    if (maxIdleMs < Infinity) {
       this.#timer ??= setInterval(() => this.#forgetIdle(), LOOK_EVERY_MS).unref()
     }
   }

@@ -26,9 +26,9 @@ export default defineModule({
       }),
     ),
   }),
-  create: ({ history }, { messages: examples, max_messages = Number.POSITIVE_INFINITY }) => ({
+  create: ({ history }, { messages: examples, max_messages = Infinity }) => ({
     async getHistory(run) {
-      const room = { messages: max_messages, tokens: Number.POSITIVE_INFINITY }
+      const room = { messages: max_messages, tokens: Infinity }
       return [...examples, ...keepLatest(await history.getHistory(run), room)]
     },
     addMessage: (message, run) => history.addMessage(message, run),

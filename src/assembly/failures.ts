@@ -1,4 +1,4 @@
-import { clientCodeOf, HostError, ModelRefused, messageOf } from '../errors.ts'
+import { clientCodeOf, HostError, hasCode, ModelRefused, messageOf } from '../errors.ts'
 import type { Redact } from '../redaction/redact.ts'
 import { describeException, withoutPlainName } from '../run/calls/agent-events.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
@@ -22,7 +22,7 @@ export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFai
 }
 
 export function isTimeout(cause: unknown): cause is HostError {
-  return cause instanceof HostError && cause.code === 'RUN_TIMEOUT'
+  return hasCode(cause, 'RUN_TIMEOUT')
 }
 
 /** Level of the line of a failure: an error of agent-host's own, which says what to do, is a warning. */

@@ -11,10 +11,10 @@ import { oneLine } from './terminal/one-line.ts'
 export default class Approvals extends BaseCommand {
   static override description = 'Lists the calls and questions that wait for a person, oldest first.'
   static override examples = [
-    '<%= config.bin %> approvals',
-    '<%= config.bin %> approvals approve 019a',
-    '<%= config.bin %> approvals reject 019a --reason "too expensive"',
-    '<%= config.bin %> approvals answer 019a M',
+    'agent-host approvals',
+    'agent-host approvals approve 019a',
+    'agent-host approvals reject 019a --reason "too expensive"',
+    'agent-host approvals answer 019a M',
   ]
   static override flags = serverFlags
 

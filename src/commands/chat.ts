@@ -16,10 +16,10 @@ export default class Chat extends BaseCommand {
   static override description =
     'Talks to an agent in the terminal. Without a terminal, it reads the question from standard input.'
   static override examples = [
-    '<%= config.bin %> chat',
-    '<%= config.bin %> chat example --once "What time is it in Tokyo?"',
-    'cat notes.md | <%= config.bin %> chat example --json',
-    '<%= config.bin %> chat example --url http://127.0.0.1:9001',
+    'agent-host chat',
+    'agent-host chat example --once "What time is it in Tokyo?"',
+    'cat notes.md | agent-host chat example --json',
+    'agent-host chat example --url http://127.0.0.1:9001',
   ]
   static override args = {
     agent: Args.string({

@@ -16,11 +16,7 @@ import { plural } from './terminal/plural.ts'
 export default class Check extends BaseCommand {
   static override description =
     'Checks the agents of this project: modules, wiring and config. Writes the schema for editors.'
-  static override examples = [
-    '<%= config.bin %> check',
-    '<%= config.bin %> check agents/example.yml',
-    '<%= config.bin %> check --watch',
-  ]
+  static override examples = ['agent-host check', 'agent-host check agents/example.yml', 'agent-host check --watch']
   static override args = {
     files: Args.string({ description: 'Agent files to check [default: all]', multiple: true, ignoreStdin: true }),
   }

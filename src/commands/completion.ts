@@ -13,9 +13,9 @@ interface Completed {
 export default class Completion extends BaseCommand {
   static override description = 'Prints a script that completes commands and flags in your shell.'
   static override examples = [
-    'source <(<%= config.bin %> completion bash)   # in ~/.bashrc',
-    'source <(<%= config.bin %> completion zsh)    # in ~/.zshrc, after compinit',
-    '<%= config.bin %> completion fish > ~/.config/fish/completions/agent-host.fish',
+    'source <(agent-host completion bash)   # in ~/.bashrc',
+    'source <(agent-host completion zsh)    # in ~/.zshrc, after compinit',
+    'agent-host completion fish > ~/.config/fish/completions/agent-host.fish',
   ]
   static override args = {
     shell: Args.string({ required: true, description: 'Your shell', options: SHELLS, ignoreStdin: true }),

@@ -7,7 +7,7 @@ const MARKS = { ok: '✓', warning: '!', problem: '✗' } as const
 export default class Doctor extends BaseCommand {
   static override description =
     'Checks this machine and project: Node, keys, model providers, the port, the stores, Python, ejected modules.'
-  static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --port 8000 --json']
+  static override examples = ['agent-host doctor', 'agent-host doctor --port 8000 --json']
   static override flags = {
     port: Flags.integer({
       description: 'Port that should be free [default: AGENT_HOST_PORT, otherwise 9001]',

@@ -30,9 +30,9 @@ export default class Eject extends BaseCommand {
   static override description =
     'Copies library modules into modules/ for you to change. Agents that name them use the copies from then on.'
   static override examples = [
-    '<%= config.bin %> eject',
-    '<%= config.bin %> eject -m llm/openai-compatible tools',
-    '<%= config.bin %> eject list',
+    'agent-host eject',
+    'agent-host eject -m llm/openai-compatible tools',
+    'agent-host eject list',
   ]
   static override args = { word: Args.string({ hidden: true, ignoreStdin: true }) }
   static override flags = {

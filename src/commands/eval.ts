@@ -25,12 +25,12 @@ export default class Eval extends BaseCommand {
   static override description =
     'Runs the cases of evals/*.jsonl and scores the answers. A case with a tape is answered from it. Exits with 1 below --min or when a case got worse than in --baseline, with 2 when nothing could be run.'
   static override examples = [
-    '<%= config.bin %> eval',
-    '<%= config.bin %> eval evals/refunds.jsonl --live llm --repeat 3',
-    '<%= config.bin %> eval --live llm --set orchestrator.system_prompt="Be brief."',
-    '<%= config.bin %> eval --baseline evals/baseline.json --min 0.8 --junit eval.xml',
-    '<%= config.bin %> eval --last-failed',
-    '<%= config.bin %> eval compare evals/baseline.json latest',
+    'agent-host eval',
+    'agent-host eval evals/refunds.jsonl --live llm --repeat 3',
+    'agent-host eval --live llm --set orchestrator.system_prompt="Be brief."',
+    'agent-host eval --baseline evals/baseline.json --min 0.8 --junit eval.xml',
+    'agent-host eval --last-failed',
+    'agent-host eval compare evals/baseline.json latest',
   ]
   static override args = {
     files: Args.string({

@@ -18,9 +18,9 @@ export default class Init extends BaseCommand {
   static override description =
     'Creates a project: an agent that answers without a key, a tool and a test. On a terminal it prompts for the options you leave out.'
   static override examples = [
-    '<%= config.bin %> init',
-    '<%= config.bin %> init myproj --yes',
-    '<%= config.bin %> init myproj --template rag --llm openai --python 3.12',
+    'agent-host init',
+    'agent-host init myproj --yes',
+    'agent-host init myproj --template rag --llm openai --python 3.12',
   ]
   static override args = {
     project_name: Args.string({ description: 'Folder of the project; . is the current one', ignoreStdin: true }),

@@ -9,7 +9,7 @@ const { 'log-level': logLevel, 'drain-timeout': drain } = serverFlags()
 
 export default class Mcp extends BaseCommand {
   static override description = 'Serves the agents of this project as MCP tools to a client that starts this command.'
-  static override examples = ['<%= config.bin %> mcp --stdio']
+  static override examples = ['agent-host mcp --stdio']
   static override flags = {
     stdio: Flags.boolean({ description: 'Use standard input and output. For HTTP, serve McpApiAdapter.' }),
     'log-level': logLevel as NonNullable<typeof logLevel>,

@@ -8,9 +8,9 @@ const KINDS = ['agent', 'tool', 'module']
 export default class New extends BaseCommand {
   static override description = 'Scaffolds a commented agent, tool or module in this project.'
   static override examples = [
-    '<%= config.bin %> new agent helper',
-    '<%= config.bin %> new tool word-count',
-    '<%= config.bin %> new module greeter',
+    'agent-host new agent helper',
+    'agent-host new tool word-count',
+    'agent-host new module greeter',
   ]
   static override args = {
     kind: Args.string({ required: true, description: 'Kind of file to create', options: KINDS }),

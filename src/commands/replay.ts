@@ -14,10 +14,10 @@ export default class Replay extends BaseCommand {
   static override description =
     'Runs a recorded run again from its tape: models, tools, memories and records answer as they did, and nothing is called. Exits with 1 at the first difference.'
   static override examples = [
-    '<%= config.bin %> replay 4f1c',
-    '<%= config.bin %> replay tests/tapes/refund.jsonl.gz',
-    '<%= config.bin %> replay 4f1c --as-recorded',
-    '<%= config.bin %> replay 4f1c --live llm --from 3',
+    'agent-host replay 4f1c',
+    'agent-host replay tests/tapes/refund.jsonl.gz',
+    'agent-host replay 4f1c --as-recorded',
+    'agent-host replay 4f1c --live llm --from 3',
   ]
   static override usage =
     'replay TAPE [--as-recorded] [--set <module>.<path>=<value>...] [--json] [--live <name>... [--from <call>] [--update]] [--agent-dir <value>]'

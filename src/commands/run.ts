@@ -9,10 +9,7 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 export default class Run extends BaseCommand {
   static override description = 'Runs a TypeScript or JavaScript file of this project, without a build step.'
-  static override examples = [
-    '<%= config.bin %> run scripts/import.ts',
-    '<%= config.bin %> run scripts/import.ts a --b',
-  ]
+  static override examples = ['agent-host run scripts/import.ts', 'agent-host run scripts/import.ts a --b']
   static override strict = false
   static override args = {
     file: Args.string({ required: true, description: 'File to run; arguments after it are passed to the file' }),

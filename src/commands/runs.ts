@@ -17,11 +17,11 @@ export default class Runs extends BaseCommand {
   static override description =
     'Lists the latest runs of this project, newest first, from its traces in ./debug. Runs that an agent started by calling another stand below its own.'
   static override examples = [
-    '<%= config.bin %> runs',
-    '<%= config.bin %> runs --agent example --status failed',
-    '<%= config.bin %> runs show 4f1c',
-    '<%= config.bin %> runs tail',
-    '<%= config.bin %> runs save 4f1c',
+    'agent-host runs',
+    'agent-host runs --agent example --status failed',
+    'agent-host runs show 4f1c',
+    'agent-host runs tail',
+    'agent-host runs save 4f1c',
   ]
   static override flags = {
     agent: Flags.string({ description: 'Only runs of this agent' }),

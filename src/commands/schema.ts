@@ -2,7 +2,7 @@ import { BaseCommand } from './base-command.ts'
 
 export default class Schema extends BaseCommand {
   static override description = "Prints a JSON Schema of this project's agent files, with the config of every module."
-  static override examples = ['<%= config.bin %> schema > agent.schema.json']
+  static override examples = ['agent-host schema > agent.schema.json']
 
   override async run(): Promise<void> {
     await this.parse(Schema)

@@ -16,7 +16,7 @@ function nameProcess(flags: Readonly<Record<string, unknown>>): Readonly<Record<
 
 export default class Serve extends BaseCommand {
   static override description = 'Serves the agents of this project through the adapters you name.'
-  static override examples = ['<%= config.bin %> serve --adapter ChatCompatApiAdapter --port 8000']
+  static override examples = ['agent-host serve --adapter ChatCompatApiAdapter --port 8000']
   static override usage = 'serve [FLAGS]'
   static override flags = {
     ...serverFlags(),

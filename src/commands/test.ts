@@ -15,10 +15,10 @@ const TEST_FILE = /\.test\.m?[jt]s$/
 export default class Test extends BaseCommand {
   static override description = "Runs this project's tests (tests/**/*.test.ts) with node:test, without a build step."
   static override examples = [
-    '<%= config.bin %> test',
-    '<%= config.bin %> test tests/example.test.ts tests/agents',
-    '<%= config.bin %> test --watch --name "the tool"',
-    '<%= config.bin %> test --coverage',
+    'agent-host test',
+    'agent-host test tests/example.test.ts tests/agents',
+    'agent-host test --watch --name "the tool"',
+    'agent-host test --coverage',
   ]
   static override args = {
     files: Args.string({

@@ -15,9 +15,9 @@ type Arguments = Readonly<Record<string, unknown>>
 export default class Tool extends BaseCommand {
   static override description = 'Calls one tool of an agent without a model; without a name, lists the tools.'
   static override examples = [
-    '<%= config.bin %> tool',
-    `<%= config.bin %> tool currentTime '{"timezone": "Asia/Tokyo"}'`,
-    '<%= config.bin %> tool findOrder --agent support --json',
+    'agent-host tool',
+    `agent-host tool currentTime '{"timezone": "Asia/Tokyo"}'`,
+    'agent-host tool findOrder --agent support --json',
   ]
   static override args = {
     name: Args.string({ description: 'Tool to call', ignoreStdin: true }),

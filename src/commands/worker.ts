@@ -29,7 +29,7 @@ const DEFAULTS = { port: 0, workerOnly: true }
 export default class Worker extends BaseCommand {
   static override description =
     'Runs background responses that servers on the same store accept. Serves only probes and metrics.'
-  static override examples = ['<%= config.bin %> worker --store postgres://agents@db/agents --concurrency 50']
+  static override examples = ['agent-host worker --store postgres://agents@db/agents --concurrency 50']
   static override usage = 'worker [FLAGS]'
   static override flags = {
     concurrency: Flags.integer({

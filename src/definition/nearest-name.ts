@@ -36,5 +36,5 @@ function editDistance(a: string, b: string): number {
 }
 
 function at(row: readonly number[], column: number): number {
-  return row[column] ?? Number.POSITIVE_INFINITY
+  return row[column] ?? Infinity
 }

@@ -141,7 +141,7 @@ export class RunningRuns {
 
   /** Starts the one clock for all; it stops when nothing runs. */
   #watchTimeouts(): void {
-    if (this.#clock || this.#timeoutMs === Number.POSITIVE_INFINITY) return
+    if (this.#clock || this.#timeoutMs === Infinity) return
     this.#clock = setInterval(() => this.#abortLate(), TIMEOUT_CHECK_MS).unref()
   }
 

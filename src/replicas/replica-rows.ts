@@ -66,5 +66,5 @@ export function readEntry(text: string): RunEntry | undefined {
 }
 
 function isEntry(entry: Partial<RunEntry> | null | undefined): entry is RunEntry {
-  return (entry?.version ?? Number.POSITIVE_INFINITY) <= ENTRY_VERSION && isObject(entry?.record)
+  return (entry?.version ?? Infinity) <= ENTRY_VERSION && isObject(entry?.record)
 }

@@ -1,5 +1,5 @@
 import { deferred, rejectQuietly } from '../async.ts'
-import { HostError } from '../errors.ts'
+import { HostError, hasCode } from '../errors.ts'
 import type { AgentRun } from './agent-run.ts'
 import type { RunStatus } from './run-event.ts'
 import type { RunEnd, RunHandle, RunResult } from './turn.ts'
@@ -35,7 +35,7 @@ export class StartedRun implements RunHandle {
   }
 
   fail(error: unknown): void {
-    this.#end(error instanceof HostError && error.code === 'RUN_ABORTED' ? 'cancelled' : 'failed', undefined)
+    this.#end(hasCode(error, 'RUN_ABORTED') ? 'cancelled' : 'failed', undefined)
     rejectQuietly(this.#outcome, error)
   }
 

@@ -29,7 +29,7 @@ export class Heartbeat {
   /** Last sign of each server, and when it was first seen here. */
   readonly #signs = new Map<string, { readonly sign: Sighting['sign']; readonly seenMs: number }>()
   #timer: NodeJS.Timeout | undefined
-  #steadySince = Number.POSITIVE_INFINITY
+  #steadySince = Infinity
 
   /**
    * @param now a clock in ms that never jumps
@@ -56,7 +56,7 @@ export class Heartbeat {
       this.#noteAll(await this.#beat(this.#silent()))
       this.#steadySince = Math.min(this.#steadySince, this.#now())
     } catch {
-      this.#steadySince = Number.POSITIVE_INFINITY
+      this.#steadySince = Infinity
     }
   }
 

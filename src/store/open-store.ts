@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { KeyvStoreAdapter } from 'keyv'
-import { badOption, HostError, messageOf } from '../errors.ts'
+import { badOption, HostError, hasCode, messageOf } from '../errors.ts'
 import { CheckedStore, inTime } from './checked-store.ts'
 import { importPeer } from './import-peer.ts'
 import type { PostgresPackage } from './postgres/postgres-store.ts'
@@ -96,7 +96,7 @@ async function attempt<T>(location: StoreLocation, work: (kind: StoreKind) => Pr
   try {
     return await work(kind)
   } catch (error) {
-    if (error instanceof HostError && error.code === 'OPTION_INVALID') throw error
+    if (hasCode(error, 'OPTION_INVALID')) throw error
     const cause = error instanceof HostError ? error.cause : error
     const where = kind.describe(location)
     if (cause instanceof OtherFormat) throw refuse(where, cause, kind.setAside)

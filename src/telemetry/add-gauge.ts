@@ -29,6 +29,6 @@ async function valueOf(read: GaugeSpec['read']): Promise<number> {
   try {
     return await read()
   } catch {
-    return Number.NaN
+    return NaN
   }
 }

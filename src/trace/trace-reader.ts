@@ -212,5 +212,5 @@ function readHead<T>(log: Iterator<T>): { log: Iterator<T>; value: T }[] {
 }
 
 function timeOf(found: LoggedLine | 'more'): number {
-  return found === 'more' ? Number.POSITIVE_INFINITY : found.time
+  return found === 'more' ? Infinity : found.time
 }

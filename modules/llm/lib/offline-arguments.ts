@@ -189,7 +189,7 @@ function fallback(property: Property, text: string): unknown {
   return type === 'object' ? fillProperties(property, text) : textFor(property, text)
 }
 
-function withinBounds({ minimum = 0, exclusiveMinimum, maximum = Number.POSITIVE_INFINITY }: Property): number {
+function withinBounds({ minimum = 0, exclusiveMinimum, maximum = Infinity }: Property): number {
   const least = Math.max(minimum, exclusiveMinimum === undefined ? minimum : exclusiveMinimum + 1)
   return Math.min(Math.ceil(least), maximum)
 }

@@ -14,7 +14,7 @@ const id = Args.string({
 export class ApprovalsApprove extends BaseCommand {
   static override description =
     'Approves a call. The server executes it with the arguments shown, and the agent continues.'
-  static override examples = ['<%= config.bin %> approvals approve 019a']
+  static override examples = ['agent-host approvals approve 019a']
   static override args = { id }
   static override flags = serverFlags
 
@@ -26,7 +26,7 @@ export class ApprovalsApprove extends BaseCommand {
 
 export class ApprovalsReject extends BaseCommand {
   static override description = 'Rejects a call. It is not executed, and the model sees the reason.'
-  static override examples = ['<%= config.bin %> approvals reject 019a --reason "too expensive"']
+  static override examples = ['agent-host approvals reject 019a --reason "too expensive"']
   static override args = { id }
   static override flags = { reason: Flags.string({ description: 'Reason, shown to the model' }), ...serverFlags }
 
@@ -38,7 +38,7 @@ export class ApprovalsReject extends BaseCommand {
 
 export class ApprovalsEdit extends BaseCommand {
   static override description = 'Approves a call with other arguments. They must fit the schema of the tool.'
-  static override examples = [`<%= config.bin %> approvals edit 019a --arguments '{"amount": 4}'`]
+  static override examples = [`agent-host approvals edit 019a --arguments '{"amount": 4}'`]
   static override args = { id }
   static override flags = {
     ...serverFlags,
@@ -54,10 +54,7 @@ export class ApprovalsEdit extends BaseCommand {
 
 export class ApprovalsAnswer extends BaseCommand {
   static override description = 'Answers the question of a tool.'
-  static override examples = [
-    '<%= config.bin %> approvals answer 019a M',
-    `<%= config.bin %> approvals answer 019a '{"size": "M"}'`,
-  ]
+  static override examples = ['agent-host approvals answer 019a M', `agent-host approvals answer 019a '{"size": "M"}'`]
   static override args = {
     id,
     answer: Args.string({ description: 'Answer: JSON, or text where the question takes a text', required: true }),

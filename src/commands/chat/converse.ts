@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { didYouMean } from '../../definition/nearest-name.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { hasCode, messageOf } from '../../errors.ts'
 import { shorten } from '../../shorten.ts'
 import { cleanText } from '../../wire/clean-text.ts'
 import { formatCall } from '../terminal/format-call.ts'
@@ -94,7 +94,7 @@ class TerminalConversation {
     } catch (error) {
       endLine()
       print(answering.signal.aborted ? `${DIM}Stopped.${RESET}` : cleanText(`Error: ${messageOf(error)}`))
-      return error instanceof HostError && error.code === 'REQUEST_INVALID' ? refused : undefined
+      return hasCode(error, 'REQUEST_INVALID') ? refused : undefined
     } finally {
       this.#answering = undefined
     }

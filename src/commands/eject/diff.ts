@@ -7,7 +7,7 @@ import { destFlag, ejectedNames } from '../eject.ts'
 export default class EjectDiff extends BaseCommand {
   static override description =
     'Shows the changes in ejected modules since you copied them: yours, then those of agent-host.'
-  static override examples = ['<%= config.bin %> eject diff', '<%= config.bin %> eject diff llm/auto']
+  static override examples = ['agent-host eject diff', 'agent-host eject diff llm/auto']
   static override args = { names: ejectedNames }
   static override flags = { dest: destFlag }
 

@@ -11,7 +11,7 @@ type Item = Offer & ItemState
 
 export default class EjectList extends BaseCommand {
   static override description = 'Lists library modules, those already in modules/, and modules of installed packages.'
-  static override examples = ['<%= config.bin %> eject list', '<%= config.bin %> eject list --json']
+  static override examples = ['agent-host eject list', 'agent-host eject list --json']
   static override flags = {
     dest: destFlag,
     json: Flags.boolean({ description: 'Print the list as JSON' }),

@@ -22,7 +22,7 @@ const UNDONE: readonly UpgradeOutcome[] = ['conflicts', 'unresolved', 'unknown']
 export default class EjectUpgrade extends BaseCommand {
   static override description =
     'Merges the new version of agent-host into ejected modules and keeps your changes (three-way merge).'
-  static override examples = ['<%= config.bin %> eject upgrade --dry-run', '<%= config.bin %> eject upgrade llm/auto']
+  static override examples = ['agent-host eject upgrade --dry-run', 'agent-host eject upgrade llm/auto']
   static override args = { names: ejectedNames }
   static override flags = {
     dest: destFlag,

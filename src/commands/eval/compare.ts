@@ -9,8 +9,8 @@ export default class EvalCompare extends BaseCommand {
   static override description =
     'Compares two results of evals: cases that got better or worse, and whether the difference may be noise.'
   static override examples = [
-    '<%= config.bin %> eval compare evals/baseline.json latest',
-    '<%= config.bin %> eval compare 2026-11-20 2026-11-23T10 --json',
+    'agent-host eval compare evals/baseline.json latest',
+    'agent-host eval compare 2026-11-20 2026-11-23T10 --json',
   ]
   static override args = {
     before: Args.string({

@@ -9,8 +9,8 @@ export default class KeysAdd extends BaseCommand {
   static override description =
     'Makes a key for a person or a program, prints it once, and writes its digest to the file of keys.'
   static override examples = [
-    '<%= config.bin %> keys add ci',
-    '<%= config.bin %> keys add alice --tenant acme --scope run --scope approve --expires 2027-01-31',
+    'agent-host keys add ci',
+    'agent-host keys add alice --tenant acme --scope run --scope approve --expires 2027-01-31',
   ]
   static override args = { name: Args.string({ description: 'Whom the key is for', required: true }) }
   static override flags = {

@@ -8,7 +8,7 @@ const TITLES = ['NAME', 'TENANT', 'SCOPES', 'ADAPTERS', 'AGENTS', 'EXPIRES', 'DI
 
 export default class KeysList extends BaseCommand {
   static override description = 'Lists the keys of the file of keys. It holds digests only, so no key can be shown.'
-  static override examples = ['<%= config.bin %> keys list']
+  static override examples = ['agent-host keys list']
   static override flags = { keys: keysFlag(), 'agent-dir': agentDirFlag }
 
   override async run(): Promise<void> {

@@ -7,7 +7,7 @@ import { KeysDocument, keysFlag } from './keys-document.ts'
 export default class KeysRevoke extends BaseCommand {
   static override description =
     'Takes the keys of a name out of the file of keys. Servers refuse them within a second, and end what they have opened.'
-  static override examples = ['<%= config.bin %> keys revoke ci']
+  static override examples = ['agent-host keys revoke ci']
   static override args = { name: Args.string({ description: 'Name of the keys', required: true }) }
   static override flags = { keys: keysFlag() }
 

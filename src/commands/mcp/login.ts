@@ -20,7 +20,7 @@ interface FoundServer {
 export default class McpLogin extends BaseCommand {
   static override description =
     'Signs in to an MCP server in your browser, for every agent of this project that uses it. Without it, the first run that needs the server asks.'
-  static override examples = ['<%= config.bin %> mcp login issues', '<%= config.bin %> mcp login issues --agent desk']
+  static override examples = ['agent-host mcp login issues', 'agent-host mcp login issues --agent desk']
   static override args = {
     server: Args.string({ description: 'Name of the server in the agent files', required: true }),
   }

@@ -23,10 +23,7 @@ interface ExportedRun {
 export default class RunsExport extends BaseCommand {
   static override description =
     'Writes a run to a file: its tape, or its trace if it was not recorded. Secrets are left out. With --store, it also fetches runs of other servers.'
-  static override examples = [
-    '<%= config.bin %> runs export 4f1c',
-    '<%= config.bin %> runs export 4f1c --output run.jsonl.gz',
-  ]
+  static override examples = ['agent-host runs export 4f1c', 'agent-host runs export 4f1c --output run.jsonl.gz']
   static override args = {
     run_id: Args.string({ description: 'Id of the run, or its first characters', required: true }),
   }

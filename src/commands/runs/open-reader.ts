@@ -27,7 +27,7 @@ export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader
   }
   const { TraceReader: Reader } = await import('../../trace/trace-reader.ts')
   // The process that writes decides when files are rotated.
-  const reader = new Reader(dir, Number.POSITIVE_INFINITY)
+  const reader = new Reader(dir, Infinity)
   while (reader.step());
   const { index } = reader
   if (index.missingBytes() === 0) return reader

@@ -14,9 +14,9 @@ export default class RunsSave extends BaseCommand {
   static override description =
     'Saves a recorded run as a test: tests/<name>.test.ts and its tape. The test checks the calls of tools, the answer and how the run ended. With --case it becomes a case of an eval.'
   static override examples = [
-    '<%= config.bin %> runs save 4f1c',
-    '<%= config.bin %> runs save 4f1c --name refund',
-    '<%= config.bin %> runs save 4f1c --case evals/refunds.jsonl',
+    'agent-host runs save 4f1c',
+    'agent-host runs save 4f1c --name refund',
+    'agent-host runs save 4f1c --case evals/refunds.jsonl',
   ]
   static override args = {
     run_id: Args.string({ description: 'Id of the run, its first characters, or the file of a tape', required: true }),

@@ -23,7 +23,7 @@ const MAX_TEXT = 60
 export default class RunsShow extends BaseCommand {
   static override description =
     'Shows one run: input, output, and its calls as a tree, with results of tools and errors, and with the runs of agents that it called.'
-  static override examples = ['<%= config.bin %> runs show 4f1c', '<%= config.bin %> runs show 4f1c --json']
+  static override examples = ['agent-host runs show 4f1c', 'agent-host runs show 4f1c --json']
   static override args = {
     run_id: Args.string({ description: 'Id of the run, or its first characters', required: true }),
   }

@@ -10,7 +10,7 @@ const MAX_CHANGES = 500
 
 export default class RunsTail extends BaseCommand {
   static override description = 'Follows the runs of this project: one line when a run starts, and one when it ends.'
-  static override examples = ['<%= config.bin %> runs tail', '<%= config.bin %> runs tail --agent example --json']
+  static override examples = ['agent-host runs tail', 'agent-host runs tail --agent example --json']
   static override flags = {
     agent: Flags.string({ description: 'Only runs of this agent' }),
     json: Flags.boolean({ description: 'Print one JSON object per line' }),

@@ -8,7 +8,7 @@ import { readLocation, requireEmbedded, requireFile, storeFlags } from './store-
 
 export default class StoreBackup extends BaseCommand {
   static override description = 'Writes a consistent copy of the stored responses to a file, even while servers run.'
-  static override examples = ['<%= config.bin %> store backup responses-backup.db']
+  static override examples = ['agent-host store backup responses-backup.db']
   static override args = { file: Args.string({ description: 'File to write; it must not exist', required: true }) }
   static override flags = storeFlags()
 

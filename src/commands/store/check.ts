@@ -6,7 +6,7 @@ const MAX_SHOWN = 20
 
 export default class StoreCheck extends BaseCommand {
   static override description = 'Reads the whole store, and reports damaged records.'
-  static override examples = ['<%= config.bin %> store check']
+  static override examples = ['agent-host store check']
   static override flags = storeFlags()
 
   override async run(): Promise<void> {

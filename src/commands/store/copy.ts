@@ -5,7 +5,7 @@ import { readLocation, storeFlags } from './store-location.ts'
 export default class StoreCopy extends BaseCommand {
   static override description =
     'Copies all stored responses into an empty store of another kind. Stop the servers that write to the first one.'
-  static override examples = ['<%= config.bin %> store copy sqlite postgres://agents@db/agents']
+  static override examples = ['agent-host store copy sqlite postgres://agents@db/agents']
   static override args = {
     from: Args.string({ description: 'Store to read: a value of --store', required: true }),
     to: Args.string({ description: 'Empty store to write: a value of --store', required: true }),

@@ -4,7 +4,7 @@ import { readLocation, storeFlags } from './store-location.ts'
 
 export default class StoreMigrate extends BaseCommand {
   static override description = 'Updates the layout of the store, as servers do when they start.'
-  static override examples = ['<%= config.bin %> store migrate --store postgres://agents@db/agents --dry-run']
+  static override examples = ['agent-host store migrate --store postgres://agents@db/agents --dry-run']
   static override flags = {
     ...storeFlags(),
     'dry-run': Flags.boolean({ description: 'Only print the missing steps' }),

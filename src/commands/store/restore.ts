@@ -12,7 +12,7 @@ const RECORDS_STEP = 'table of records'
 
 export default class StoreRestore extends BaseCommand {
   static override description = 'Replaces the stored responses with a backup. Stop all servers first.'
-  static override examples = ['<%= config.bin %> store restore responses-backup.db --force']
+  static override examples = ['agent-host store restore responses-backup.db --force']
   static override args = { file: Args.string({ description: 'File that `store backup` wrote', required: true }) }
   static override flags = {
     ...storeFlags(),

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { HostError, hasCode } from '../../errors.ts'
 import { type AgentHost, visitsOf } from '../../host/host.ts'
 import type { Reservation } from '../../host/reservation.ts'
 import type { Turn } from '../../run/turn.ts'
@@ -119,7 +119,7 @@ export class RunWorker implements Taker {
       const claimed = await queue.claim(waiting, facts)
       return claimed && (await this.#begin(claimed, read, refusal ?? place))
     } catch (error) {
-      if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
+      if (hasCode(error, 'STORE_UNAVAILABLE')) throw error
       this.#options.onFailure(error, id)
       if (!(error instanceof DamagedRow && (await this.#endDamaged(waiting, error))))
         this.#unreadable.set(id, performance.now())
@@ -166,7 +166,7 @@ export class RunWorker implements Taker {
     try {
       return this.#options.host.reserve(agent, true)
     } catch (error) {
-      if (error instanceof HostError && error.code === 'AGENT_NOT_FOUND') return error
+      if (hasCode(error, 'AGENT_NOT_FOUND')) return error
       return undefined
     }
   }
@@ -254,7 +254,7 @@ async function varyPlace(place: Reservation | HostError, { options }: RunFacts):
     await place.vary(options.variant)
     return undefined
   } catch (error) {
-    if (error instanceof HostError && error.code === 'AGENT_INVALID') return error
+    if (hasCode(error, 'AGENT_INVALID')) return error
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import { forEachConcurrent } from '../../async.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { hasCode, messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import { RecentlyUsed } from '../../recently-used.ts'
 import type { RecordStore } from '../../store/record-store.ts'
@@ -193,7 +193,7 @@ export class RunRecovery {
         await work(id)
         succeeded++
       } catch (error) {
-        if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
+        if (hasCode(error, 'STORE_UNAVAILABLE')) throw error
         this.#unended.delete(id)
         if (!this.#reported.get(id)) this.#report(error)
         this.#reported.set(id, true)

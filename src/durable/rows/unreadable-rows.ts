@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { type HostError, hasCode } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import { RecentlyUsed } from '../../recently-used.ts'
 
@@ -25,5 +25,5 @@ export class UnreadableRows {
 }
 
 export function isUnreadable(error: unknown): error is HostError {
-  return error instanceof HostError && error.code === 'RECORD_UNREADABLE'
+  return hasCode(error, 'RECORD_UNREADABLE')
 }

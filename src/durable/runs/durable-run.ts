@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../async.ts'
-import { clientCodeOf, HostError, messageOf } from '../../errors.ts'
+import { clientCodeOf, HostError, hasCode, messageOf } from '../../errors.ts'
 import type { RunEvent, RunEventSink } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
 import { openWaiting } from '../approvals/approvals.ts'
@@ -189,7 +189,7 @@ export class DurableRun implements StepLog {
 
   #endFailed(error: unknown): void {
     if (!this.#ended) this.failure = error
-    const isRefused = error instanceof HostError && error.code === 'REQUEST_INVALID'
+    const isRefused = hasCode(error, 'REQUEST_INVALID')
     if (isRefused && !this.#ended) rejectQuietly(this.#stored, error)
     // Nothing is stored of a request that cannot be served.
     this.#isRefused = isRefused && !this.#persisted && !this.#isCreating
@@ -352,9 +352,9 @@ export class DurableRun implements StepLog {
   }
 
   #describe(error: unknown): string {
-    if (error instanceof HostError && error.code === 'RUN_ABORTED') {
+    if (hasCode(error, 'RUN_ABORTED')) {
       const { cause } = error
-      if (cause instanceof HostError && cause.code === 'RUN_TIMEOUT') return cause.message
+      if (hasCode(cause, 'RUN_TIMEOUT')) return cause.message
       return 'The server shut down before the response was complete'
     }
     return this.#options.describeFailure(error)
@@ -500,5 +500,5 @@ async function takeBoth(event: RunEvent, ...sinks: readonly RunEventSink[]): Pro
 
 function isShutdown(error: unknown): boolean {
   if (!(error instanceof HostError) || error.code !== 'RUN_ABORTED') return false
-  return error.cause instanceof HostError && error.cause.code === 'SHUTTING_DOWN'
+  return hasCode(error.cause, 'SHUTTING_DOWN')
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { compileSchema } from '../../definition/compile-schema.ts'
-import { HostError } from '../../errors.ts'
+import { hasCode } from '../../errors.ts'
 import { JSON_OBJECT, object, optional, requireGiven, TEXT } from '../../given.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Scorer } from '../scorer.ts'
@@ -57,6 +57,6 @@ async function register(host: AgentHost, agent: { readonly id: string }): Promis
   try {
     await host.register(agent)
   } catch (error) {
-    if (!(error instanceof HostError && error.code === 'AGENT_DUPLICATE')) throw error
+    if (!hasCode(error, 'AGENT_DUPLICATE')) throw error
   }
 }

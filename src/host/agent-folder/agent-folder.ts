@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { settlesWithin } from '../../async.ts'
 import { type DefinitionSource, readDefinition } from '../../definition/definition.ts'
 import { AgentError, formatProblem, type Problem } from '../../definition/problem.ts'
-import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
+import { hasCode, messageOf, systemCodeOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { AgentHost, RegisterOptions } from '../host.ts'
 import { Listeners } from '../listeners.ts'
@@ -143,11 +143,7 @@ export class AgentFolder {
    * @param missing those that are known to be gone for good; another that cannot be found just now stays in service
    * @param patienceMs how long one file may hold up the others; slower ones arrive through {@link AgentFolder.onLateChange}
    */
-  async update(
-    paths: Iterable<string>,
-    missing: ReadonlySet<string>,
-    patienceMs = Number.POSITIVE_INFINITY,
-  ): Promise<FileChange[]> {
+  async update(paths: Iterable<string>, missing: ReadonlySet<string>, patienceMs = Infinity): Promise<FileChange[]> {
     const changed: AgentFile[] = []
     const gone: AgentFile[] = []
     const sorted = [...new Set(paths)].sort()
@@ -311,7 +307,7 @@ export class AgentFolder {
         : [change, ...(await this.#reassignId(servedId, patienceMs))]
     } catch (error) {
       // A newer version of the file is on its way, or the host is closed.
-      if (signal.aborted || (error instanceof HostError && error.code === 'SHUTTING_DOWN')) return []
+      if (signal.aborted || hasCode(error, 'SHUTTING_DOWN')) return []
       if (isRetry && error instanceof AgentError && isDeepStrictEqual(error.problems, file.problems)) return []
       return [this.#rejectFailed(file, error)]
     }
@@ -388,7 +384,7 @@ function withAdvice(text: string, suggestions: readonly string[]): string {
 }
 
 async function finishes(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  if (timeoutMs !== Number.POSITIVE_INFINITY) return settlesWithin(work, timeoutMs)
+  if (timeoutMs !== Infinity) return settlesWithin(work, timeoutMs)
   await work
   return true
 }

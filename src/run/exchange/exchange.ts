@@ -133,7 +133,7 @@ export class Exchange {
    */
   async close(
     report: (message: string) => void,
-    { kept = NONE, limitMs = Number.POSITIVE_INFINITY }: CloseOptions = {},
+    { kept = NONE, limitMs = Infinity }: CloseOptions = {},
   ): Promise<void> {
     const all = this.#disposables ?? []
     this.#disposables = all.filter(({ id }) => kept.has(id))
@@ -141,7 +141,7 @@ export class Exchange {
     for (const { id, instance } of all.filter((disposable) => !kept.has(disposable.id)).reverse()) {
       const disposing = dispose(id, instance, report)
       if (!disposing) continue
-      if (dueMs === Number.POSITIVE_INFINITY) await disposing
+      if (dueMs === Infinity) await disposing
       else if (!(await settlesWithin(disposing, Math.max(dueMs - performance.now(), 0)))) {
         report(`Module '${id}' is not disposed after ${limitMs / 1000} s: its run no longer waits for it.`)
       }

@@ -41,6 +41,13 @@ export function whenClientLeaves(reply: FastifyReply, onLeave: (reason: Error) =
   else raw.once('close', check)
 }
 
+/** Signal that aborts when the client leaves before it has its answer. */
+export function signalOfLeaving(reply: FastifyReply): AbortSignal {
+  const leaving = new AbortController()
+  whenClientLeaves(reply, (reason) => leaving.abort(reason))
+  return leaving.signal
+}
+
 /** Answers with a stream of events, which always ends with a last frame of its protocol. */
 export async function streamAnswer(
   request: LoggedRequest,

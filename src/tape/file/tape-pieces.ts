@@ -17,7 +17,7 @@ export interface TapePiece {
 export async function openTape(projectDir: string, runId: string): Promise<FileHandle | undefined> {
   const path = pathOfTape(projectDir, runId)
   try {
-    return await openRegularFile(path, { maxBytes: Number.POSITIVE_INFINITY, within: await realpath(dirname(path)) })
+    return await openRegularFile(path, { maxBytes: Infinity, within: await realpath(dirname(path)) })
   } catch (error) {
     if (NONE.has(systemCodeOf(error))) return undefined
     throw error

@@ -208,7 +208,7 @@ class TapeService {
   #earlier(continues: string | null): Buffer {
     if (continues === null) return Buffer.alloc(0)
     try {
-      return readRegularFileSync(this.#folder.pathOf(continues), Number.POSITIVE_INFINITY, NO_LINKS)
+      return readRegularFileSync(this.#folder.pathOf(continues), Infinity, NO_LINKS)
     } catch (error) {
       if (systemCodeOf(error) === 'ENOENT') return Buffer.alloc(0)
       throw error

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { settlesWithin } from '../../async.ts'
 import { readDefinition } from '../../definition/definition.ts'
-import { badOption, HostError, messageOf } from '../../errors.ts'
+import { badOption, HostError, hasCode, messageOf } from '../../errors.ts'
 import { NO_SEALING, NO_STORAGE } from '../../host/no-storage.ts'
 import { ModuleLoader } from '../../module/load-module.ts'
 import { ProjectCode } from '../../module/project-code.ts'
@@ -275,7 +275,7 @@ async function toReplayed(
     const pending = result.pending.map(({ kind, name }) => ({ kind, name }))
     return { recorded, status, text, error: null, pending, result }
   } catch (error) {
-    const isAborted = error instanceof HostError && error.code === 'RUN_ABORTED'
+    const isAborted = hasCode(error, 'RUN_ABORTED')
     return {
       recorded,
       status: isAborted ? 'cancelled' : 'failed',

@@ -24,7 +24,7 @@ export function findTapedCall(
   const traced = events.filter(({ event_type }) => event_type === 'call')
   const left = new Set(calls)
   for (const step of traced) {
-    const until = (ends.get(step.call_id) ?? Number.POSITIVE_INFINITY) + TOLERANCE
+    const until = (ends.get(step.call_id) ?? Infinity) + TOLERANCE
     const found = [...left].find(({ line }) => {
       const time = turn.started_at + line.ms / 1000
       return isSame(line, step) && time >= step.time - TOLERANCE && time <= until

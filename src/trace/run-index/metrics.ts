@@ -71,7 +71,7 @@ class Tally {
   rejected = 0
   inputTokens = 0
   outputTokens = 0
-  firstAt = Number.POSITIVE_INFINITY
+  firstAt = Infinity
   lastAt = 0
   models: ModelUsage[] = []
   readonly durations = new Histogram()

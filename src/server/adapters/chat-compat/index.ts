@@ -16,8 +16,8 @@ import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { type Dialect, dialectOf } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
-import { type StreamedAnswer, startTurn, streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
-import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../adapter.ts'
+import { type StreamedAnswer, signalOfLeaving, startTurn, streamAnswer } from '../../streams/serve-turn.ts'
+import type { Adapter, StoreAdapterOptions } from '../adapter.ts'
 import { describeApproval, readDecisions, takesApprovalCalls, toApprovalCall } from './approvals.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { type Completion, type Ending, isClientCall, type Reply, toCompletion } from './completion.ts'
@@ -31,54 +31,30 @@ import { toTurn } from './to-turn.ts'
 
 /** Agents as models of a chat-completions-compatible API. */
 export class ChatCompatApiAdapter implements Adapter {
-  readonly #requiresKey: boolean
-  readonly #host: AdapterOptions['host']
-  readonly #options: AdapterOptions['options']
-  readonly #streams: AdapterOptions['streams']
-  readonly #describeFailure: AdapterOptions['describeFailure']
-  readonly #runs: AdapterOptions['runs']
-  readonly #servesInbox: boolean
-  readonly #variantOf: AdapterOptions['variantOf']
+  readonly #options: StoreAdapterOptions
   readonly #handed = new HandedCalls()
 
-  constructor({
-    host,
-    options,
-    streams,
-    describeFailure,
-    runs,
-    servesInbox,
-    variantOf,
-    requiresKey,
-  }: StoreAdapterOptions) {
-    this.#requiresKey = requiresKey
-    this.#host = host
+  constructor(options: StoreAdapterOptions) {
     this.#options = options
-    this.#streams = streams
-    this.#describeFailure = describeFailure
-    this.#runs = runs
-    this.#servesInbox = servesInbox
-    this.#variantOf = variantOf
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
-    const [options, describeFailure] = [this.#options, this.#describeFailure]
-    await serveDialects(app, { options, describeFailure }, (scope, dialect) => this.#addRoutes(scope, dialect))
+    await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))
   }
 
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
-    const { createChatCompletion, listModels, getModel } = chatRoutes(dialect, this.#requiresKey)
+    const { createChatCompletion, listModels, getModel } = chatRoutes(dialect, this.#options.requiresKey)
     scope.route({
       ...createChatCompletion((request, reply) => this.#complete(request.body, request, reply)),
       ...liftDataUrls(),
       preValidation: (request, _reply, done) => done(findMissing(request.body)),
     })
     const list = dialect.isExtended ? listDescribedModels : listModelEntries
-    scope.route(listModels(() => ({ object: 'list', data: list(this.#host) })))
+    scope.route(listModels(() => ({ object: 'list', data: list(this.#options.host) })))
     scope.route(
       getModel(({ params: { '*': name } }, reply) => {
-        if (dialect.isExtended) return toDescribedModel(this.#host, name)
-        return this.#host.get(name) ? toModelEntry(name) : reply.code(404).send({ detail: 'model not found' })
+        if (dialect.isExtended) return toDescribedModel(this.#options.host, name)
+        return this.#options.host.get(name) ? toModelEntry(name) : reply.code(404).send({ detail: 'model not found' })
       }),
     )
   }
@@ -86,7 +62,7 @@ export class ChatCompatApiAdapter implements Adapter {
   #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply) {
     const decisions = readDecisions(body.messages)
     if (decisions.size > 0) return this.#decide(decisions, body, request, reply)
-    const variant = this.#variantOf(request, body.model)
+    const variant = this.#options.variantOf(request, body.model)
     return variant
       ? variant.then((changes) => this.#run(body, request, reply, changes))
       : this.#run(body, request, reply)
@@ -136,12 +112,11 @@ export class ChatCompatApiAdapter implements Adapter {
     const { by, requireMayDecide } = deciderOf(request)
     requireMayDecide()
     const runs = this.#runsOf(request)
-    const leaving = new AbortController()
-    whenClientLeaves(reply, (reason) => leaving.abort(reason))
+    const leaving = signalOfLeaving(reply)
     const work = async (): Promise<Ending & Pick<Reply, 'text'>> => {
       const decided = await runs.answer(decisions, by)
       const { continuedBy } = decided
-      const ended = continuedBy === null ? undefined : await runs.outcome(continuedBy, leaving.signal)
+      const ended = continuedBy === null ? undefined : await runs.outcome(continuedBy, leaving)
       const { open, ...result } = ended ?? { ...NOTHING_SAID, open: decided.open }
       const shown = this.#show(open, body, request)
       return { ...result, text: result.text + shown.text, pending: shown.pending }
@@ -152,16 +127,17 @@ export class ChatCompatApiAdapter implements Adapter {
       return toCompletion(completion, { text, reasoning: '' }, ending)
     }
     const chunks = new ChunkWriter(completion)
-    return streamAnswer(request, reply, this.#streams, {
+    return streamAnswer(request, reply, this.#options.streams, {
       keepAlive: () => chunks.text(''),
-      keepAliveMs: this.#options.streamingTimeout * 1000,
+      keepAliveMs: this.#options.options.streamingTimeout * 1000,
       send: async (stream) => {
         stream.send(chunks.start())
         const { text, ...ending } = await work()
         sendEnd(stream, chunks, { text, pending: ending.pending })
         stream.end(chunks.end(ending, body.stream_options?.include_usage ?? false))
       },
-      failure: (error) => chunks.failure(error instanceof HostError ? error.message : this.#describeFailure(error)),
+      failure: (error) =>
+        chunks.failure(error instanceof HostError ? error.message : this.#options.describeFailure(error)),
     })
   }
 
@@ -170,7 +146,7 @@ export class ChatCompatApiAdapter implements Adapter {
     let early = ''
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's. The status tells a limit
     // of the model's vendor, which the specification does not have.
-    const { isExtended } = dialectOf(request.url, this.#options)
+    const { isExtended } = dialectOf(request.url, this.#options.options)
     const begun = body.tools || isExtended ? deferred() : undefined
     const turn = this.#toTurn(body, request, variant, (event) => {
       if (event.type !== 'end') begun?.resolve()
@@ -182,7 +158,7 @@ export class ChatCompatApiAdapter implements Adapter {
     // Started first: a run that is refused is still answered with its own status.
     const handle = this.#start(body, turn, reply)
     const chunks = new ChunkWriter(nameCompletion(handle, body))
-    const keepAliveMs = this.#options.streamingTimeout * 1000
+    const keepAliveMs = this.#options.options.streamingTimeout * 1000
     const answer: StreamedAnswer = {
       keepAlive: () => chunks.text(''),
       keepAliveMs,
@@ -196,16 +172,17 @@ export class ChatCompatApiAdapter implements Adapter {
         sendEnd(stream, chunks, { text, pending: pending === result.pending ? [] : pending })
         stream.end(chunks.end(endingOf(result, pending), body.stream_options?.include_usage ?? false))
       },
-      failure: (error) => chunks.failure(this.#describeFailure(error), isExtended ? clientCodeOf(error) : undefined),
+      failure: (error) =>
+        chunks.failure(this.#options.describeFailure(error), isExtended ? clientCodeOf(error) : undefined),
     }
-    const open = () => streamAnswer(request, reply, this.#streams, answer)
+    const open = () => streamAnswer(request, reply, this.#options.streams, answer)
     return begun ? this.#whenBegun(begun, handle, body).then(open) : open()
   }
 
   /** Waits until something has happened in a run, for so long at most. @throws what the status of the answer has to tell */
   async #whenBegun(begun: Deferred<void>, { result }: RunHandle, body: ChatRequest): Promise<void> {
     result.then(() => begun.resolve(), begun.reject)
-    const forget = this.#streams.after(this.#options.streamingTimeout * 1000, begun.resolve)
+    const forget = this.#options.streams.after(this.#options.options.streamingTimeout * 1000, begun.resolve)
     try {
       await begun.promise
     } catch (error) {
@@ -217,7 +194,7 @@ export class ChatCompatApiAdapter implements Adapter {
 
   #show(open: readonly OpenCall[], body: ChatRequest, request: FastifyRequest): Shown {
     if (takesApprovalCalls(body)) return { text: '', pending: open.map(toApprovalCall) }
-    const baseUrl = this.#servesInbox ? baseUrlOf(request, '/chat/completions') : undefined
+    const baseUrl = this.#options.servesInbox ? baseUrlOf(request, '/chat/completions') : undefined
     const [ofClient, asked] = [
       open.filter(({ call }) => isClientCall(call)),
       open.filter(({ call }) => !isClientCall(call)),
@@ -229,13 +206,13 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 
   #runsOf(request: FastifyRequest): TenantRuns {
-    return this.#runs.of(principalOf(request).tenant)
+    return this.#options.runs.of(principalOf(request).tenant)
   }
 
   #toTurn(body: ChatRequest, request: FastifyRequest, variant: Turn['variant'], onEvent: RunEventSink): Turn {
-    const findCapabilities = () => this.#host.resolve(body.model).capabilities
+    const findCapabilities = () => this.#options.host.resolve(body.model).capabilities
     const { tenant } = principalOf(request)
-    const dialect = dialectOf(request.url, this.#options)
+    const dialect = dialectOf(request.url, this.#options.options)
     const traceparent = readTraceparent(request.headers.traceparent)
     return toTurn(body, { dialect, tenant, variant, traceparent, findCapabilities, onEvent })
   }
@@ -243,7 +220,7 @@ export class ChatCompatApiAdapter implements Adapter {
   /** Starts a turn; one that ends with outputs of the client follows the run that has called. */
   #start(body: ChatRequest, turn: Turn, reply: FastifyReply): RunHandle {
     const answersTo = this.#handed.find(body.model, turn)
-    return startTurn(reply, this.#host, body.model, answersTo === undefined ? turn : { ...turn, answersTo })
+    return startTurn(reply, this.#options.host, body.model, answersTo === undefined ? turn : { ...turn, answersTo })
   }
 }
 

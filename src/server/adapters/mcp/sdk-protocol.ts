@@ -21,7 +21,7 @@ import { principalOf } from '../../guards/principal.ts'
 import { deciderOf, mayDecide } from '../../inbox/may-decide.ts'
 import type { LoggedRequest } from '../../monitoring/request-log.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
-import { whenClientLeaves } from '../../streams/serve-turn.ts'
+import { signalOfLeaving } from '../../streams/serve-turn.ts'
 import type { AdapterOptions } from '../adapter.ts'
 import { canElicitForm, type ElicitationResponse, readResponse, toElicitation } from './elicitation/elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
@@ -76,8 +76,6 @@ export class SdkProtocol {
   }
 
   async answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const leaving = new AbortController()
-    whenClientLeaves(reply, (reason) => leaving.abort(reason))
     const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
       value === undefined || name === REQUEST_ID ? [] : [[name, String(value)]],
     )
@@ -86,7 +84,7 @@ export class SdkProtocol {
     const asked = new Request(ADDRESS, {
       method: 'POST',
       headers,
-      signal: leaving.signal,
+      signal: signalOfLeaving(reply),
     })
     this.#clients.set(request.id, {
       tenant: principalOf(request).tenant,

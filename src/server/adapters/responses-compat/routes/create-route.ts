@@ -9,7 +9,7 @@ import { deciderOf } from '../../../inbox/may-decide.ts'
 import { VARIANT_HEADER } from '../../../named-variants.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { logFailureInside } from '../../../replies/error-replies.ts'
-import { whenClientLeaves } from '../../../streams/serve-turn.ts'
+import { signalOfLeaving, whenClientLeaves } from '../../../streams/serve-turn.ts'
 import type { AdapterOptions } from '../../adapter.ts'
 import { isTriggered } from '../compaction/compaction.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
@@ -90,7 +90,7 @@ export class CreateRoute {
     const opening = this.#adapter.variantOf(request, body.model)
     const variant = opening && (await opening)
     const traceparent = readTraceparent(request.headers.traceparent)
-    const [dialect, decider, untilClientLeaves] = [this.#dialect, deciderOf(request), () => signalOf(reply)]
+    const [dialect, decider, untilClientLeaves] = [this.#dialect, deciderOf(request), () => signalOfLeaving(reply)]
     const circumstances = { dialect, traceparent, decider, variant, idempotency, untilClientLeaves }
     const { starter } = this.#partsOf(request)
     if (isTriggered(body, dialect.isExtended)) {
@@ -171,7 +171,7 @@ export class CreateRoute {
   ): Promise<StoredRun | undefined> {
     if (stream || first.facts.options.background) return first
     const { runs } = this.#partsOf(reply.request)
-    const log = runs.read(first, signalOf(reply))
+    const log = runs.read(first, signalOfLeaving(reply))
     for (let from = 0; ; ) {
       const steps = await log.read(from)
       from += steps.length
@@ -183,12 +183,6 @@ export class CreateRoute {
 function codeOf({ steps }: StoredRun): ClientCode | undefined {
   const end = steps.findLast(isEnd)
   return end?.code
-}
-
-function signalOf(reply: FastifyReply): AbortSignal {
-  const leaving = new AbortController()
-  whenClientLeaves(reply, (reason) => leaving.abort(reason))
-  return leaving.signal
 }
 
 /** The same body for another variant is another request. */

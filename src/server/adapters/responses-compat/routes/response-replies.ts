@@ -3,7 +3,7 @@ import type { StepLog } from '../../../../durable/runs/read-run.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { replyFor } from '../../../replies/error-replies.ts'
-import { streamAnswer, whenClientLeaves } from '../../../streams/serve-turn.ts'
+import { signalOfLeaving, streamAnswer } from '../../../streams/serve-turn.ts'
 import type { AdapterOptions } from '../../adapter.ts'
 import { EventWriter, eventStreamOf } from '../output/event-writer.ts'
 import { recordAfter } from '../output/output.ts'
@@ -46,10 +46,8 @@ export class ResponseReplies {
    * @param after number of the last event that the client has
    */
   join(stored: StoredRun, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const leaving = new AbortController()
-    whenClientLeaves(reply, (reason) => leaving.abort(reason))
     return this.#send(
-      this.#partsOf(request).runs.read(stored, leaving.signal),
+      this.#partsOf(request).runs.read(stored, signalOfLeaving(reply)),
       after,
       request,
       reply,

@@ -4,7 +4,7 @@ import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { badRequest, HostError } from '../../../../errors.ts'
 import { liftDataUrls } from '../../../bodies/lift-data-urls.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
-import { whenClientLeaves } from '../../../streams/serve-turn.ts'
+import { signalOfLeaving } from '../../../streams/serve-turn.ts'
 import { acceptUpgrade, isUpgrade, routeUpgrades } from '../../../streams/upgrade-route.ts'
 import type { AdapterOptions } from '../../adapter.ts'
 import { findMissing } from '../input/find-missing.ts'
@@ -45,11 +45,9 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
     preValidation: (request, _reply, done) => done(findMissing(request.body)),
   })
   scope.route(
-    routes.compactResponse((request, reply) => {
-      const leaving = new AbortController()
-      whenClientLeaves(reply, (reason) => leaving.abort(reason))
-      return partsOf(request).compactor.compact(request.body, leaving.signal)
-    }),
+    routes.compactResponse((request, reply) =>
+      partsOf(request).compactor.compact(request.body, signalOfLeaving(reply)),
+    ),
   )
   // Without a route of its own it would be the id of a response.
   scope.post('/responses/input_tokens', { schema: { hide: true } }, async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { buildSchema, type DocumentNode, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql'
 import { createHandler, type ResponseInit } from 'graphql-http'
-import { HostError } from '../../../../errors.ts'
+import { HostError, hasCode } from '../../../../errors.ts'
 import { isObject } from '../../../../json.ts'
 import { type Viewer, viewerOf } from '../viewer.ts'
 import { checkQueryLimits } from './query-limits.ts'
@@ -99,6 +99,6 @@ function isTheirs(error: Error): boolean {
 function conceal(error: GraphQLError): GraphQLError {
   const { originalError, nodes, path } = error
   if (!originalError || isTheirs(originalError)) return error
-  const isAway = originalError instanceof HostError && originalError.code === 'STORE_UNAVAILABLE'
+  const isAway = hasCode(originalError, 'STORE_UNAVAILABLE')
   return new GraphQLError(isAway ? 'The traces cannot be read' : 'Internal Server Error', { nodes, path })
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../../definition/problem.ts'
-import { badRequest, HostError, messageOf } from '../../../../errors.ts'
+import { badRequest, type HostError, hasCode, messageOf } from '../../../../errors.ts'
 import { toResumableRun } from '../../../../host/waiting-run.ts'
 import type { TapedCall } from '../../../../tape/file/read-tape.ts'
 import { encodeValue, jsonFields } from '../../../../tape/file/tape-values.ts'
@@ -66,7 +66,7 @@ async function rerun(
     return reply.code(201).send(answer)
   } catch (error) {
     if (error instanceof AgentError) return reply.code(400).send(toRefusal(error, () => ({}), redact))
-    if (error instanceof HostError && error.code === 'TAPE_INVALID') throw refuse('run_id', redact(error.message))
+    if (hasCode(error, 'TAPE_INVALID')) throw refuse('run_id', redact(error.message))
     throw error
   }
 }

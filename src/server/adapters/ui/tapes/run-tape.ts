@@ -40,7 +40,7 @@ async function* joined(first: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
 export async function readWholeTape(
   run: TapedRun,
   sources: TapeSources,
-  maxBytes = Number.POSITIVE_INFINITY,
+  maxBytes = Infinity,
 ): Promise<Uint8Array | undefined> {
   const pieces: Uint8Array[] = []
   let left = maxBytes
