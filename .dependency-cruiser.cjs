@@ -72,8 +72,15 @@ module.exports = {
       name: 'packages-import-only-the-front-door',
       comment: 'a protocol of a package has what the public interface of adapters has',
       severity: 'error',
-      from: { path: '^(packages|test/fixtures)/' },
+      from: { path: '^(packages|testing|test/fixtures)/' },
       to: { path: '^(src|modules)/', pathNot: '^src/index\\.ts$' },
+    },
+    {
+      name: 'packages-reach-no-file-of-others',
+      comment: 'by name alone: a package works outside of this repository, too',
+      severity: 'error',
+      from: { path: '^(packages/[^/]+|testing)/' },
+      to: { dependencyTypes: ['local'], pathNot: '^$1/' },
     },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {

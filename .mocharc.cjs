@@ -1,6 +1,6 @@
 // `npm test` runs every test; `npm test -- test/store/sqlite-store.test.ts` runs the named files alone; with OBSERVED=1 every
 // run of an agent has a listener, and without names the suites run again that run agents (those of the modules: scripts/test-ejected.js).
-const { readdirSync } = require('node:fs')
+const { existsSync, readdirSync } = require('node:fs')
 const { join } = require('node:path')
 
 const named = process.argv.slice(2).filter((argument) => argument.endsWith('.test.ts'))
@@ -18,10 +18,13 @@ const OBSERVED = [
 const isObserved = (file) => OBSERVED.some((prefix) => file.startsWith(join('test', prefix)))
 /** Suites of the page take longest: where they begin first, no process is left alone with them at the end. */
 const isSlow = (file) => file.includes(join('server', 'ui'))
+/** The tests of a package stand beside it. */
+const folders = ['test', ...readdirSync('packages').map((name) => join('packages', name, 'test'))].filter(existsSync)
+const listTests = (folder) => readdirSync(folder, { recursive: true }).map((file) => join(folder, file))
 const all = () =>
-  readdirSync('test', { recursive: true })
+  folders
+    .flatMap(listTests)
     .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => join('test', file))
     .filter((file) => !process.env.OBSERVED || isObserved(file))
     .sort((one, other) => isSlow(other) - isSlow(one) || (one < other ? -1 : 1))
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const CODE = ['src', 'modules', 'ui/src', 'scripts']
+const CODE = ['src', 'modules', 'testing', 'packages', 'ui/src', 'scripts']
 const ALL = [...CODE, 'test', 'bench', 'docs', 'templates', 'examples', 'README.md', 'CONTRIBUTING.md']
 
 /** Rules of our prose that a pattern can check: their paths, and the advice for violations. */

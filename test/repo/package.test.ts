@@ -129,6 +129,37 @@ describe('the package', () => {
     expect(await checkTypes(projects)).to.deep.equal([0, ''])
   })
 
+  for (const name of ['messages', 'ag-ui']) {
+    it(`has what @agent-host/${name} is built against, outside of this repository, and serves it`, async function () {
+      this.timeout(120_000)
+      const { dir, command } = installed
+      const copy = join(dir, 'packages', name)
+      await fsExtra.copy(join(ROOT, 'packages', name), copy, {
+        filter: (path) => !/[\\/](dist|node_modules)$/.test(path),
+      })
+      const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+      const { stdout: said } = await execa(process.execPath, [compiler, '-p', copy], { reject: false })
+      expect(said).to.equal('')
+      const { stdout } = await execa('npm', ['pack', '--json', '--ignore-scripts'], { cwd: copy })
+      const [{ filename, files }] = JSON.parse(stdout)
+      const kinds = files.map(({ path }: { path: string }) => path.replace(/^dist\/.*/, 'dist'))
+      expect([...new Set(kinds)].sort()).to.deep.equal(['LICENSE', 'README.md', 'dist', 'package.json'])
+      // Unpacked, not installed: npm would follow the link to the types of this repository, and tidy it up.
+      const place = join(dir, 'node_modules/@agent-host', name)
+      await fsExtra.ensureDir(place)
+      await execa('tar', ['-xzf', join(copy, filename), '-C', place, '--strip-components', '1'])
+      const project = join(dir, `with-${name}`)
+      await execa(command, ['init', project, '--yes'], { cwd: dir })
+      const options = ['serve', '--adapter', `@agent-host/${name}`, '--port', '0']
+      const server = spawn(command, options, { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+      try {
+        expect((await fetch(`${await readAddress(server.stdout)}/openapi.json`)).status).to.equal(200)
+      } finally {
+        server.kill('SIGTERM')
+      }
+    })
+  }
+
   it('works from an empty folder: creates a project, tests it, and answers', async function () {
     this.timeout(180_000)
     const { dir, command } = installed
@@ -158,7 +189,7 @@ function readAddress(output: NodeJS.ReadableStream): Promise<string> {
     let text = ''
     output.on('data', (chunk) => {
       text += chunk
-      const address = /ready at (http:\S+)/.exec(text)?.[1]
+      const address = /(?:ready|listening) at (http:[^\s"]+)/.exec(text)?.[1]
       if (address) resolve(address)
     })
     output.on('end', () => reject(new Error(`The server stopped: ${text}`)))

@@ -353,7 +353,13 @@ export class Faulty { adapt(app) {
     ) => `export class ${name} { constructor({ host, options, log }) { Object.assign(this, { host, options, log }) }
       async adapt(app) { app.get('/own/${name}', () => ({ agents: this.host.list().length, port: this.options.port })) } }`
     const odd = "export const single = 1; export class Odd { adapt() { throw new Error('no port') } }"
-    const files = { 'adapters/slack.ts': adapter('SlackAdapter'), 'more.js': adapter('More'), 'odd.js': odd }
+    const two = 'export class One { adapt() {} }\nexport class Two { adapt() {} }'
+    const files = {
+      'adapters/slack.ts': adapter('SlackAdapter'),
+      'more.js': adapter('More'),
+      'odd.js': odd,
+      'two.js': two,
+    }
     const { app } = await makeServer({ adapters: ['adapters.slack.SlackAdapter', './more.js#More'] }, files)
     expect((await app.inject('/own/SlackAdapter')).json()).to.deep.equal({ agents: 4, port: 0 })
     expect((await app.inject('/own/More')).statusCode).to.equal(200)
@@ -378,6 +384,13 @@ export class Faulty { adapt(app) {
     expect(await failure(['./odd.js#single'])).to.deep.equal([
       "./odd.js has no export 'single' that is an adapter.",
       'An adapter is a class with a method adapt(app).',
+    ])
+    expect(await failure(['./odd.js'])).to.deep.equal(["The adapter 'Odd' failed to start: no port"])
+    expect(await failure(['./two.js'])).to.deep.equal([
+      './two.js exports no adapter as its default.',
+      'An adapter is a class with a method adapt(app).',
+      'Name one of its adapters: ./two.js#One',
+      'Name one of its adapters: ./two.js#Two',
     ])
     expect(await failure(['./odd.js#Odd'])).to.deep.equal(["The adapter 'Odd' failed to start: no port"])
     expect(await failure(['./../more.js#More'])).to.deep.equal([

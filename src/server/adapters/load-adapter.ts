@@ -100,7 +100,7 @@ type FoundAdapter = Omit<LoadedAdapter, 'config'>
 /**
  * The adapter that a path names: the last segment of a dotted path picks a built-in one; `adapters.slack.SlackAdapter` is
  * the export `SlackAdapter` of the project's `adapters/slack.ts`; `./path.ts#Name` names file and export, `@acme/slack#SlackAdapter`
- * an npm package of the project.
+ * an npm package of the project. Without a name behind `#` it is the default export, or the only adapter that is exported.
  *
  * @throws HostError `ADAPTER_NOT_FOUND`; `MODULE_INVALID` for a file outside the project, and for one that cannot be loaded
  */
@@ -111,12 +111,29 @@ async function loadAdapter(path: string, options: ServerOptions): Promise<FoundA
     const { readCredentials } = builtIn
     return { name, Adapter: await builtIn.load(), keys: builtIn.keys(options), readCredentials }
   }
-  const { file, exportName, exports } = await importAdapter(path, options.projectDir)
+  const { file, exportName: named, exports } = await importAdapter(path, options.projectDir)
+  const exportName = named ?? soleAdapterOf(exports)
   const found = exports[exportName]
   if (isAdapterClass(found)) return { name: exportName === 'default' ? path : exportName, Adapter: found, keys: [] }
-  throw new HostError('ADAPTER_NOT_FOUND', `${file} has no export '${exportName}' that is an adapter.`, {
-    suggestions: ['An adapter is a class with a method adapt(app).', ...didYouMean(exportName, adaptersOf(exports))],
-  })
+  throw named === undefined ? hasNoDefault(file, exports) : hasNoAdapter(file, named, exports)
+}
+
+const KIND = 'An adapter is a class with a method adapt(app).'
+
+function hasNoAdapter(file: string, name: string, exports: Readonly<Record<string, unknown>>): HostError {
+  const suggestions = [KIND, ...didYouMean(name, adaptersOf(exports))]
+  return new HostError('ADAPTER_NOT_FOUND', `${file} has no export '${name}' that is an adapter.`, { suggestions })
+}
+
+function hasNoDefault(file: string, exports: Readonly<Record<string, unknown>>): HostError {
+  const suggestions = [KIND, ...adaptersOf(exports).map((name) => `Name one of its adapters: ${file}#${name}`)]
+  return new HostError('ADAPTER_NOT_FOUND', `${file} exports no adapter as its default.`, { suggestions })
+}
+
+/** The default export; otherwise the only one that is an adapter. */
+function soleAdapterOf(exports: Readonly<Record<string, unknown>>): string {
+  const [first = 'default', ...others] = adaptersOf(exports)
+  return others.length > 0 ? 'default' : first
 }
 
 function adaptersOf(exports: Readonly<Record<string, unknown>>): string[] {
@@ -125,7 +142,8 @@ function adaptersOf(exports: Readonly<Record<string, unknown>>): string[] {
 
 interface ImportedAdapter {
   readonly file: string
-  readonly exportName: string
+  /** Undefined where the path names none. */
+  readonly exportName: string | undefined
   readonly exports: Readonly<Record<string, unknown>>
 }
 
@@ -136,13 +154,13 @@ async function importAdapter(path: string, projectDir: string): Promise<Imported
     const located = locateInProject(path, projectDir)
     return { ...located, exports: (await code.load(located.file)).exports }
   }
-  const [file = '', exportName = 'default'] = path.split('#')
+  const [file = '', exportName] = path.split('#')
   checkPackageApi(packageNameOf(file), projectDir)
   try {
     const { exports } = await code.import(await code.resolve(file))
     // A CommonJS package may have put its exports one level down.
     const { default: inner } = exports
-    const isBelow = exports[exportName] === undefined && isObject(inner)
+    const isBelow = !isAdapterClass(exports[exportName ?? 'default']) && isObject(inner)
     return { file, exportName, exports: isBelow ? inner : exports }
   } catch (error) {
     if (!(error instanceof HostError) || error.code !== 'MODULE_NOT_FOUND') throw error
@@ -150,9 +168,9 @@ async function importAdapter(path: string, projectDir: string): Promise<Imported
   }
 }
 
-function locateInProject(path: string, projectDir: string): { file: string; exportName: string } {
+function locateInProject(path: string, projectDir: string): Omit<ImportedAdapter, 'exports'> {
   if (path.startsWith('./')) {
-    const [file = '', exportName = 'default'] = path.split('#')
+    const [file = '', exportName] = path.split('#')
     if (existsSync(findProjectFile(projectDir, file))) return { file, exportName }
     throw notFound(path, [`There is no file ${file} in the project.`])
   }
