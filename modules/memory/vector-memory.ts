@@ -12,10 +12,7 @@ import {
   VectorIndex,
 } from 'agent-host'
 import { Entries } from './lib/entries.ts'
-import { makeIds, ownedBy, vectorIdFor } from './lib/ids.ts'
-
-/** Before the name of an owner, unless it is the one of requests without a user. */
-const USER = 'user '
+import { makeIds, ownedBy, USER, vectorIdFor } from './lib/ids.ts'
 
 export default defineModule({
   name: 'VectorMemory',

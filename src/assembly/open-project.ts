@@ -6,6 +6,7 @@ import { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import { proxiesInUse } from '../proxy/proxy-agent-for.ts'
 import { makeRedact, type Redact } from '../redaction/redact.ts'
+import type { SharedRunsOptions } from '../replicas/shared-runs.ts'
 import { LazyStore } from '../store/lazy-store.ts'
 import { isRemote } from '../store/open-store.ts'
 import { recordStorage } from '../store/record-storage.ts'
@@ -70,13 +71,15 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       sealing,
       publicUrl,
     })
+    const deleteTapes = tapes && ((runIds: readonly string[]) => tapes.delete(runIds))
     const sweeper = tapes?.record(host, () => shared.open())
     if (sweeper) cleanup.add(() => sweeper.close())
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, secrets, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
     if (traces && logsSteps) logSteps(host, log)
-    if (traces && isRemote(options.store)) cleanup.add(await shareRuns(options, host, traces, log, records))
+    if (traces && isRemote(options.store))
+      cleanup.add(await shareRuns(options, { host, traces, log, records, deleteTapes }))
     const durableRuns = new RunService({
       limits: options,
       host,
@@ -94,7 +97,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
     return new AssembledProject(
-      { host, agents, traces, redact, log, durableRuns, sealing, openRecords: () => shared.open() },
+      { host, agents, traces, redact, log, durableRuns, sealing, deleteTapes, openRecords: () => shared.open() },
       options,
       cleanup,
     )
@@ -130,13 +133,10 @@ export async function openTraces(
 /** @returns a function that ends it */
 async function shareRuns(
   { serverName: name, projectDir }: ProjectOptions,
-  host: AgentHost,
-  traces: Traces,
-  log: Log,
-  records: LazyStore,
+  parts: Omit<SharedRunsOptions, 'projectDir' | 'name'>,
 ): Promise<() => Promise<void>> {
   const { SharedRuns } = await import('../replicas/shared-runs.ts')
-  const shared = new SharedRuns({ host, traces, projectDir, name, records, log })
-  traces.addRemote(shared)
+  const shared = new SharedRuns({ ...parts, projectDir, name })
+  parts.traces.addRemote(shared)
   return () => shared.close()
 }

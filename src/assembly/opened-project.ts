@@ -77,6 +77,8 @@ export class AssembledProject implements OpenedProject {
   readonly sealing: Sealing
   /** Opens the store of the project for one more part of it, which closes it. */
   readonly openRecords: () => Promise<RecordStore>
+  /** Deletes tapes, those that are being written included; undefined where none are recorded. */
+  readonly deleteTapes: ((runIds: readonly string[]) => void) | undefined
   readonly #drainTimeoutMs: number
   readonly #cleanup: CleanupStack
   readonly #program: ProgramRuns
@@ -85,7 +87,7 @@ export class AssembledProject implements OpenedProject {
   constructor(
     parts: Pick<
       AssembledProject,
-      'host' | 'agents' | 'traces' | 'redact' | 'log' | 'durableRuns' | 'sealing' | 'openRecords'
+      'host' | 'agents' | 'traces' | 'redact' | 'log' | 'durableRuns' | 'sealing' | 'openRecords' | 'deleteTapes'
     >,
     { drainTimeout }: ProjectOptions,
     cleanup: CleanupStack,
@@ -99,6 +101,7 @@ export class AssembledProject implements OpenedProject {
     this.sealing = parts.sealing
     this.runs = makeAdapterRuns(parts.durableRuns, parts.host, PROGRAM)
     this.openRecords = parts.openRecords
+    this.deleteTapes = parts.deleteTapes
     this.#drainTimeoutMs = drainTimeout * 1000
     this.#cleanup = cleanup
     const { host, log, durableRuns: service } = parts

@@ -41,6 +41,11 @@ export class Tapes {
     return sweeper
   }
 
+  /** Deletes the tapes of these runs, those that are being written included. */
+  delete(runIds: readonly string[]): void {
+    this.#writer.delete(runIds)
+  }
+
   close(): Promise<void> {
     return this.#writer.close()
   }

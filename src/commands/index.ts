@@ -30,6 +30,7 @@ import Serve from './serve.ts'
 import StoreBackup from './store/backup.ts'
 import StoreCheck from './store/check.ts'
 import StoreCopy from './store/copy.ts'
+import StoreForget from './store/forget.ts'
 import StoreMigrate from './store/migrate.ts'
 import StoreRestore from './store/restore.ts'
 import Test from './test.ts'
@@ -78,4 +79,5 @@ export const COMMANDS = {
   'store:restore': StoreRestore,
   'store:copy': StoreCopy,
   'store:migrate': StoreMigrate,
+  'store:forget': StoreForget,
 }

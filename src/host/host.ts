@@ -519,6 +519,11 @@ export class AgentHost {
     return this.#running.abort(runId, reason)
   }
 
+  /** Aborts the runs in progress of a user of a tenant. Returns their ids. */
+  abortAllOf(tenant: string, user: string, reason?: unknown): string[] {
+    return this.#running.abortAllOf(tenant, user, reason)
+  }
+
   /**
    * Calls `listener` for every call between modules, and for its end.
    *

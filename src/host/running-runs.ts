@@ -1,6 +1,6 @@
 import { deferred, settlesWithin } from '../async.ts'
 import { HostError } from '../errors.ts'
-import type { RunObserver } from '../run/started-run.ts'
+import { type RunObserver, StartedRun } from '../run/started-run.ts'
 import type { RunEnd, RunHandle } from '../run/turn.ts'
 
 /**
@@ -124,6 +124,13 @@ export class RunningRuns {
     const handle = [...this.#open.keys()].find(({ id }) => id === runId)
     handle?.abort(reason)
     return handle !== undefined
+  }
+
+  /** Aborts the runs of a user. @returns their ids */
+  abortAllOf(tenant: string, user: string, reason: unknown): string[] {
+    const runs = [...this.#open.keys()].filter((run) => run instanceof StartedRun && run.isOf(tenant, user))
+    for (const run of runs) run.abort(reason)
+    return runs.map(({ id }) => id)
   }
 
   /** Waits for the runs under way, and aborts those that take longer. */

@@ -3,8 +3,9 @@ import { deferred, settlesWithin } from '../async.ts'
 import { encodeBase64 } from '../base64.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { readTapePiece, type TapePiece } from '../tape/file/tape-pieces.ts'
-import type { EventsPage, EventsQuery } from '../trace/run-index/trace-query.ts'
+import type { EventsPage, EventsQuery, ForgetQuery } from '../trace/run-index/trace-query.ts'
 import type { Traces } from '../trace/traces.ts'
+import { type ForgottenHere, forgetHere, type Here } from './forget-here.ts'
 
 /** Question for a piece of the tape of a run. */
 export interface TapeQuestion {
@@ -28,12 +29,18 @@ export interface TapeReply extends Reply {
   readonly piece: (Omit<TapePiece, 'bytes'> & { readonly base64: string }) | null
 }
 
-/** Parts of a server that answer. */
-export interface Answering {
-  readonly traces: Traces
-  /** Absolute. */
-  readonly projectDir: string
+/** Question that has a server forget a user. */
+interface ForgetQuestion {
+  readonly forget: ForgetQuery
 }
+
+/** Answer to it: what the server has removed. */
+export interface ForgetReply extends Reply, ForgottenHere {}
+
+type Question = EventsQuery | TapeQuestion | ForgetQuestion
+
+/** Parts of a server that answer. */
+export type Answering = Here & { readonly traces: Traces }
 
 /** Time that a server gets to answer. */
 const ANSWER_MS = 5000
@@ -61,12 +68,13 @@ export function askTape(store: RecordStore, serverId: string, asked: TapeQuestio
   return ask<TapeReply>(store, serverId, asked)
 }
 
+/** Has another server forget a user. @returns undefined when it does not answer in time */
+export function askForget(store: RecordStore, serverId: string, forget: ForgetQuery): Promise<ForgetReply | undefined> {
+  return ask<ForgetReply>(store, serverId, { forget })
+}
+
 /** Asks through the store: servers need not reach each other. */
-async function ask<R extends Reply>(
-  store: RecordStore,
-  serverId: string,
-  asked: EventsQuery | TapeQuestion,
-): Promise<R | undefined> {
+async function ask<R extends Reply>(store: RecordStore, serverId: string, asked: Question): Promise<R | undefined> {
   const id = randomUUID()
   const [question, reply] = [`${questionsFor(serverId)}:${id}`, REPLIES + id]
   let notice = deferred()
@@ -100,7 +108,7 @@ export function answerQuestions(
   const answerAll = async () => {
     for (const [question, asked] of await store.entries({ prefix: `${topic}:`, limit: MAX_QUESTIONS })) {
       const reply = REPLIES + question.slice(topic.length + 1)
-      const text = JSON.stringify(await replyTo(JSON.parse(asked) as EventsQuery | TapeQuestion, answering))
+      const text = JSON.stringify(await replyTo(JSON.parse(asked) as Question, answering))
       const changes = [[question, undefined] as const, [reply, text] as const]
       // A server that gave up has taken its question away.
       await store.commit(changes, { present: [question] }, [reply])
@@ -111,8 +119,9 @@ export function answerQuestions(
   })
 }
 
-function replyTo(asked: EventsQuery | TapeQuestion, { traces, projectDir }: Answering): Promise<Reply> {
-  return 'tapeOf' in asked ? replyWithTape(asked, projectDir) : replyWithEvents(asked, traces)
+async function replyTo(asked: Question, answering: Answering): Promise<Reply> {
+  if ('forget' in asked) return { at: Date.now(), ...(await forgetHere(answering, asked.forget)) }
+  return 'tapeOf' in asked ? replyWithTape(asked, answering.projectDir) : replyWithEvents(asked, answering.traces)
 }
 
 async function replyWithTape({ tapeOf, ...range }: TapeQuestion, projectDir: string): Promise<TapeReply> {

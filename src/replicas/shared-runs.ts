@@ -7,6 +7,7 @@ import type { RemoteRuns, RemoteTape } from '../trace/remote-runs.ts'
 import { isBeginning } from '../trace/run-index/run-summary.ts'
 import type { EventsQuery } from '../trace/run-index/trace-query.ts'
 import type { Traces } from '../trace/traces.ts'
+import type { Here } from './forget-here.ts'
 import { forgetOldServers } from './forget-old-servers.ts'
 import { readRemoteEvents, remoteTape } from './read-remote.ts'
 import { answerQuestions } from './remote-questions.ts'
@@ -15,10 +16,11 @@ import { describeSkipped, RunFeed, type RunSink } from './run-feed.ts'
 import { RunPublisher } from './run-publisher.ts'
 
 export interface SharedRunsOptions {
-  readonly host: Pick<AgentHost, 'onEvent' | 'onRunEnd'>
+  readonly host: Pick<AgentHost, 'onEvent' | 'onRunEnd' | 'abortAllOf'>
   readonly traces: Traces
   /** Absolute. */
   readonly projectDir: string
+  readonly deleteTapes?: Here['deleteTapes']
   /** Name of this server. */
   readonly name: string
   readonly records: LazyStore
@@ -113,7 +115,7 @@ export class SharedRuns implements RemoteRuns {
   }
 
   async #introduce(): Promise<{ store: RecordStore; feed: RunFeed }> {
-    const { name, records, traces, projectDir } = this.#options
+    const { name, records, ...here } = this.#options
     const store = await records.open()
     await store.commit([introduction(store.serverId, name)])
     const report = (error: unknown) => this.#report(error)
@@ -122,7 +124,7 @@ export class SharedRuns implements RemoteRuns {
     void forget()
     this.#stops.push(
       () => clearInterval(forgetting),
-      answerQuestions(store, { traces, projectDir }, report),
+      answerQuestions(store, here, report),
       store.watch([NEWS], () => this.#onNews()),
     )
     return { store, feed: new RunFeed(store) }

@@ -39,6 +39,11 @@ export class StartedRun implements RunHandle {
     rejectQuietly(this.#outcome, error)
   }
 
+  /** Tells whether the run is for a user of a tenant. */
+  isOf(tenant: string, user: string): boolean {
+    return this.#run.user === user && this.#run.tenant === tenant
+  }
+
   abort(reason?: unknown): void {
     const error = new HostError('RUN_ABORTED', `The run of agent '${this.#run.agentId}' was aborted.`, {
       cause: reason,

@@ -77,7 +77,11 @@ export async function assemble(
   }
   const doors = new Doors(loaded, { fileKeys, origins, refuseWrongKey })
   setVisitor(app, doors.unseen)
-  if (fileKeys) enterVisits(app, visitsOf(host))
+  if (fileKeys) {
+    enterVisits(app, visitsOf(host))
+    const { serveForget } = await import('./forget/serve-forget.ts')
+    serveForget(app, project, { fileKeys, origins, refuseWrongKey })
+  }
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
   const variants = new NamedVariants(host, options.development || options.allowVariants)
   const shared = {

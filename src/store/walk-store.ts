@@ -7,10 +7,10 @@ const PAGE = 500
 /** Characters of the values in one commit, unless one value alone has more. A picture is many large records. */
 const MAX_COMMIT_LENGTH = 2 * 1024 * 1024
 
-/** Returns all records of a store, a page at a time, in the order of their keys. */
-export async function* walkStore(store: RecordStore): AsyncGenerator<Entry[]> {
+/** Returns all records of a store, or those under a prefix, a page at a time, in the order of their keys. */
+export async function* walkStore(store: RecordStore, prefix = ''): AsyncGenerator<Entry[]> {
   for (let after: string | undefined; ; ) {
-    const page = await store.entries({ prefix: '', limit: PAGE, after })
+    const page = await store.entries({ prefix, limit: PAGE, after })
     if (page.length > 0) yield page
     if (page.length < PAGE) return
     after = page.at(-1)?.[0]

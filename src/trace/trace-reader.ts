@@ -1,9 +1,10 @@
-import { linesFromEnd, readAt, TraceFiles } from './files/trace-files.ts'
+import { getOrAdd } from '../get-or-add.ts'
+import { blankAt, linesFromEnd, readAt, TraceFiles } from './files/trace-files.ts'
 import { readTraceLine } from './files/trace-line.ts'
 import type { TracedEvent } from './files/traced-event.ts'
-import { readLocations } from './run-index/event-locations.ts'
+import { type ByteRange, readLocations } from './run-index/event-locations.ts'
 import { STEP_BYTES, TraceIndex } from './run-index/trace-index.ts'
-import type { EventsPage, EventsQuery, LogQuery, RunLine } from './run-index/trace-query.ts'
+import type { EventsPage, EventsQuery, ForgetQuery, LogQuery, RunLine } from './run-index/trace-query.ts'
 
 /** Size of the part of the log searched for the latest events of an agent, from its end. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024
@@ -138,6 +139,27 @@ export class TraceReader {
     const names = tenant === undefined ? this.files.namesOf(agentId) : [this.files.nameOf(agentId, tenant)]
     for (const name of names) this.files.remove(name)
     this.index.readOn()
+  }
+
+  /**
+   * Removes the runs of a user, with those below them, that continue them and that replay them: their lines are overwritten.
+   *
+   * @returns the number of runs whose events were here; undefined while another process has yet to index some
+   */
+  forget(wanted: ForgetQuery): number | undefined {
+    while (this.step());
+    if (!this.index.isWriter && this.index.missingBytes() > 0) return undefined
+    const ids = this.index.runs.ofUser(wanted)
+    const places = ids.flatMap((id) => readLocations(this.index.runs.placesOf(id)))
+    const byFile = new Map<number, ByteRange[]>()
+    for (const place of places) getOrAdd(byFile, place.file, () => []).push(place)
+    for (const [file, lines] of byFile) {
+      const name = this.index.fileName(file)
+      if (name !== undefined && this.files.stat(name)) blankAt(this.files.path(name), lines)
+    }
+    const here = ids.filter((id) => this.index.runs.placesOf(id) !== '').length
+    this.index.removeRuns(ids)
+    return here
   }
 
   close(): void {

@@ -85,6 +85,7 @@ describe('help and version', () => {
       ['replay', 'LIVE PROJECT'],
       ['eval', 'RESULT PROJECT'],
       ['keys:add', 'PROJECT'],
+      ['store:forget', 'STORE'],
     ])
   })
 
@@ -116,7 +117,7 @@ describe('help and version', () => {
     const { exitCode, stdout, stderr } = await runCli(['store', '--help'])
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     const commands = [...stdout.matchAll(/^ {2}store ([a-z]+) /gm)].map(([, name]) => name)
-    expect(commands).to.have.members(['backup', 'check', 'copy', 'migrate', 'restore'])
+    expect(commands).to.have.members(['backup', 'check', 'copy', 'forget', 'migrate', 'restore'])
   })
 
   it("'eject --help' lists the commands below it", async () => {

@@ -39,6 +39,7 @@ describe('SharedRuns', () => {
   async function openServer(name: string, folder = name) {
     const listeners: { event: (event: AgentEvent) => void; end: (end: RunEnd) => void } = { event() {}, end() {} }
     const host = {
+      abortAllOf: () => [],
       onEvent(listener: (event: AgentEvent) => void) {
         listeners.event = listener
         return () => {}

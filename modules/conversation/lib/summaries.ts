@@ -19,18 +19,24 @@ export class Summaries {
       const start = Math.max(0, end - PAGE)
       const found = await Promise.all(keys.slice(start, end).map((key) => this.#storage.get(key, run)))
       const last = found.findLastIndex((summary) => summary !== undefined)
-      if (last !== -1) return { summary: found[last] as string, count: start + last + 1 }
+      if (last !== -1) return { summary: textOf(found[last]), count: start + last + 1 }
     }
     return undefined
   }
 
   async save(messages: readonly Message[], summary: string, run: Run): Promise<void> {
-    await this.#storage.set(keyOf(messages), summary, run)
+    // By this name the host finds what is stored for a user.
+    const { user } = run
+    await this.#storage.set(keyOf(messages), user === undefined ? summary : { user, summary }, run)
   }
 
   async remove(messages: readonly Message[], run: Run): Promise<void> {
     await this.#storage.delete(keyOf(messages), run)
   }
+}
+
+function textOf(stored: unknown): string {
+  return typeof stored === 'string' ? stored : (stored as { readonly summary: string }).summary
 }
 
 function keyOf(messages: readonly Message[]): string {

@@ -36,7 +36,10 @@ export class TurnLog {
 
   /** @param replaces true for a turn that takes the place of the one before it, of which it is the rest */
   async append(turn: readonly Message[], replaces: boolean, run: Run): Promise<void> {
-    const text = JSON.stringify(replaces ? { replaces, messages: turn } : turn, writeBytes)
+    // By this name the host finds what is stored for a user.
+    const { user } = run
+    const more = { ...(replaces ? { replaces } : {}), ...(user === undefined ? {} : { user }) }
+    const text = JSON.stringify(Object.keys(more).length > 0 ? { ...more, messages: turn } : turn, writeBytes)
     await this.#storage.append(this.#log, JSON.parse(text), run)
   }
 
@@ -52,10 +55,10 @@ export class TurnLog {
 /** Returns the turns that are left of these: some take the place of the one before. */
 function readTurns(stored: readonly unknown[]): Message[][] {
   const turns: Message[][] = []
-  for (const turn of stored as readonly (StoredMessage[] | { readonly messages: StoredMessage[] })[]) {
-    const replaces = !Array.isArray(turn)
+  for (const turn of stored as readonly (StoredMessage[] | { replaces?: true; messages: StoredMessage[] })[]) {
+    const { replaces, messages } = Array.isArray(turn) ? { messages: turn } : turn
     if (replaces) turns.pop()
-    turns.push((replaces ? turn.messages : turn).map(readMessage))
+    turns.push(messages.map(readMessage))
   }
   return turns
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { MemoryEntry, Run, Storage } from 'agent-host'
-import { entryIdOf } from './ids.ts'
+import { entryIdOf, USER } from './ids.ts'
 
 const ENTRIES = 'entries/'
 const PAGE = 500
@@ -10,8 +10,8 @@ interface Row {
   readonly metadata: MemoryEntry['metadata']
   /** Vectors that lead to the entry. */
   readonly vectors: readonly string[]
-  /** Left out by earlier versions. */
-  readonly owner?: string
+  /** By this name the host finds what is stored for a user. Left out by earlier versions. */
+  readonly user?: string
 }
 
 /** Entries of a memory, and which vectors lead to them: one record each. Entries of another owner are not there. */
@@ -53,7 +53,7 @@ export class Entries {
   async owners(run: Run): Promise<Map<string, number>> {
     const counts = new Map<string, number>()
     for await (const { key, value } of this.#rows(ENTRIES, run)) {
-      const { owner = '' } = value
+      const owner = value.user === undefined ? '' : USER + value.user
       // Earlier versions did not name the owner.
       if (key.startsWith(keyOf('', owner))) counts.set(owner, (counts.get(owner) ?? 0) + 1)
     }
@@ -101,7 +101,7 @@ function keyOf(id: string, owner: string): string {
 }
 
 function toRow({ text, metadata }: MemoryEntry, owner: string, vectors: readonly string[]): Row {
-  return { text, metadata, vectors, ...(owner === '' ? {} : { owner }) }
+  return { text, metadata, vectors, ...(owner.startsWith(USER) ? { user: owner.slice(USER.length) } : {}) }
 }
 
 function toEntry(id: string, { text, metadata }: Row): MemoryEntry {

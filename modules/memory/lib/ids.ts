@@ -1,5 +1,8 @@
 import { hash, randomUUID } from 'node:crypto'
 
+/** Before the name of an owner, unless it is the one of requests without a user. */
+export const USER = 'user '
+
 /** Returns a function that makes ids which sort by time: UUIDs of version 7 (RFC 9562, section 5.7). */
 export function makeIds(): () => string {
   let lastMs = 0

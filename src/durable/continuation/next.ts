@@ -171,10 +171,11 @@ function toFacts(before: Before | undefined, given: Given, isAnswered: boolean):
 function withExtras(
   turn: StoredTurn,
   answers: readonly PendingAnswer[] | undefined,
-  { named, tools = NONE }: Given,
+  { named, tools = NONE, options: { user } }: Given,
 ): StoredTurn {
-  if (!answers && !named && tools.length === 0) return turn
-  const more = { ...(tools.length > 0 ? { tools } : {}), ...(named ? { conversation: named.id } : {}) }
+  if (!answers && !named && tools.length === 0 && user === undefined) return turn
+  const ofUser = user === undefined ? {} : { user }
+  const more = { ...ofUser, ...(tools.length > 0 ? { tools } : {}), ...(named ? { conversation: named.id } : {}) }
   return { ...(answers ? withAnswers(turn, answers) : turn), ...more }
 }
 

@@ -190,6 +190,11 @@ export class ConversationStore {
     )
   }
 
+  /** Removes what is left of a turn with removed items. */
+  async removeRest(id: string, turnId: string): Promise<void> {
+    await this.#records.commit([[restKey(id, turnId), undefined]])
+  }
+
   /** The conversation that a turn is the last one of. */
   async endingWith({ response_id: turnId, conversation }: StoredTurn): Promise<ConversationRecord | undefined> {
     const row = conversation === undefined ? undefined : await this.find(conversation)

@@ -40,6 +40,8 @@ export interface StoredTurn {
   readonly startsOver?: boolean
   /** Tools that clients have added to the conversation so far; omitted if there are none. */
   readonly tools?: readonly ToolDefinition[]
+  /** User that the request named; left out for none, and for a turn without a run. */
+  readonly user?: string
   /** Id of the conversation that the turn was added to; left out for one that is only continued by its id. */
   readonly conversation?: string
   /** Items that a client added without a run, as they are shown; not read here. */
@@ -256,6 +258,22 @@ export function detach(turn: StoredTurn, earlier: readonly Message[]): StoredTur
   const before = earlier.map((message) => toStoredMessage(message, takeLarge(turn.response_id)))
   const messages = [...before, ...turn.conversation_data.messages]
   return { ...turn, previous_response_id: null, conversation_data: { messages }, block: [], block_before: null }
+}
+
+/**
+ * Takes everything that was said out of a turn. It stays only as a link, where another turn continues it.
+ *
+ * @throws HostError `RECORD_UNREADABLE`
+ */
+export async function emptyTurn(store: RecordStore, runId: string): Promise<void> {
+  for (;;) {
+    const [text] = await store.get([turnKey(runId)])
+    const turn = parseTurn(runId, text)
+    const { pending: _, answers: __, items: ___, tools: ____, user: _____, ...link } = turn ?? {}
+    const emptied = turn ? [turnChange({ ...link, conversation_data: { messages: [] } } as StoredTurn)] : []
+    const equal = text === undefined ? [] : [[turnKey(runId), text] as const]
+    if (await store.commit([...emptied, ...(await removeBytes(store, runId))], { equal })) return
+  }
 }
 
 /** Change that stores a turn, after its bytes. */

@@ -4,10 +4,10 @@ import { findFirstProblem } from '../../definition/first-problem.ts'
 import { badRequest } from '../../errors.ts'
 import { Origins } from './origins.ts'
 
-/** Scope of a key: to use the agents, to see and decide approvals, or to see the debug UI. */
-export type KeyScope = 'run' | 'approve' | 'debug'
+/** Scope of a key: to use the agents, to see and decide approvals, to see the debug UI, or to delete the data of users. */
+export type KeyScope = 'run' | 'approve' | 'debug' | 'forget'
 
-export const KEY_SCOPES = ['run', 'approve', 'debug'] as const satisfies readonly KeyScope[]
+export const KEY_SCOPES = ['run', 'approve', 'debug', 'forget'] as const satisfies readonly KeyScope[]
 
 /** Sender of a request, as its key says. Frozen. */
 export interface Principal {

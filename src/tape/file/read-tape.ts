@@ -86,7 +86,7 @@ export async function readTape(bytes: Uint8Array, name: string, maxBytes = MAX_B
 }
 
 /** Also of a file that was cut off: what is there says more than that it is not whole. */
-async function unpack(bytes: Uint8Array, name: string, maxBytes: number): Promise<Buffer> {
+export async function unpack(bytes: Uint8Array, name: string, maxBytes = MAX_BYTES): Promise<Buffer> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return Buffer.from(bytes)
   try {
     return await unzip(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: maxBytes })

@@ -199,6 +199,16 @@ export function readAt(path: string, places: readonly { offset: number; length: 
   }
 }
 
+/** Puts spaces in the place of lines: those behind them, and what others append meanwhile, stay where they are. */
+export function blankAt(path: string, places: readonly { offset: number; length: number }[]): void {
+  const descriptor = openSync(path, constants.O_WRONLY | OWN_FILE)
+  try {
+    for (const { offset, length } of places) writeSync(descriptor, Buffer.alloc(length, ' '), 0, length, offset)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
 const NEAR_BYTES = 16 * 1024
 const MAX_GROUP_BYTES = 4 * 1024 * 1024
 

@@ -15,7 +15,7 @@ import {
   type WholeRow,
 } from './run-row.ts'
 import type { RunRecord } from './run-summary.ts'
-import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
+import type { ForgetQuery, MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
 /** Remote runs at most; the oldest are forgotten. */
 const MAX_REMOTE = 10_000
@@ -78,6 +78,19 @@ export class RunsTable {
     const ids = this.#all<RunSummary>('SELECT run_id FROM runs WHERE file = ?', [file]).map(({ run_id }) => run_id)
     this.#db.prepare('DELETE FROM runs WHERE file = ?').run([file])
     return ids
+  }
+
+  /** Ids of the runs of a user, of those below them, that continue them, and that replay them. */
+  ofUser({ tenant, user, runIds }: ForgetQuery): string[] {
+    const sql = `WITH RECURSIVE own (id) AS (
+      SELECT run_id FROM runs WHERE tenant = ? AND user = ? UNION SELECT value FROM json_each(?)
+      UNION SELECT run_id FROM runs JOIN own ON parent_run_id = id UNION SELECT run_id FROM runs JOIN own ON continues = id)
+      SELECT run_id FROM runs WHERE run_id IN own OR replays IN own`
+    return this.#all<{ run_id: string }>(sql, [tenant, user, JSON.stringify(runIds)]).map(({ run_id }) => run_id)
+  }
+
+  remove(ids: readonly string[]): void {
+    this.#db.prepare('DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))').run([JSON.stringify(ids)])
   }
 
   /** No run of a process that is gone goes on. */

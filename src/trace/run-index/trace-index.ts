@@ -116,6 +116,18 @@ export class TraceIndex {
     return false
   }
 
+  /** Removes runs, from every page of the database. */
+  removeRuns(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#builders.delete(id)
+      this.#dirty.delete(id)
+    }
+    this.runs.remove(ids)
+    // A row that was changed has left its earlier versions in free pages.
+    this.#db.exec('VACUUM')
+    this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  }
+
   fileName(id: number): string | undefined {
     const row = this.#db.prepare('SELECT name FROM files WHERE id = ?').get([id]) as { name: string } | undefined
     return row?.name

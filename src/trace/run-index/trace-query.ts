@@ -93,6 +93,14 @@ export interface EventsPage {
   readonly isElsewhere: boolean
 }
 
+/** User of a tenant whose runs are removed. */
+export interface ForgetQuery {
+  readonly tenant: string
+  readonly user: string
+  /** Further runs of theirs, which do not name them. */
+  readonly runIds: readonly string[]
+}
+
 /** The latest events of an agent. */
 export interface LogQuery {
   readonly agentId: string

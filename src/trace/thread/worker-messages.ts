@@ -2,7 +2,15 @@ import type { MetricsView } from '../run-index/metrics.ts'
 import type { ListedRun } from '../run-index/run-row.ts'
 import type { RunRecord } from '../run-index/run-summary.ts'
 import type { RunsPage } from '../run-index/runs-table.ts'
-import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from '../run-index/trace-query.ts'
+import type {
+  EventsPage,
+  EventsQuery,
+  ForgetQuery,
+  LogQuery,
+  MetricsQuery,
+  RunFilter,
+  RunsQuery,
+} from '../run-index/trace-query.ts'
 
 /** Start data of the worker thread. */
 export interface TraceThreadData {
@@ -26,6 +34,8 @@ export interface TraceQueries {
   latestWith: [Pick<RunFilter, 'agentId' | 'tenant' | 'step'>, ListedRun | undefined]
   /** Removes the traces of an agent: of one tenant, or of all. */
   clear: [{ readonly agentId: string; readonly tenant: string | undefined }, undefined]
+  /** Removes the runs of a user. Answers how many had events here; undefined while others have yet to be indexed. */
+  forget: [ForgetQuery, number | undefined]
   metrics: [MetricsQuery, MetricsView]
   /** Everything about those of the runs that are known. */
   records: [readonly string[], RunRecord[]]

@@ -146,7 +146,7 @@ describe('conversation/persistent', () => {
     const { ask, saved } = await makeKeeper()
     const texts = Array.from({ length: 30 }, (_, n) => `text ${n} ${'x'.repeat(3000)}`)
     await Promise.all(texts.map((text) => ask(text, 'ann')))
-    const turns = (await saved()).map(({ value }) => value as Message[])
+    const turns = (await saved()).map(({ value }) => (value as { readonly messages: Message[] }).messages)
     expect(turns.map((turn) => turn.map(({ role }) => role))).to.deep.equal(texts.map(() => ['user', 'assistant']))
     expect(turns.map(([asked]) => asked?.content).sort()).to.deep.equal([...texts].sort())
   })

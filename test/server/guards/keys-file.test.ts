@@ -133,14 +133,14 @@ describe('the file of keys', () => {
     const entry = (fields: string) => `keys:\n  - name: a\n    digest: ${digestOf('x')}\n    ${fields}\n`
     expect(await read(entry('scopes: [run, aprove]'))).to.deep.equal([
       'OPTION_INVALID',
-      "keys.yml:4:19: keys[0].scopes[1] must be one of 'run', 'approve' and 'debug'.",
-      'List some of run, approve, debug.',
+      "keys.yml:4:19: keys[0].scopes[1] must be one of 'run', 'approve', 'debug' and 'forget'.",
+      'List some of run, approve, debug, forget.',
     ])
     expect(await read(entry('scope: [run]'))).to.deep.equal([
       'OPTION_INVALID',
       "keys.yml:4:5: The key 'keys[0].scope' is not known.\nkeys.yml:2:5: keys[0].scopes is missing.",
       "Did you mean 'scopes'?",
-      'List some of run, approve, debug.',
+      'List some of run, approve, debug, forget.',
     ])
     expect(await read('keys: [{ name: a, digest: secret, scopes: [run] }]')).to.deep.equal([
       'OPTION_INVALID',

@@ -1,0 +1,56 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import type { AssembledProject } from '../../assembly/opened-project.ts'
+import { HostError } from '../../errors.ts'
+import { type DoorOptions, makeDoor } from '../guards/door.ts'
+import { makePrincipal, principalOf, visitorOf } from '../guards/principal.ts'
+import { describeRoutes } from '../openapi/describe-routes.ts'
+
+type Guards = Pick<DoorOptions, 'fileKeys' | 'origins' | 'refuseWrongKey'>
+
+/** Adds `POST /forget`, which deletes the data of one user of the tenant of the key. */
+export function serveForget(app: FastifyInstance, project: AssembledProject, guards: Guards): void {
+  app.route({
+    ...ROUTES.forgetUser(async (request) => {
+      const { user } = request.body
+      const { tenant } = principalOf(request)
+      const { forgetUser } = await import('./forget-user.ts')
+      const forgotten = await forgetUser(project, { tenant, user })
+      if (forgotten.left.length > 0) throw new HostError('STORE_UNAVAILABLE', forgotten.left.join('\n'))
+      return { object: 'user.forgotten', user, ...forgotten }
+    }),
+    onRequest: [
+      makeDoor({ ...guards, adapter: '/forget', keys: [], anonymous: NOBODY }),
+      (request, _reply, done) => {
+        const { origins } = visitorOf(request)
+        done(origins.isForeign(request) ? origins.refuse(request, 'delete data') : undefined)
+      },
+    ],
+  })
+}
+
+const NOBODY = makePrincipal({ scopes: [], hasKey: false })
+
+const COUNTS = ['runs_ended', 'responses', 'conversations', 'memories', 'records', 'traces', 'tapes'] as const
+
+const ROUTES = describeRoutes(
+  { tag: 'Server', keyOf: 'file', errors: [400, 401, 403, 503] },
+  {
+    forgetUser: {
+      method: 'POST',
+      path: '/forget',
+      scope: 'forget',
+      summary: 'Deletes the data of one user',
+      description: 'Ends their runs first. Only of the tenant of the key.',
+      schema: {
+        body: Type.Object({ user: Type.String({ minLength: 1, maxLength: 300 }) }, { additionalProperties: false }),
+      },
+      answer: Type.Object({
+        object: Type.Literal('user.forgotten'),
+        user: Type.String(),
+        ...Object.fromEntries(COUNTS.map((name) => [name, Type.Integer()])),
+        left: Type.Array(Type.String()),
+      }),
+    },
+  },
+)

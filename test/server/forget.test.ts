@@ -1,0 +1,150 @@
+import { expect } from 'chai'
+import { openStore } from '../../src/store/open-store.ts'
+import { walkStore } from '../../src/store/walk-store.ts'
+import { callCli } from '../support/call-cli.ts'
+import { describeWith } from '../support/describe-with.ts'
+import { FORGET_KEYS, FORGET_OPTIONS, FORGET_PROJECT, filesWith, sayEverywhere } from '../support/forget-walk.ts'
+import { closeServers, makeServer } from '../support/server.ts'
+import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
+import { Visitor } from '../support/tenant-visitor.ts'
+
+const [ADA, BOB, EVE] = ['ada-canary-4711', 'bob-canary-0815', 'eve-canary-0042'] as const
+const FILES = { ...FORGET_PROJECT, 'keys.yml': FORGET_KEYS }
+
+async function open(more: object = {}) {
+  const server = await makeServer({ ...FORGET_OPTIONS, ...more }, FILES)
+  const url = await server.listen()
+  return { ...server, acme: new Visitor(url, 'acme', 'acme'), nobody: new Visitor(url, '', 'nobody'), url }
+}
+
+type Said = Awaited<ReturnType<typeof sayEverywhere>>
+
+async function expectThere(visitor: Visitor, { responses, conversation }: Said, word: string): Promise<void> {
+  for (const id of responses) expect((await visitor.ask('GET', `/v1/responses/${id}`)).status).to.equal(200)
+  expect((await visitor.ask('GET', `/v1/conversations/${conversation}/items`)).body).to.include(word)
+}
+
+describe('data of one user', () => {
+  afterEach(closeServers)
+
+  it('is in no file once it is forgotten, and their runs have ended; others keep theirs', async () => {
+    const { acme, nobody, project } = await open()
+    const ada = await sayEverywhere(acme, 'ada', ADA)
+    const bob = await sayEverywhere(acme, 'bob', BOB)
+    const other = await sayEverywhere(nobody, 'ada', EVE)
+    expect(filesWith(project.dir, ADA).length).to.be.greaterThan(10)
+    const { status, json } = await acme.ask('POST', '/forget', { user: 'ada' })
+    expect([status, json]).to.deep.equal([
+      200,
+      {
+        object: 'user.forgotten',
+        user: 'ada',
+        runs_ended: 2,
+        responses: 9,
+        conversations: 1,
+        memories: 5,
+        records: 6,
+        traces: 14,
+        tapes: json.tapes,
+        left: [],
+      },
+    ])
+    expect((await ada.leaving).status).to.equal(503)
+    expect(filesWith(project.dir, ADA)).to.deep.equal([])
+    await expectThere(acme, bob, BOB)
+    await expectThere(nobody, other, EVE)
+    const again = await acme.ask('POST', '/forget', { user: 'ada' })
+    expect([again.json.responses, again.json.memories, again.json.traces, again.json.tapes]).to.deep.equal([0, 0, 0, 0])
+  }).timeout(120_000)
+
+  it('goes by a command, too: after a stop of the server', async () => {
+    const { acme, nobody, project } = await open()
+    await sayEverywhere(nobody, ADA, ADA)
+    await sayEverywhere(acme, ADA, BOB)
+    await closeServers()
+    const { exitCode, stdout, stderr } = await callCli(['store', 'forget', '--user', ADA], { cwd: project.dir })
+    expect([exitCode, stderr]).to.deep.equal([0, ''])
+    expect(stdout).to.match(/^ +0 {2}runs ended\n +9 {2}responses\n +1 {2}conversations\n +5 {2}memories\n/)
+    expect(
+      (await callCli(['store', 'forget', '--user', ADA, '--tenant', 'acme'], { cwd: project.dir })).exitCode,
+    ).to.equal(0)
+    expect([...filesWith(project.dir, ADA), ...filesWith(project.dir, BOB)]).to.deep.equal([])
+  }).timeout(120_000)
+
+  it('is taken out of a turn that another user has continued', async () => {
+    const { acme, project } = await open()
+    const respond = async (user: string, input: string, previous_response_id?: string) =>
+      (await acme.ask('POST', '/v1/responses', { model: 'echo', user, input, previous_response_id })).json.id
+    const first = await respond('bob', BOB)
+    const second = await respond('ada', ADA, first)
+    const third = await respond('bob', BOB, second)
+    expect((await acme.ask('POST', '/forget', { user: 'ada' })).status).to.equal(200)
+    expect(filesWith(project.path('responses'), ADA)).to.deep.equal([])
+    expect((await acme.ask('GET', `/v1/responses/${second}`)).status).to.equal(404)
+    const next = await respond('bob', 'more', third)
+    expect((await acme.ask('GET', `/v1/responses/${next}`)).json.output[0].content[0].text).to.equal('more')
+    expect((await acme.ask('DELETE', `/v1/responses/${next}`)).status).to.equal(200)
+  })
+
+  for (const [what, ask, status, detail] of [
+    ['no scope', { key: 'ci', body: { user: 'ada' } }, 403, "The key 'ci' lacks the scope 'forget'"],
+    ['no user', { body: { user: '' } }, 400, 'user'],
+    ['another tenant', { body: { user: 'ada', tenant: 'other' } }, 400, 'tenant'],
+    ['a page of another site', { body: { user: 'ada' }, origin: 'https://evil.example' }, 403, 'delete data'],
+    ['a wrong key', { key: 'wrong', body: { user: 'ada' } }, 401, 'Invalid API key'],
+  ] as const) {
+    it(`stays for a request with ${what}`, async () => {
+      const { listen, project } = await makeServer(FORGET_OPTIONS, FILES)
+      const url = await listen()
+      const acme = new Visitor(url, 'acme', 'acme')
+      await acme.ask('POST', '/v1/responses', { model: 'echo', input: ADA, user: 'ada' })
+      const { key = 'acme', body, origin }: { key?: string; body: object; origin?: string } = ask
+      const headers: Record<string, string> = origin === undefined ? {} : { origin }
+      const answer = await new Visitor(url, 'acme', key).ask('POST', '/forget', body, headers)
+      expect([answer.status, answer.body]).to.satisfy(
+        ([got, text]: [number, string]) => got === status && text.includes(detail),
+      )
+      expect(filesWith(project.dir, ADA)).to.not.deep.equal([])
+    })
+  }
+
+  it('has no route on a server without a file of keys', async () => {
+    const { app } = await makeServer({})
+    expect((await app.inject({ method: 'POST', url: '/forget', payload: { user: 'ada' } })).statusCode).to.equal(404)
+  })
+})
+
+for (const { name, isThere, start } of [
+  { name: 'PostgreSQL', isThere: hasPostgres(), start: startPostgres },
+  { name: 'Redis', isThere: hasRedis(), start: startRedis },
+]) {
+  describeWith(name, isThere, `data of one user in ${name}`, () => {
+    let server: StoreServer
+
+    before(async () => {
+      server = await start()
+    })
+    afterEach(closeServers)
+    after(() => server?.remove())
+
+    it('is in no record, and in no file of any of the servers', async () => {
+      const [one, two] = [
+        await open({ store: server.url, serverName: 'one' }),
+        await open({ store: server.url, serverName: 'two' }),
+      ]
+      await sayEverywhere(one.acme, 'ada', ADA)
+      const { leaving } = await sayEverywhere(two.acme, 'ada', ADA)
+      const bob = await sayEverywhere(two.acme, 'bob', BOB)
+      const { json } = await one.acme.ask('POST', '/forget', { user: 'ada' })
+      expect([json.left, json.runs_ended]).to.deep.equal([[], 4])
+      expect((await leaving).status).to.equal(503)
+      expect([...filesWith(one.project.dir, ADA), ...filesWith(two.project.dir, ADA)]).to.deep.equal([])
+      const store = await openStore({ store: server.url, dir: '/', projectDir: '/' })
+      const left: string[] = []
+      for await (const page of walkStore(store)) left.push(...page.map(String).filter((text) => text.includes(ADA)))
+      await store.close()
+      expect(left).to.deep.equal([])
+      await expectThere(one.acme, bob, BOB)
+    }).timeout(120_000)
+  })
+}
