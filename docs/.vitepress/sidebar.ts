@@ -41,6 +41,7 @@ export const sidebar: SidebarGroup[] = [
       page('Memory', 'memory'),
       page('Conversations', 'conversations'),
       page('Approvals', 'approvals'),
+      page('Schedules', 'schedules'),
       page('Guard rails', 'guards'),
       page('Debug UI', 'debug-ui'),
       page('Live reload', 'hot-reload'),

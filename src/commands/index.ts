@@ -25,6 +25,8 @@ import RunsSave from './runs/save.ts'
 import RunsShow from './runs/show.ts'
 import RunsTail from './runs/tail.ts'
 import Runs from './runs.ts'
+import SchedulesRun from './schedules/run.ts'
+import Schedules from './schedules.ts'
 import Schema from './schema.ts'
 import Serve from './serve.ts'
 import StoreBackup from './store/backup.ts'
@@ -71,6 +73,8 @@ export const COMMANDS = {
   replay: Replay,
   eval: Eval,
   'eval:compare': EvalCompare,
+  schedules: Schedules,
+  'schedules:run': SchedulesRun,
   'keys:add': KeysAdd,
   'keys:list': KeysList,
   'keys:revoke': KeysRevoke,

@@ -14,12 +14,14 @@ function nameProcess(flags: Readonly<Record<string, unknown>>): Readonly<Record<
   return { ...flags, [flag]: `${flags[flag]}-${cluster.worker.id}` }
 }
 
+const DEFAULTS = { schedules: true }
+
 export default class Serve extends BaseCommand {
   static override description = 'Serves the agents of this project through the adapters you name.'
   static override examples = ['agent-host serve --adapter ChatCompatApiAdapter --port 8000']
   static override usage = 'serve [FLAGS]'
   static override flags = {
-    ...serverFlags(),
+    ...serverFlags(DEFAULTS),
     processes: Flags.integer({
       description: 'Processes that share the port and the store, for all cores of a machine [default: 1]',
       env: 'AGENT_HOST_PROCESSES',
@@ -32,7 +34,7 @@ export default class Serve extends BaseCommand {
   override async run(): Promise<void> {
     this.argv = fillSwitches(this.argv)
     const { flags } = await this.parse(Serve)
-    const options = readServerFlags(nameProcess(flags))
+    const options = readServerFlags(nameProcess(flags), DEFAULTS)
     this.requireProject()
     const { processes = 1 } = flags
     if (processes === 1 || cluster.isWorker) return void (await runServer(options))

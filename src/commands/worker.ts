@@ -11,6 +11,7 @@ const OPTIONS = [
   'store',
   'serverName',
   'queue',
+  'schedules',
   'responsesDir',
   'secretKey',
   'host',
@@ -24,7 +25,7 @@ const OPTIONS = [
 ] as const
 
 /** Only probes need its port. */
-const DEFAULTS = { port: 0, workerOnly: true }
+const DEFAULTS = { port: 0, workerOnly: true, schedules: true }
 
 export default class Worker extends BaseCommand {
   static override description =

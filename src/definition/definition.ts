@@ -18,6 +18,31 @@ export interface AgentDefinition {
   readonly exchange: readonly ExchangeEntry[]
   readonly toolMetadata: ToolMetadata
   readonly runPolicy: RunPolicy
+  /** Absent without any. */
+  readonly schedules?: readonly Schedule[]
+}
+
+/** Times at which an agent runs by itself, as its file has them. Either `cron` or `every` is there. */
+export interface Schedule {
+  readonly id: string
+  /** Five fields. */
+  readonly cron?: string
+  /** Interval, counted from the Unix epoch: `15m`. */
+  readonly every?: string
+  /** Of `cron`. Default: UTC. */
+  readonly timezone?: string
+  /** Message, or what the agent's `input` schema asks for. */
+  readonly input: string | Readonly<Record<string, unknown>>
+  /** Name of the conversation that its runs continue. Default: each run begins one. */
+  readonly conversation?: string
+  /** Treatment of a due time while the run before goes on. Default: skip. */
+  readonly overlap?: 'skip' | 'queue'
+  /** Treatment of due times at which no server was there. Default: skip. */
+  readonly missed?: 'skip' | 'once'
+  /** Default: the nameless one. */
+  readonly tenant?: string
+  /** Name of a key whose limits count for its runs. */
+  readonly key?: string
 }
 
 /** Rules for the runs of an agent. */
@@ -102,8 +127,13 @@ export type ProblemAt = (path: Path, message: string, suggestions?: readonly str
 
 const AGENT_ID = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'
 const MODULE_ID = '^[A-Za-z0-9_][A-Za-z0-9_-]*$'
+const INTERVAL = '^[1-9]\\d{0,5}[smhd]$'
 /** Further problems are counted. */
 const MAX_PROBLEMS = 20
+
+/** Pattern of the name of a key, or of a tenant. */
+export const NAME_PATTERN = '^[\\w.@-]{1,64}$'
+const NameText = Type.Optional(Type.String({ pattern: NAME_PATTERN }))
 
 const Names = Type.Array(Type.String({ minLength: 1 }))
 
@@ -149,6 +179,33 @@ const JsonObjectSchemaSchema = Type.Object(
   { additionalProperties: Type.Unknown() },
 )
 
+const ScheduleSchema = Type.Object({
+  id: Type.String({ pattern: MODULE_ID, maxLength: 64 }),
+  cron: Type.Optional(
+    Type.String({ description: 'Five fields: minute, hour, day of the month, month, day of the week.' }),
+  ),
+  every: Type.Optional(
+    Type.String({ pattern: INTERVAL, description: 'Interval, counted from the Unix epoch: 30s, 15m, 6h, 1d.' }),
+  ),
+  timezone: Type.Optional(Type.String({ description: 'Of cron, such as Europe/Berlin. Default: UTC.' })),
+  input: Type.Union([Type.String({ minLength: 1 }), Type.Record(Type.String(), Type.Unknown())], {
+    description: "The message, or what the agent's input schema asks for.",
+  }),
+  conversation: NameText,
+  overlap: Type.Optional(
+    Type.Union([Type.Literal('skip'), Type.Literal('queue')], {
+      description: 'What happens to a due time while the run before goes on. Default: skip.',
+    }),
+  ),
+  missed: Type.Optional(
+    Type.Union([Type.Literal('skip'), Type.Literal('once')], {
+      description: 'What happens after due times at which no server was there. Default: skip.',
+    }),
+  ),
+  tenant: NameText,
+  key: NameText,
+})
+
 /** The schema of an agent file. */
 export const AgentSchema = Type.Object({
   id: Type.String({ pattern: AGENT_ID }),
@@ -187,6 +244,9 @@ export const AgentSchema = Type.Object({
   ),
   approval_ttl: Type.Optional(
     Type.Number({ exclusiveMinimum: 0, description: 'Seconds until an undecided approval expires. Default: never.' }),
+  ),
+  schedules: Type.Optional(
+    Type.Array(ScheduleSchema, { maxItems: 100, description: 'Times at which the agent runs by itself.' }),
   ),
   modules: Type.Array(ModuleSchema, { minItems: 1 }),
   exchange: Type.Optional(Type.Array(ExchangeSchema)),
@@ -251,24 +311,30 @@ function withoutPatterns(message: string): string {
       `must match pattern "${AGENT_ID}"`,
       "must be 1 to 128 letters, digits, '_', '.' or '-', a letter or digit first",
     )
+    .replace(`must match pattern "${NAME_PATTERN}"`, "must be 1 to 64 letters, digits, '_', '.', '@' or '-'")
+    .replace(`must match pattern "${INTERVAL}"`, 'must be a number and s, m, h or d, such as 15m')
     .replace(`must match pattern "${MODULE_ID}"`, "must be letters, digits, '_' or '-', and not begin with '-'")
     .replace(/^It must be an object\.$/, "An agent file must be a mapping with 'id' and 'modules'.")
 }
 
 function findDuplicates(value: unknown): ValueProblem[] {
-  const { modules } = fieldsOf(value)
-  if (!Array.isArray(modules)) return []
-  const ids = modules.map((entry: Partial<ModuleEntry> | null) => entry?.id)
-  return ids.flatMap((id, index): ValueProblem[] => {
-    const path = ['modules', index, 'id']
-    if (typeof id !== 'string') return []
-    if (/^__.*__$/.test(id)) {
-      return [
-        { path, message: `The module id '${id}' is reserved.`, suggestions: ['Use an id without the underscores.'] },
-      ]
-    }
-    if (ids.indexOf(id) === index) return []
-    return [{ path, message: `Two modules have the id '${id}'.`, suggestions: ['Give each module its own id.'] }]
+  const kinds = ['modules', 'schedules'] as const
+  return kinds.flatMap((kind) => {
+    const entries = fieldsOf(value)[kind]
+    if (!Array.isArray(entries)) return []
+    const ids = entries.map((entry: unknown) => fieldsOf(entry).id)
+    return ids.flatMap((id, index): ValueProblem[] => {
+      const path = [kind, index, 'id']
+      if (typeof id !== 'string') return []
+      if (kind === 'modules' && /^__.*__$/.test(id)) {
+        return [
+          { path, message: `The module id '${id}' is reserved.`, suggestions: ['Use an id without the underscores.'] },
+        ]
+      }
+      if (ids.indexOf(id) === index) return []
+      const suggestions = [`Give each ${kind.slice(0, -1)} its own id.`]
+      return [{ path, message: `Two ${kind} have the id '${id}'.`, suggestions }]
+    })
   })
 }
 
@@ -296,7 +362,7 @@ function findContradictions(value: unknown): ValueProblem[] {
 }
 
 function normalise(raw: RawDefinition): AgentDefinition {
-  const { id, description = '', examples = [], modules, exchange = [], ...settings } = raw
+  const { id, description = '', examples = [], schedules, modules, exchange = [], ...settings } = raw
   const { request_options, restart, approval_ttl, ...toolMetadata } = settings
   return {
     id,
@@ -308,6 +374,7 @@ function normalise(raw: RawDefinition): AgentDefinition {
       isRestartSafe: restart === 'safe',
       approvalTtl: approval_ttl,
     },
+    ...(schedules?.length ? { schedules } : {}),
     modules: modules.map(({ config, ...entry }) => ({ ...entry, config: config ?? {} })),
     exchange: exchange.map(({ field_name, fieldName = field_name, provider, ...entry }) => ({
       ...entry,

@@ -73,6 +73,8 @@ export interface ClientSeal {
 export class DurableRuns {
   /** '' for the nameless one. */
   readonly tenant: string
+  /** Part of the store. */
+  readonly records: RecordStore
   readonly store: RunStore
   readonly requests: IdempotentRequests
   readonly approvals: Approvals
@@ -97,6 +99,7 @@ export class DurableRuns {
     const records = view ? new SeenRecords(all, view.sees) : all
     this.#runs = view ? view.of.#runs : new Map()
     this.tenant = tenant
+    this.records = records
     this.store = new RunStore(records, tenant)
     this.requests = new IdempotentRequests(records)
     this.approvals = new Approvals(records, tenant)

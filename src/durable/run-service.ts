@@ -122,6 +122,11 @@ export class RunService {
     await this.opened.store.has('probe')
   }
 
+  /** Logs once that the store cannot be used. @returns false for an error that has another cause */
+  noteOutage(error: unknown): boolean {
+    return this.#runs?.outages.note(error) ?? false
+  }
+
   /** Claims nothing more, waits until every run of this process is stored, and closes the store. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -160,9 +165,8 @@ export class RunService {
 
   async #openDelivery(runs: DurableRuns): Promise<Opened['delivery']> {
     const { host, limits, describeFailure } = this.#options
-    const { outages } = runs
     const onFailure: RunServiceOptions['onFailure'] = (error, id) => {
-      if (id !== undefined || !outages.note(error)) this.#options.onFailure(error, id)
+      if (id !== undefined || !this.noteOutage(error)) this.#options.onFailure(error, id)
     }
     const served = new ServedAgents(runs.queue, (agent) => host.has(agent))
     const worker = new RunWorker({ runs, host, served, limits, describeFailure, onFailure })

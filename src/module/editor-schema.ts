@@ -15,6 +15,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   description: 'What the agent does. Clients and other agents choose by it.',
   modules: 'The parts that the agent consists of.',
   exchange: 'Providers of dependencies. Only needed where several modules provide the same protocol.',
+  schedules: 'Times at which the agent runs by itself, on `serve` and `worker`.',
   input: 'JSON Schema (type: object) of what the agent takes instead of a message when it is called as a tool.',
   output: 'JSON Schema (type: object) of the JSON that the agent answers with.',
   conversation: 'Whether calls as a tool may continue a conversation.',
@@ -49,6 +50,7 @@ export async function makeAgentFileSchema(projectDir: string): Promise<JsonSchem
     properties: {
       ...properties,
       modules: { ...properties.modules, items: makeEntry(entry, modules) },
+      schedules: close(properties.schedules as { items: JsonSchema }),
       exchange: close(properties.exchange as { items: JsonSchema }),
     },
   }

@@ -8,6 +8,7 @@ import { visitsOf } from '../host/host.ts'
 import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
 import { DEBUG_UI, type LoadedAdapter, operatorKeys } from './adapters/load-adapter.ts'
+import { followSchedules } from './follow-schedules.ts'
 import { addCors } from './guards/cors.ts'
 import { Doors } from './guards/doors.ts'
 import { enterVisits } from './guards/enter-visits.ts'
@@ -59,6 +60,7 @@ export async function assemble(
     isDraining = true
   })
   const findObstacle = async () => (isDraining ? 'The server shuts down.' : findUnready(parts()))
+  if (options.schedules && !options.noWorker) followSchedules(app, project)
   answerProbes(app, { findObstacle, listMissing: () => host.missing, findWeakness: () => fileKeys?.problem })
   drainOnClose(app, project, streams)
   app.addHook('onRequest', checkHost(servedNames(options)))

@@ -17,6 +17,7 @@ import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
+import { findScheduleProblems } from './check-schedules.ts'
 import { findClientFault } from './client-schema.ts'
 import { inlineFiles } from './inline-files.ts'
 import { planWiring } from './plan-wiring.ts'
@@ -85,6 +86,7 @@ export async function planAgent(source: unknown, file: string | undefined, proje
     const message = `output is no JSON Schema that clients of MCP can use: ${fault}.`
     problems.push(read.problemAt(['output'], message, ['Without output the answer of the agent is text.']))
   }
+  problems.push(...(await findScheduleProblems(read)))
   return planLoaded({ read, loaded, files }, project, problems)
 }
 

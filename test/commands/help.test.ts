@@ -39,6 +39,7 @@ describe('help and version', () => {
         'replay',
         'eval',
         'approvals',
+        'schedules',
         'serve',
         'worker',
         'mcp',

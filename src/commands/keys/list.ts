@@ -2,6 +2,7 @@ import { ProjectAgents } from '../../evals/project-agents.ts'
 import { describeDoubts, type KeyEntry } from '../../server/guards/keys-file.ts'
 import { agentDirFlag, DEFAULT_AGENT_DIR } from '../agents/agent-dir-flag.ts'
 import { BaseCommand } from '../base-command.ts'
+import { formatTable } from '../terminal/format-table.ts'
 import { KeysDocument, keysFlag } from './keys-document.ts'
 
 const TITLES = ['NAME', 'TENANT', 'SCOPES', 'ADAPTERS', 'AGENTS', 'EXPIRES', 'DIGEST']
@@ -17,15 +18,7 @@ export default class KeysList extends BaseCommand {
     const { entries, doubts } = await KeysDocument.open(this.pathOf(flags.keys))
     if (entries.length === 0)
       return this.log(`There is no file of keys ${flags.keys}. Begin one: agent-host keys add <name>`)
-    const rows = [TITLES, ...entries.map(toRow)]
-    const widths = TITLES.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-    for (const row of rows)
-      this.log(
-        row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd(),
-      )
+    for (const line of formatTable([TITLES, ...entries.map(toRow)])) this.log(line)
     if (doubts.length === 0) return
     const { ids } = await ProjectAgents.read(process.cwd(), flags['agent-dir'] ?? DEFAULT_AGENT_DIR)
     for (const line of describeDoubts(doubts, ids)) this.warn(line)

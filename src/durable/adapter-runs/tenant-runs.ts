@@ -24,14 +24,12 @@ import { approvalId, openWaiting, runIdOf, type StoredApproval } from '../approv
 import { type Before, loadBefore } from '../continuation/before.ts'
 import { carriedOn, next } from '../continuation/next.ts'
 import type { StoredTurn } from '../conversations/conversation-tree.ts'
-import { HistoryBudget } from '../conversations/history-budget.ts'
-import { lengthOf } from '../conversations/truncate.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { RequestRepeated, untilClaimed } from '../idempotency/idempotent-requests.ts'
 import type { RunService } from '../run-service.ts'
 import { alreadyAnswered } from '../runs/continued-mark.ts'
 import { type DurableEvent, EventReader } from '../runs/durable-event.ts'
-import { ADAPTER_EVENTS, SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
+import { SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
 import { uuidOf } from '../runs/run-ids.ts'
 import { rowKey } from '../runs/run-keys.ts'
 import type { StoredRun } from '../runs/run-store.ts'
@@ -51,6 +49,7 @@ import type {
   WaitingPage,
   WaitingRange,
 } from './adapter-runs.ts'
+import { enqueueRequest, runNotFound } from './enqueue-request.ts'
 
 const DEFAULT_PAGE = 100
 const REQUEST = object({
@@ -104,21 +103,10 @@ class StoredTenantRuns implements TenantRuns {
 
   async start(request: DurableRequest): Promise<StoredRunInfo> {
     requireGiven(REQUEST, request, 'request')
-    return untilClaimed(() => this.#start(request))
-  }
-
-  async #start({ agent, messages, previousId, data = null, ...options }: DurableRequest): Promise<StoredRunInfo> {
-    const { host, service, adapter, tenant } = this.#options
     // An unknown name is refused before the store is read.
-    const { isRestartSafe } = host.resolve(agent).agent
+    this.#options.host.resolve(request.agent)
     const runs = await this.#open()
-    const budget = new HistoryBudget(service.limits)
-    for (const message of messages) budget.addItems(1, lengthOf(message))
-    const before = previousId === undefined ? undefined : await readBefore(runs, previousId, budget)
-    const kept = { ...options, background: true, shows: ADAPTER_EVENTS, isRestartSafe }
-    const given = { id: service.ids.next(), createdAt: nowSeconds(), tenant, adapter, agent, messages, data }
-    const made = next(before, { ...given, options: kept, by: adapter, isOnce: true }, runs.rulesFor(agent))
-    return this.#describe(runs, await runs.enqueue(made))
+    return this.#describe(runs, await untilClaimed(() => enqueueRequest(this.#options, runs, request)))
   }
 
   async keep(waiting: KeptRun): Promise<readonly OpenCall[]> {
@@ -233,7 +221,7 @@ class StoredTenantRuns implements TenantRuns {
   /** @throws HostError `RESPONSE_NOT_FOUND` */
   async #get(runs: Runs, id: string): Promise<StoredRun> {
     const stored = this.#options.service.ids.isId(id) ? await runs.store.get(id) : undefined
-    if (!stored) throw notFound()
+    if (!stored) throw runNotFound()
     return stored
   }
 
@@ -360,12 +348,6 @@ function waitsForClient({ open }: StoredRunInfo): boolean {
   return open.length > 0 && open.every(({ call }) => call.kind === 'client_tool')
 }
 
-async function readBefore(runs: Runs, id: string, budget: HistoryBudget): Promise<Before> {
-  const before = await loadBefore(runs, id, { budget, readsContinued: true })
-  if (!before) throw notFound()
-  return before
-}
-
 /** @throws HostError `APPROVAL_NOT_FOUND`; `REQUEST_INVALID` for an answer that does not fit, and a missing result of a client's tool */
 function readAnswers(
   { response_id: runId, pending = [] }: StoredTurn,
@@ -395,10 +377,6 @@ function ignoreAfter(signal: AbortSignal): (error: unknown) => readonly Step[] {
     if (signal.aborted) return []
     throw error
   }
-}
-
-function notFound(): HostError {
-  return new HostError('RESPONSE_NOT_FOUND', 'Run not found')
 }
 
 function callNotFound(): HostError {

@@ -20,7 +20,7 @@ import { type Joined, joinDecisions, keepsDecisions } from './join-decisions.ts'
 import { findEndings, settle } from './settle.ts'
 
 /** Request for the next run: messages, or answers to the calls that the run before waits for, and their sender. */
-export interface Given extends Pick<RunFacts, 'adapter' | 'agent' | 'createdAt' | 'options' | 'data' | 'own'> {
+export interface Given extends Pick<RunFacts, 'adapter' | 'agent' | 'createdAt' | 'options' | 'data' | 'own' | 'key'> {
   /** Of the next run. */
   readonly id: string
   /** '' for the nameless one. */
@@ -147,7 +147,7 @@ function join(
 }
 
 function toFacts(before: Before | undefined, given: Given, isAnswered: boolean): RunFacts {
-  const { adapter, agent, createdAt, named, data, own, isUnasked } = given
+  const { adapter, agent, createdAt, named, data, own, isUnasked, key } = given
   const waiting = before?.conversation.last
   // A message in the place of the answers that the run before waits for.
   const answersTo = isAnswered ? undefined : (waiting?.pending?.[0]?.runId ?? given.options.answersTo)
@@ -165,6 +165,7 @@ function toFacts(before: Before | undefined, given: Given, isAnswered: boolean):
     data,
     own,
     isUnasked,
+    key,
   }
 }
 
@@ -230,10 +231,10 @@ export function toTurn(
  * Returns what a run takes over from the one that waits, if no request says otherwise: everything but a `tool_choice`, which the
  * answered step has fulfilled.
  */
-export function carriedOn(facts: RunFacts): Pick<Given, 'adapter' | 'agent' | 'options' | 'data'> {
-  const { adapter, agent, data, options } = facts
+export function carriedOn(facts: RunFacts): Pick<Given, 'adapter' | 'agent' | 'options' | 'data' | 'key'> {
+  const { adapter, agent, data, options, key } = facts
   const { answersTo: _answered, requestOptions, ...rest } = options
   const { toolChoice: _fulfilled, ...others } = requestOptions ?? {}
   const shows = [...new Set([...(options.shows ?? []), ...SHOWN_AFTER_DECISION])]
-  return { adapter, agent, data, options: { ...rest, requestOptions: others, background: true, shows } }
+  return { adapter, agent, data, key, options: { ...rest, requestOptions: others, background: true, shows } }
 }

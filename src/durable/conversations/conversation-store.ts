@@ -67,6 +67,14 @@ export class ConversationStore {
     return row
   }
 
+  /** Returns the conversation of an id that its names give, and creates it where there is none. */
+  async open(id: string, metadata: ConversationRecord['metadata']): Promise<ConversationRecord> {
+    const now = nowSeconds()
+    const row = { version: ROW_VERSION, id, createdAt: now, usedAt: now, metadata, head: null }
+    const isNew = await this.#records.commit([[keyOf(id), JSON.stringify(row)]], { absent: [keyOf(id)] })
+    return isNew ? row : this.get(id)
+  }
+
   /** @throws HostError `CONVERSATION_NOT_FOUND` */
   async get(id: string): Promise<ConversationRecord> {
     const row = await this.find(id)

@@ -25,6 +25,8 @@ export interface RunFacts {
   readonly own?: unknown
   /** True for a run that goes on after decisions, without a request of its client. */
   readonly isUnasked?: boolean | undefined
+  /** Name of the key whose limits count for a run that began by itself; left out for none. */
+  readonly key?: string | undefined
 }
 
 /** Options of a run: what its request asked of the agent, and how it is kept. */

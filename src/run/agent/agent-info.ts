@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ToolMetadata } from '../../definition/definition.ts'
+import type { Schedule, ToolMetadata } from '../../definition/definition.ts'
 import type { Scope } from '../../definition/scope.ts'
 import type { ModuleSource } from '../../module/load-module.ts'
 import type { AgentBlueprint } from '../../wiring/plan-agent.ts'
@@ -26,6 +26,8 @@ export interface AgentInfo extends ToolMetadata {
   readonly approvalTtl?: number
   /** True when a run that was cut off may begin again, even after it has said or done something. */
   readonly isRestartSafe?: boolean
+  /** Absent without any. */
+  readonly schedules?: readonly Schedule[]
   readonly modules: readonly ModuleInfo[]
 }
 
@@ -56,6 +58,7 @@ export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprin
     takesClientTools,
     ...(approvalTtl === undefined ? {} : { approvalTtl }),
     ...(isRestartSafe ? { isRestartSafe } : {}),
+    ...(definition.schedules ? { schedules: definition.schedules } : {}),
     modules: definition.modules.map(({ id, module }) =>
       Object.freeze({
         id,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { NAME_PATTERN } from '../../definition/definition.ts'
 import { findFirstProblem } from '../../definition/first-problem.ts'
 import { badRequest } from '../../errors.ts'
 import { Origins } from './origins.ts'
@@ -58,7 +59,7 @@ export function setVisitor(visited: FastifyRequest | FastifyInstance, visitor: V
 }
 
 /** Name of a key, or of a tenant. */
-export const Name = Type.String({ pattern: '^[\\w.@-]{1,64}$' })
+export const Name = Type.String({ pattern: NAME_PATTERN })
 const Sender = Type.Object({
   name: Name,
   tenant: Type.Optional(Name),

@@ -71,6 +71,8 @@ export interface ServerOptions extends ProjectOptions {
   readonly allowVariants: boolean
   /** Leaves out the dialect of the vendors, under `/v1`. */
   readonly noV1: boolean
+  /** Begins the runs of agents' schedules at their due times. */
+  readonly schedules: boolean
 }
 
 /** Options that no flag stands for. */
@@ -206,6 +208,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
     max: 1_000_000,
   }),
   noWorker: toggle('no-worker', 'Leave background responses to other processes that share the store'),
+  schedules: toggle('schedules', "Run agents at the times of their files' schedules"),
   runTimeout: number('run-timeout', 3600, 'Seconds after which a run is aborted; 0 for no limit', {
     min: 0,
     max: 31_536_000,

@@ -1,0 +1,31 @@
+import type { ScheduleView } from '../durable/schedules/view-schedules.ts'
+import { BaseCommand } from './base-command.ts'
+import { storeFlags, useProject } from './server/use-project.ts'
+import { formatTable } from './terminal/format-table.ts'
+import { formatTime } from './terminal/format-time.ts'
+
+const TITLES = ['SCHEDULE', 'WHEN', 'NEXT', 'LAST', 'RESULT', 'RUN']
+
+export default class Schedules extends BaseCommand {
+  static override description =
+    'Lists the schedules of the agents: when they are due next, and what became of the last due time.'
+  static override examples = ['<%= config.bin %> schedules', '<%= config.bin %> schedules run support/morning']
+  static override flags = storeFlags
+
+  override async run(): Promise<void> {
+    const { flags } = await this.parse(Schedules)
+    this.requireProject()
+    const { viewSchedules } = await import('../durable/schedules/view-schedules.ts')
+    const { loadFindDue } = await import('../definition/due-times.ts')
+    const views = await useProject(flags, async ({ host, durableRuns: service }, schedules) =>
+      viewSchedules(schedules, await loadFindDue(), { host, service }),
+    )
+    if (views.length === 0) return this.log("No agent has schedules. Add 'schedules' to an agent file.")
+    for (const line of formatTable([TITLES, ...views.map(toRow)])) this.log(line)
+  }
+}
+
+function toRow({ agent, id, when, next, last: [last] }: ScheduleView): string[] {
+  const seen = last ? [formatTime(last.due / 1000), last.status, last.run ?? '-'] : ['-', '-', '-']
+  return [`${agent}/${id}`, when, next === null ? 'never' : formatTime(next / 1000), ...seen]
+}

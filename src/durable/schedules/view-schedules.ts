@@ -1,0 +1,39 @@
+import type { FindDue } from '../../definition/due-times.ts'
+import { makeAdapterRuns } from '../adapter-runs/tenant-runs.ts'
+import { DueRuns, type DueRunsOptions, SCHEDULE } from './due-runs.ts'
+import type { AgentSchedule, DueOutcome } from './schedule-row.ts'
+
+/** Schedule, as people see it. Times in Unix milliseconds. */
+export interface ScheduleView {
+  readonly agent: string
+  readonly id: string
+  readonly tenant: string
+  /** `0 8 * * 1-5 (Europe/Berlin)` */
+  readonly when: string
+  /** Null where nothing more is due. */
+  readonly next: number | null
+  /** Latest first. */
+  readonly last: readonly (DueOutcome & { readonly status: string })[]
+}
+
+/** Describes schedules: when they are due, and what became of the last due times. */
+export async function viewSchedules(
+  schedules: readonly AgentSchedule[],
+  findDue: FindDue,
+  { host, service }: DueRunsOptions,
+): Promise<ScheduleView[]> {
+  const runs = new DueRuns({ host, service })
+  return Promise.all(
+    schedules.map(async (schedule) => {
+      const { agent, id, tenant = '', cron, every, timezone = 'UTC' } = schedule
+      const own = makeAdapterRuns(service, host, SCHEDULE).of(tenant)
+      // An embedded store is made by its first use.
+      const outcomes = service.hasStore ? (await runs.read(schedule)).row.outcomes : []
+      const statusOf = async ({ run, why = '' }: DueOutcome) =>
+        run === undefined ? why : ((await own.find(run))?.status ?? 'deleted')
+      const last = await Promise.all(outcomes.map(async (outcome) => ({ ...outcome, status: await statusOf(outcome) })))
+      const when = every === undefined ? `${cron} (${timezone})` : `every ${every}`
+      return { agent, id, tenant, when, next: findDue(schedule, Date.now()) ?? null, last }
+    }),
+  )
+}
