@@ -14,8 +14,11 @@ export interface ReadFileLimits {
 const LIMITS = object({ maxBytes: optional(POSITIVE), within: optional(TEXT) })
 const MIB = 1024 * 1024
 const MAX_BYTES = 64 * MIB
-/** Without O_NONBLOCK opening a pipe already waits for its writer. Windows does not have the flag. */
-const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+/** Without O_NONBLOCK opening a pipe already waits for its other end. Windows does not have the flag. */
+const NO_WAIT = constants.O_NONBLOCK ?? 0
+const READ = constants.O_RDONLY | NO_WAIT
+/** Creates the file, if there is none. */
+export const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | NO_WAIT
 /** A link is not opened. Windows does not have the flag. */
 export const NO_LINKS = constants.O_NOFOLLOW ?? 0
 
@@ -83,7 +86,8 @@ async function check(file: FileHandle, path: string, { maxBytes = MAX_BYTES, wit
     throw new Error('a link leads out of its folder')
 }
 
-function checkStats(stats: Stats, maxBytes: number): void {
+/** @throws Error `EISDIR`, and one without a code for anything else that is no regular file of this size */
+export function checkStats(stats: Stats, maxBytes = Number.POSITIVE_INFINITY): void {
   if (stats.isDirectory()) throw Object.assign(new Error('EISDIR: it is a directory'), { code: 'EISDIR' })
   if (!stats.isFile()) throw new Error('it is not a regular file')
   if (stats.size > maxBytes) throw tooLarge(maxBytes)

@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -33,6 +33,23 @@ describe('the SQLite store', () => {
     })
     expect((statSync(dir).mode & 0o777).toString(8)).to.equal('700')
     await store.close()
+  })
+
+  it('opens no named pipe, folder or device, and leaves their modes as they are', async function () {
+    if (process.platform === 'win32') this.skip()
+    const file = join(dir, 'responses.db')
+    mkdirSync(dir)
+    for (const make of [
+      () => execFileSync('mkfifo', ['-m', '644', file]),
+      () => mkdirSync(file, { mode: 0o755 }),
+      () => symlinkSync('/dev/zero', file),
+    ]) {
+      make()
+      const { mode } = statSync(file)
+      expect((await open().catch(({ message }: Error) => message)) as string).to.contain('cannot be opened')
+      expect(statSync(file).mode).to.equal(mode)
+      rmSync(file, { recursive: true })
+    }
   })
 
   it('writes the table and the values of @keyv/sqlite', async () => {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, fchmodSync, fstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { describeProcess } from '../../process-identity.ts'
+import { APPEND, checkStats } from '../../read-regular-file.ts'
 import { DEADLINE_MS } from '../checked-store.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
@@ -68,8 +69,7 @@ export class SqliteStore implements RecordStore {
    */
   static async open(file: string, prepare?: Prepare, deadlineMs = DEADLINE_MS): Promise<SqliteStore> {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    closeSync(openSync(file, 'a', 0o600))
-    chmodSync(file, 0o600)
+    makePrivate(file)
     const data: SqliteWorkerData = { file }
     const store = new SqliteStore(startThread(data), deadlineMs)
     await new Promise<unknown>((resolve, reject) => {
@@ -270,4 +270,15 @@ function toKey(name: string): string {
 /** Without what the process preloads: the thread needs none of it, and relative paths in it may lead nowhere by now. */
 function startThread(data: SqliteWorkerData): Worker {
   return new Worker(WORKER, { workerData: data, execArgv: [] })
+}
+
+/** Creates the file where there is none. Devices keep their mode, and a named pipe would wait for a reader. */
+function makePrivate(file: string): void {
+  const descriptor = openSync(file, APPEND, 0o600)
+  try {
+    checkStats(fstatSync(descriptor))
+    fchmodSync(descriptor, 0o600)
+  } finally {
+    closeSync(descriptor)
+  }
 }

@@ -89,8 +89,10 @@ async function findFault({ dir }: TempProject, command: readonly string[]): Prom
       return `neither serves nor ends: ${running.output().slice(-200)}`
     }
     // Once it answers, it listens to signals too.
-    if (said[1] !== undefined) await fetch(said[1])
-    running.signal('SIGTERM')
+    if (said[1] !== undefined) {
+      await fetch(said[1])
+      running.signal('SIGTERM')
+    }
   }
   if (!(await settlesWithin(running.ended(), ENDED_MS))) {
     await running.stop('SIGKILL')
