@@ -17,6 +17,7 @@ import KeysList from './keys/list.ts'
 import KeysRevoke from './keys/revoke.ts'
 import McpLogin from './mcp/login.ts'
 import Mcp from './mcp.ts'
+import Memory from './memory.ts'
 import New from './new.ts'
 import Replay from './replay.ts'
 import Run from './run.ts'
@@ -53,6 +54,7 @@ export const COMMANDS = {
   schema: Schema,
   run: Run,
   tool: Tool,
+  memory: Memory,
   doctor: Doctor,
   completion: Completion,
   test: Test,

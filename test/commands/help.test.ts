@@ -31,6 +31,7 @@ describe('help and version', () => {
         'check',
         'test',
         'tool',
+        'memory',
         'run',
         'new',
         'eject',

@@ -3,6 +3,7 @@ import type { AgentHost } from '../../host/host.ts'
 import { type Log, silentLog } from '../../protocols/log.ts'
 import type { RunEnd } from '../../run/turn.ts'
 import { resolveServerOptions } from '../../server/options/options.ts'
+import type { RecordStore } from '../../store/record-store.ts'
 import type { Traces } from '../../trace/traces.ts'
 import { storeOfEnvironment } from '../server/server-flags.ts'
 import { printError } from '../terminal/print-error.ts'
@@ -11,6 +12,8 @@ import { printError } from '../terminal/print-error.ts'
 export interface OpenAgents {
   readonly host: AgentHost
   readonly folder: AgentFolder
+  /** Opens the store of the project; its caller closes it. */
+  readonly openRecords: () => Promise<RecordStore>
   /** Writes all runs from now on to ./debug, where a development server of the project sees them too. */
   trace(): Promise<void>
   close(): Promise<void>
@@ -44,6 +47,7 @@ export async function openAgents(agentDir: string, { log = silentLog }: { log?: 
   return {
     host: project.host,
     folder: project.agents,
+    openRecords: project.openRecords,
     trace: async () => {
       traces = await openTraces(options, project.host, project)
       project.host.onRunEnd((end) => end.pending.length > 0 && waiting.set(end.runId, end))

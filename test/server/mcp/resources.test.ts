@@ -61,7 +61,7 @@ describe('resources over MCP', () => {
       const { client, server } = await connect(version, FILES)
       const { resourceTemplates } = await client.listResourceTemplates()
       expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).to.deep.equal([
-        'agent-host://keeper/memory/notes/{id}',
+        'agent-host://keeper/memory/notes/{id}{?user}',
         'agent-host://remembers/conversations/kept/{conversation_id}{?user}',
       ])
       expect(await readJson(client, 'agent-host://keeper/memory/notes/a%2F1')).to.deep.equal({
@@ -106,6 +106,30 @@ describe('resources over MCP', () => {
     })
   }
 
+  it('list the users of a memory that keeps them apart, and read what is remembered of each', async () => {
+    const { client } = await connect('2025-06-18', {
+      'agents/desk.yml': `id: desk\nexpose: [memory]\nmodules:\n  - { id: notes, module: notes, scope: agent }\n  - { id: main, module: act }`,
+      'modules/notes.ts': `import { defineModule, Memory } from 'agent-host'
+export default defineModule({ name: 'Notes', provides: [Memory], create: () => ({
+  store: async () => 'x', search: async () => [], update: async () => false, delete: async () => false,
+  owners: async () => [{ user: '', count: 1 }, { user: 'ada lovelace', count: 1 }],
+  get: async (id, run) => ({ id, text: 'of ' + run.user, metadata: {} }),
+  list: async (run) => [{ id: 'a', text: 'of ' + run.user, metadata: {} }] }) })`,
+    })
+    const { resources } = await client.listResources()
+    const memory = 'agent-host://desk/memory/notes'
+    expect(resources.map(({ uri, name }) => [uri, name])).to.deep.equal([
+      [memory, 'desk: notes'],
+      [`${memory}?user=ada%20lovelace`, 'desk: notes of ada lovelace'],
+    ])
+    expect(await readJson(client, `${memory}?user=ada%20lovelace`)).to.deep.equal([
+      { id: 'a', text: 'of ada lovelace', metadata: {} },
+    ])
+    expect(await readJson(client, `${memory}/a?user=bob`)).to.include({ text: 'of bob' })
+    expect((await readJson(client, memory))[0]).to.include({ text: 'of undefined' })
+    await client.close()
+  })
+
   it('do not change capabilities if no agent exposes anything', async () => {
     const { ask } = await makeMcp()
     const params = { protocolVersion: '2024-11-05', clientInfo: { name: 'test', version: '1' }, capabilities: {} }
@@ -123,6 +147,7 @@ describe('resources over MCP', () => {
     const host = {
       list: () => agents.map((id) => ({ id, expose: id === 'private' ? [] : ['memory', 'conversations'] })),
       describe: () => ({ modules }),
+      callModule: async () => undefined,
     } as unknown as AgentHost
     const resources = new AgentResources({ host, memory, redact: (text) => text })
     const pages = [await resources.list(undefined, '')]

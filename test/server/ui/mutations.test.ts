@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { expect } from 'chai'
 import { eventually } from '../../support/eventually.ts'
 import { ask, askRaw } from '../../support/graphql.ts'
@@ -122,6 +123,51 @@ describe('mutations of the debug UI', () => {
       OWN,
     )
     expect(errors?.[0]?.message).equal("Agent 'shop' has no module 'orders' that provides Memory.")
+  })
+
+  it('counts what is remembered by tenant and user: all for who sees all, and their own for a key of a tenant', async () => {
+    const keys = ['acme', 'other'].map((name) => {
+      const digest = `sha256:${hash('sha256', `key-of-${name}`)}`
+      return `  - { name: ${name}, tenant: ${name}, digest: "${digest}", scopes: [run, approve, debug] }\n`
+    })
+    const perUser = FILES['agents/shop.yml'].replace('memory/vector-memory', '$&, config: { per_user: true }')
+    const server = await makeServer(
+      { debug: true, development: true, logLevel: 'silent', keys: 'keys.yml', uiToken: 'token-of-all' },
+      { ...FILES, 'agents/shop.yml': perUser, 'keys.yml': `keys:\n${keys.join('')}` },
+    )
+    const by = (key: string) => ({ ...OWN, authorization: `Bearer ${key}` })
+    for (const [name, user] of [
+      ['acme', 'ada'],
+      ['acme', 'ada'],
+      ['other', 'bob'],
+    ] as const) {
+      const payload = chat('shop', 'The lamp is red', { user })
+      await server.app.inject({ method: 'POST', url: '/v1/chat/completions', payload, headers: by(`key-of-${name}`) })
+    }
+    const place = 'agent_id: "shop", module_id: "memory"'
+    const count = async (key: string) =>
+      (await ask(server, `mutation { memory_owners(${place}) }`, undefined, by(key))).memory_owners
+    expect(await count('token-of-all')).deep.equal([
+      { tenant: 'acme', user: 'ada', count: 2 },
+      { tenant: 'other', user: 'bob', count: 1 },
+    ])
+    expect(await count('key-of-acme')).deep.equal([{ tenant: '', user: 'ada', count: 2 }])
+    const read = (key: string, more: string) =>
+      askRaw(server, { query: `mutation { read_memory(${place}, user: "bob"${more}) }` }, by(key))
+    expect((await read('token-of-all', ', tenant: "other"')).data).nested.property(
+      'read_memory[0].text',
+      'The lamp is red',
+    )
+    expect((await read('key-of-acme', '')).data).deep.equal({ read_memory: [] })
+    expect((await read('key-of-acme', ', tenant: "other"')).errors?.[0]?.message).equal(
+      'This key is not of that tenant.',
+    )
+    const forget = (key: string) =>
+      askRaw(server, { query: `mutation { forget_memory(${place}, user: "ada") }` }, by(key))
+    const approves = "This needs a key with the scope 'approve'."
+    expect((await forget('token-of-all')).errors?.[0]?.message).equal(approves)
+    expect((await forget('key-of-other')).data).deep.equal({ forget_memory: 0 })
+    expect((await forget('key-of-acme')).data).deep.equal({ forget_memory: 2 })
   })
 
   it("shows a conversation as its user's next request would see it", async () => {

@@ -8,13 +8,14 @@ import { formatCount } from '../format.ts'
 
 const PLACE = '$agent: String!, $module: String!, $user: String'
 const OF = 'agent_id: $agent, module_id: $module'
-const READ = `mutation(${PLACE}, $search: String) { read_memory(${OF}, user: $user, search: $search) }`
+const READ = `mutation(${PLACE}, $tenant: String, $search: String) { read_memory(${OF}, tenant: $tenant, user: $user, search: $search) }`
 const OWNERS = `mutation($agent: String!, $module: String!) { memory_owners(${OF}) }`
 const FORGET = `mutation(${PLACE}, $id: String) { forget_memory(${OF}, user: $user, id: $id) }`
 
-/** User with separate entries; the name is empty for requests without one. */
+/** Whose entries they are: of a tenant, '' for the nameless one, and of its user, '' for requests without one, null for all. */
 interface Owner {
-  readonly user: string
+  readonly tenant: string
+  readonly user: string | null
   readonly count: number
 }
 
@@ -27,20 +28,22 @@ interface MemoryViewProps {
 export function MemoryView({ agentId, moduleId }: MemoryViewProps) {
   const place = { agent: agentId, module: moduleId }
   const [search, setSearch] = useState('')
-  const [owners, setOwners] = useState<readonly Owner[] | null>()
-  const [chosen, setChosen] = useState<string>()
+  const [owners, setOwners] = useState<readonly Owner[]>()
+  const [chosen, setChosen] = useState<Owner>()
   const [items, setItems] = useState<readonly MemoryItem[]>()
   const [error, setError] = useState('')
-  const user = chosen ?? owners?.[0]?.user ?? ''
+  const isChosen = (owner: Owner) => owner.tenant === chosen?.tenant && owner.user === chosen.user
+  const owner = owners?.find(isChosen) ?? owners?.[0]
+  const { tenant = '', user = null } = owner ?? {}
   const attempt = (act: () => Promise<void>) => {
     setError('')
     return act().catch((failure: Error) => setError(failure.message))
   }
   const readOwners = () =>
-    attempt(async () => setOwners((await ask<{ memory_owners: Owner[] | null }>(OWNERS, place)).memory_owners))
+    attempt(async () => setOwners((await ask<{ memory_owners: Owner[] }>(OWNERS, place)).memory_owners))
   const read = () =>
     attempt(async () => {
-      const variables = { ...place, user: user || null, search: search.trim() || null }
+      const variables = { ...place, tenant: tenant || null, user: user || null, search: search.trim() || null }
       setItems((await ask<{ read_memory: MemoryItem[] }>(READ, variables)).read_memory)
     })
   const forget = (id?: string) =>
@@ -51,7 +54,9 @@ export function MemoryView({ agentId, moduleId }: MemoryViewProps) {
       await read()
     })
   useEffect(() => void readOwners(), [agentId, moduleId])
-  useEffect(() => void (owners !== undefined && read()), [agentId, moduleId, user, owners === undefined])
+  useEffect(() => void (owners !== undefined && read()), [agentId, moduleId, tenant, user, owners === undefined])
+  // Only a key of that tenant may.
+  const mayForget = tenant === ''
   const submit = (event: Event) => {
     event.preventDefault()
     void read()
@@ -59,7 +64,9 @@ export function MemoryView({ agentId, moduleId }: MemoryViewProps) {
   return (
     <section aria-label="Memory">
       <h3>Remembered</h3>
-      {owners && owners.length > 0 && <Owners owners={owners} user={user} onUser={setChosen} />}
+      {owners?.some(({ tenant, user }) => tenant !== '' || user !== null) && (
+        <Owners owners={owners} chosen={owner} onChoose={setChosen} />
+      )}
       <form class="inline-form" onSubmit={submit}>
         <input
           type="search"
@@ -71,35 +78,35 @@ export function MemoryView({ agentId, moduleId }: MemoryViewProps) {
         <button type="submit" class="button">
           {search.trim() ? 'Search' : 'Refresh'}
         </button>
-        {owners && items && items.length > 0 && (
+        {mayForget && user !== null && items && items.length > 0 && (
           <ConfirmButton
             icon="close"
             label="Delete all"
-            question={`Delete everything that is remembered of ${nameOf(user)} for good?`}
+            question={`Delete everything that is remembered of ${nameOf({ tenant, user })} for good?`}
             onConfirm={() => void forget()}
           />
         )}
       </form>
       {error && <Notice kind="bad" title={error} />}
       {items?.length === 0 && <p class="muted">{search ? 'Nothing like it.' : 'Nothing is remembered yet.'}</p>}
-      {items && <MemoryList items={items} onDelete={(id) => void forget(id)} />}
+      {items && <MemoryList items={items} onDelete={mayForget ? (id) => void forget(id) : undefined} />}
     </section>
   )
 }
 
 interface OwnersProps {
   readonly owners: readonly Owner[]
-  readonly user: string
-  readonly onUser: (user: string) => void
+  readonly chosen: Owner | undefined
+  readonly onChoose: (owner: Owner) => void
 }
 
-function Owners({ owners, user, onUser }: OwnersProps) {
+function Owners({ owners, chosen, onChoose }: OwnersProps) {
   return (
     <ul class="memory-owners" aria-label="Users">
       {owners.map((owner) => (
-        <li key={owner.user}>
-          <button type="button" class="button" aria-pressed={owner.user === user} onClick={() => onUser(owner.user)}>
-            {nameOf(owner.user)} <span class="muted">{formatCount(owner.count)}</span>
+        <li key={`${owner.tenant}/${owner.user}`}>
+          <button type="button" class="button" aria-pressed={owner === chosen} onClick={() => onChoose(owner)}>
+            {nameOf(owner)} <span class="muted">{formatCount(owner.count)}</span>
           </button>
         </li>
       ))}
@@ -107,6 +114,7 @@ function Owners({ owners, user, onUser }: OwnersProps) {
   )
 }
 
-function nameOf(user: string): string {
-  return cleanText(user) || 'requests without a user'
+function nameOf({ tenant, user }: Pick<Owner, 'tenant' | 'user'>): string {
+  const name = user === null ? 'all users' : cleanText(user) || 'requests without a user'
+  return tenant === '' ? name : `${name} (${cleanText(tenant)})`
 }

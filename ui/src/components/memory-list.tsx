@@ -9,8 +9,13 @@ export interface MemoryItem {
   readonly metadata?: unknown
 }
 
+interface MemoryListProps {
+  readonly items: readonly MemoryItem[]
+  readonly onDelete?: ((id: string) => void) | undefined
+}
+
 /** Entries of a memory, with their scores. */
-export function MemoryList({ items, onDelete }: { items: readonly MemoryItem[]; onDelete?: (id: string) => void }) {
+export function MemoryList({ items, onDelete }: MemoryListProps) {
   return (
     <ol class="matches">
       {items.map(({ id, text, score, metadata }, index) => (

@@ -23,13 +23,13 @@ export class UiApiAdapter implements Adapter {
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
-    const { host, agents, traces, redact, streams, log, served, durableRuns, servesInbox } = this.#options
+    const { host, agents, traces, redact, streams, log, served, durableRuns, servesInbox, openRecords } = this.#options
     const prices = new Prices(host.projectDir, log)
     const { options } = this.#options
     const { development } = options
     const { projectDir } = host
     const shared = { host, agents, traces, redact, prices, reads: new LargeReads() }
-    const sources = { ...shared, options, development, projectDir, adapters: served }
+    const sources = { ...shared, options, development, projectDir, adapters: served, openRecords }
     const routes = uiRoutes(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined
     const live = new LiveUpdates({ host, agents, traces, streams, prices, durableRuns, servesInbox, log })

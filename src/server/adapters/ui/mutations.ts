@@ -1,9 +1,11 @@
 import { GraphQLError } from 'graphql'
+import { countRemembered, tenantsOf } from '../../../assembly/count-remembered.ts'
 import { HostError } from '../../../errors.ts'
 import { ConversationHistory } from '../../../protocols/conversation-history.ts'
-import { Memory, MemoryWithOwners } from '../../../protocols/memory.ts'
+import { Memory } from '../../../protocols/memory.ts'
 import type { Run } from '../../../protocols/run.ts'
 import { ToolProvider } from '../../../protocols/tool-provider.ts'
+import type { RecordStore } from '../../../store/record-store.ts'
 import { writePayload } from '../../../trace/files/payload.ts'
 import type { AgentSources } from './queries/agent-view.ts'
 import { between } from './queries/run-view.ts'
@@ -14,6 +16,7 @@ const MAX_ENTRIES = 200
 export interface MutationSources extends AgentSources {
   /** True under `agent-host dev`. */
   readonly development: boolean
+  readonly openRecords: () => Promise<RecordStore>
 }
 
 interface OfModule {
@@ -28,7 +31,7 @@ interface Owner {
 }
 
 /** The fields of `Mutation`, by their names: everything by which the page acts. Only in development, only for the page itself. */
-export function makeMutations({ host, traces, redact, development }: MutationSources) {
+export function makeMutations({ host, traces, redact, development, openRecords }: MutationSources) {
   const guard = ({ isOwnPage }: Viewer) => {
     if (!development) throw new GraphQLError('Only agent-host dev does this.')
     if (!isOwnPage) throw new GraphQLError('Only the debug UI itself may do this.')
@@ -64,17 +67,19 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
     },
 
     async read_memory(
-      call: OfModule & { user?: string | null; search?: string | null; limit: number },
+      call: OfModule & { tenant?: string | null; user?: string | null; search?: string | null; limit: number },
       viewer: Viewer,
     ) {
       guard(viewer)
+      const tenant = viewer.tenant ?? call.tenant ?? undefined
+      if (call.tenant != null && tenant !== call.tenant) throw new GraphQLError('This key is not of that tenant.')
       const { agent_id, module_id: moduleId, search } = call
       const limit = between('limit', call.limit, MAX_ENTRIES)
       return attempt(() =>
         host.callModule(agent_id, {
           moduleId,
           protocol: Memory,
-          tenant: viewer.tenant,
+          tenant,
           user: call.user ?? undefined,
           isLook: true,
           act: async (memory, run) => {
@@ -87,9 +92,11 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
 
     async memory_owners({ agent_id, module_id: moduleId }: OfModule, viewer: Viewer) {
       guard(viewer)
-      const act = async (memory: Memory, run: Run) => show((await memory.owners?.(run)) ?? null)
-      const call = { moduleId, protocol: MemoryWithOwners, act, tenant: viewer.tenant, isLook: true }
-      return attempt(() => host.callModule(agent_id, call))
+      const tenants = viewer.tenant === undefined ? await tenantsOf(openRecords) : [viewer.tenant]
+      return attempt(async () => {
+        const counts = await countRemembered(host, { agentId: agent_id, moduleId }, tenants)
+        return show(counts.map((each) => (each.tenant === viewer.tenant ? { ...each, tenant: '' } : each)))
+      })
     },
 
     async forget_memory(call: OfModule & { user?: string | null; id?: string | null }, viewer: Viewer) {

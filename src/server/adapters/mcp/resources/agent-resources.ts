@@ -1,8 +1,9 @@
 import type { AgentHost } from '../../../../host/host.ts'
 import { ConversationHistory } from '../../../../protocols/conversation-history.ts'
-import { Memory, type MemoryEntry } from '../../../../protocols/memory.ts'
+import { Memory, type MemoryEntry, MemoryWithOwners } from '../../../../protocols/memory.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { Response } from '../../../../protocols/response.ts'
+import type { Run } from '../../../../protocols/run.ts'
 import type { Redact } from '../../../../redaction/redact.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import type { CallMemory, TitleRange } from '../call-memory/call-memory.ts'
@@ -58,7 +59,8 @@ export class AgentResources {
   async list(cursor: unknown, tenant: string): Promise<ListResult> {
     const after = readCursor(cursor)
     const skills = await this.skills.listResources(tenant)
-    const found = [...this.#exposing('memory').flatMap((info) => this.#memories(info)), ...skills]
+    const memories = await Promise.all(this.#exposing('memory').map((info) => this.#memories(info, tenant)))
+    const found = [...memories.flat(), ...skills]
     // In the order of the addresses. One more than a page has tells that there is another.
     let left = PAGE_SIZE + 1
     for (const { id } of this.#exposing('conversations').sort(byAddress)) {
@@ -73,9 +75,9 @@ export class AgentResources {
   listTemplates(): { readonly resourceTemplates: readonly ResourceTemplate[] } {
     const entries = this.#exposing('memory').flatMap(({ id }) =>
       this.#providersOf(id, [Memory.name]).map((moduleId) => ({
-        uriTemplate: `${resourceUri(id, 'memory', moduleId)}/{id}`,
+        uriTemplate: `${resourceUri(id, 'memory', moduleId)}/{id}{?user}`,
         name: `${id}: an entry of ${moduleId}`,
-        description: 'One entry of the memory.',
+        description: 'One entry of the memory, and the user whose it is where it keeps users apart.',
         mimeType: JSON_TYPE,
       })),
     )
@@ -112,7 +114,7 @@ export class AgentResources {
   }
 
   async #readMemory(
-    { agentId, moduleId, entryId }: Extract<ResourcePlace, { kind: 'memory' }>,
+    { agentId, moduleId, entryId, user }: Extract<ResourcePlace, { kind: 'memory' }>,
     tenant: string,
   ): Promise<unknown> {
     if (!this.#providersOf(agentId, [Memory.name]).includes(moduleId)) return undefined
@@ -120,6 +122,7 @@ export class AgentResources {
       moduleId,
       protocol: Memory,
       tenant,
+      user,
       act: async (memory, run): Promise<MemoryEntry | MemoryEntry[] | undefined> =>
         entryId === undefined ? (await memory.list(run)).slice(-MAX_ENTRIES).reverse() : memory.get(entryId, run),
     })
@@ -143,13 +146,20 @@ export class AgentResources {
     return this.#options.host.list().filter(({ expose = [] }) => expose.includes(kind))
   }
 
-  #memories({ id }: AgentInfo): Resource[] {
-    return this.#providersOf(id, [Memory.name]).map((moduleId) => ({
-      uri: resourceUri(id, 'memory', moduleId),
-      name: `${id}: ${moduleId}`,
-      description: `What ${id} remembers, the latest ${MAX_ENTRIES} entries, newest first.`,
-      mimeType: JSON_TYPE,
-    }))
+  async #memories({ id }: AgentInfo, tenant: string): Promise<Resource[]> {
+    const act = async (memory: Memory, run: Run) => (await memory.owners?.(run)) ?? [{ user: '' }]
+    const lists = this.#providersOf(id, [Memory.name]).map(async (moduleId) => {
+      const call = { moduleId, protocol: MemoryWithOwners, tenant, isLook: true, act }
+      // Reading one that fails says why.
+      const owners = (await this.#options.host.callModule(id, call).catch(() => undefined)) ?? [{ user: '' }]
+      return owners.map(({ user }) => ({
+        uri: resourceUri(id, 'memory', moduleId) + (user && `?user=${encodeURIComponent(user)}`),
+        name: `${id}: ${moduleId}${user && ` of ${user}`}`,
+        description: `What ${id} remembers${user && ` of ${user}`}, the latest ${MAX_ENTRIES} entries, newest first.`,
+        mimeType: JSON_TYPE,
+      }))
+    })
+    return (await Promise.all(lists)).flat()
   }
 
   /** @param range `after` is the address of the last resource before */

@@ -7,6 +7,7 @@ export type ResourcePlace =
       readonly agentId: string
       readonly moduleId: string
       readonly entryId: string | undefined
+      readonly user: string | undefined
     }
   /** Kept by this adapter. */
   | { readonly kind: 'conversation'; readonly agentId: string; readonly conversationId: string }
@@ -32,7 +33,7 @@ export function readResourceUri(uri: string): ResourcePlace | undefined {
     .map((part) => part && decodeUri(part))
   if (!parts) return undefined
   const [agentId = '', kind, first = '', second, user] = parts
-  if (kind === 'memory') return { kind, agentId, moduleId: first, entryId: second }
+  if (kind === 'memory') return { kind, agentId, moduleId: first, entryId: second, user }
   if (second === undefined) return { kind: 'conversation', agentId, conversationId: first }
   return { kind: 'module-conversation', agentId, moduleId: first, conversationId: second, user }
 }
