@@ -159,8 +159,9 @@ export type {
   PendingCall,
   WaitingChild,
 } from './run/waiting/pending-call.ts'
-export type { Adapter, AdapterClass, AdapterOptions } from './server/adapters/adapter.ts'
+export type { Adapter, AdapterClass, AdapterKey, AdapterOptions } from './server/adapters/adapter.ts'
 export type { AdapterHttp } from './server/adapters/adapter-http.ts'
+export type { ChosenTools, ClientChoice } from './server/bodies/choose-tools.ts'
 export type { KeyScope, Sender } from './server/guards/principal.ts'
 export type { Decider } from './server/inbox/may-decide.ts'
 export type {

@@ -15,6 +15,7 @@ import { enterVisits } from './guards/enter-visits.ts'
 import type { FollowedKeys } from './guards/followed-keys.ts'
 import { checkHost, isLoopback, servedNames } from './guards/host-check.ts'
 import { metricsDoor } from './guards/metrics-door.ts'
+import { hideKey, takeKeyFrom } from './guards/named-key.ts'
 import { type ServedAdapter, warnOfOpenAdapters } from './guards/open-adapters.ts'
 import { Origins } from './guards/origins.ts'
 import { principalOf, setVisitor } from './guards/principal.ts'
@@ -48,7 +49,7 @@ export async function assemble(
   project: AssembledProject,
   { adapters: loaded, fileKeys, describeFailure }: ServerParts,
 ): Promise<void> {
-  const { host, agents, traces, redact, durableRuns, openRecords } = project
+  const { host, agents, traces, redact, durableRuns, openRecords, sealing } = project
   const streams = new EventStreams()
   const adapters: NamedAdapter[] = []
   const worker = options.workerOnly ? [openWorker(app, durableRuns)] : []
@@ -91,6 +92,7 @@ export async function assemble(
     agents,
     traces,
     redact,
+    sealing,
     openRecords,
     streams,
     describeFailure,
@@ -173,11 +175,16 @@ async function addAdapter(
   // Its page sends several requests a second, which would bury the work of agents.
   const logLevel = name === DEBUG_UI ? 'warn' : undefined
   const add = async (scope: FastifyInstance) => {
-    if (!checksItself) scope.addHook('onRequest', doors.doorOf(found))
+    const { header } = Adapter.key ?? {}
+    if (!checksItself) {
+      if (header) scope.addHook('onRequest', takeKeyFrom(header))
+      scope.addHook('onRequest', doors.doorOf(found))
+      if (header) scope.addHook('onRequest', hideKey)
+    }
     await nameSlow(app.log, `The adapter '${name}'`, Promise.resolve(adapter.adapt(scope)))
   }
   await app.register(add, logLevel ? { logLevel } : {})
-  return { name, part: adapter, isOpen: !checksItself && !requiresKey }
+  return { name, part: adapter, isOpen: !checksItself && !requiresKey, requiresKey, variable: Adapter.key?.variable }
 }
 
 /** Returns why a part cannot serve at this moment; undefined when all can. */

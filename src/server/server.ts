@@ -11,7 +11,7 @@ import type { AgentHost } from '../host/host.ts'
 import { fieldsOf } from '../json.ts'
 import { makeRedact } from '../redaction/redact.ts'
 import { adapterName } from './adapters/adapter-name.ts'
-import { DEBUG_UI, loadAdapters } from './adapters/load-adapter.ts'
+import { DEBUG_UI, type LoadedAdapter, loadAdapters } from './adapters/load-adapter.ts'
 import { assemble } from './assemble.ts'
 import { readApiKeys } from './guards/api-keys.ts'
 import { FollowedKeys } from './guards/followed-keys.ts'
@@ -65,7 +65,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   // Before anything is opened: a name that is wrong costs nothing.
   const adapters = await loadAdapters(pathsOf(options), options)
   const fileKeys = await readFileKeys(options)
-  const secrets = secretsOf(options)
+  const secrets = secretsOf(options, adapters)
   const redact = makeRedact(secrets)
   const log = await openLog(options, redact)
   const project = await openProject(options, { redact, secrets, log })
@@ -95,7 +95,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
   const options = resolveServerOptions(rawOptions)
   const adapters = await loadAdapters(pathsOf(options), options)
   const fileKeys = await readFileKeys(options)
-  const secrets = secretsOf(options)
+  const secrets = secretsOf(options, adapters)
   const redact = makeRedact(secrets)
   const project = await openProject(options, { redact, secrets, log: app.log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
@@ -113,9 +113,13 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
 }
 
 /** Keys may be given by flag: they are secrets as those of the environment are. */
-function secretsOf(options: ServerOptions): Readonly<Record<string, string | undefined>> {
+function secretsOf(
+  options: ServerOptions,
+  adapters: readonly LoadedAdapter[],
+): Readonly<Record<string, string | undefined>> {
   const { compatApiKey, mcpApiKey, responsesApiKey, uiToken, secretKey, store, queue } = options
-  const keys = [compatApiKey, mcpApiKey, responsesApiKey].flatMap((text = '') => readApiKeys(text))
+  const own = adapters.map(({ ownKey }) => ownKey)
+  const keys = [compatApiKey, mcpApiKey, responsesApiKey, ...own].flatMap((text = '') => readApiKeys(text))
   const secrets = Object.fromEntries(keys.map(({ secret }, index) => [`key_${index}`, secret]))
   return { ...process.env, ...secrets, ui_token: uiToken, secret_key: secretKey, store, queue }
 }

@@ -1,10 +1,19 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { DescribeFailure } from '../../assembly/failures.ts'
+import type { OpenCall } from '../../durable/adapter-runs/adapter-runs.ts'
 import type { AgentHost } from '../../host/host.ts'
+import type { Attachment } from '../../protocols/message.ts'
+import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
+import { type ChosenTools, type ClientChoice, chooseTools } from '../bodies/choose-tools.ts'
+import { liftDataUrls } from '../bodies/lift-data-urls.ts'
+import { readAddress } from '../bodies/read-address.ts'
+import { readTraceparent } from '../bodies/read-traceparent.ts'
 import { identify, type Sender } from '../guards/principal.ts'
+import { describeOpen } from '../inbox/describe-open.ts'
 import { type Decider, deciderOf } from '../inbox/may-decide.ts'
 import { describeRoutes, type RouteMakers, type RouteTable, type RouteTag } from '../openapi/describe-routes.ts'
+import { baseUrlOf } from '../replies/base-url-of.ts'
 import type { ErrorDialect } from '../replies/dialect.ts'
 import { makeErrorHandler } from '../replies/error-replies.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
@@ -63,6 +72,30 @@ export interface AdapterHttp {
    * their types, and is its entry in `/openapi.json`.
    */
   describeRoutes<const T extends RouteTable>(tag: RouteTag, table: T): RouteMakers<T>
+  /** Returns options of a route whose bodies hold data URLs: their bytes are decoded while they arrive, for {@link AdapterHttp.readAddress}. */
+  liftDataUrls(): Pick<RouteShorthandOptions, 'preParsing' | 'preHandler'>
+  /**
+   * Reads an attachment from an address in a body: the bytes of a data URL; any other address as it is, never fetched.
+   *
+   * @param fallback media type of an address without a known extension
+   * @throws HostError `REQUEST_INVALID` naming the field
+   */
+  readAddress(address: unknown, field: string, fallback: string, name?: string): Attachment
+  /** Returns the W3C trace context of a request, for its turn; undefined for none, and for one that is invalid. */
+  traceparentOf(request: FastifyRequest): string | undefined
+  /**
+   * Applies a client's choice to its tools, for the `clientTools` of a turn and the `toolChoice` of its `requestOptions`. `none` hides the client's;
+   * `required`, and a name that the client's do not have, may mean a tool of the agent.
+   *
+   * @throws HostError `REQUEST_INVALID` for a choice that cannot be met
+   */
+  chooseTools(agent: string, tools: readonly ToolDefinition[], choice: ClientChoice): ChosenTools
+  /**
+   * Returns the text that announces calls which wait for a person, and where to decide them.
+   *
+   * @param path of the route, by which the address of the inbox is found
+   */
+  describeOpen(open: readonly OpenCall[], request: FastifyRequest, path: string): string
 }
 
 export interface AdapterHttpParts {
@@ -70,9 +103,16 @@ export interface AdapterHttpParts {
   readonly streams: EventStreams
   readonly describeFailure: DescribeFailure
   readonly requiresKey: boolean
+  readonly servesInbox: boolean
 }
 
-export function makeAdapterHttp({ host, streams, describeFailure, requiresKey }: AdapterHttpParts): AdapterHttp {
+export function makeAdapterHttp({
+  host,
+  streams,
+  describeFailure,
+  requiresKey,
+  servesInbox,
+}: AdapterHttpParts): AdapterHttp {
   return Object.freeze<AdapterHttp>({
     startTurn: (reply, agent, turn) => startTurn(reply, host, agent, turn),
     streamAnswer: (request, reply, answer) => streamAnswer(request, reply, streams, answer),
@@ -80,6 +120,13 @@ export function makeAdapterHttp({ host, streams, describeFailure, requiresKey }:
     answerErrors: (app, toErrorReply) => void app.setErrorHandler(makeErrorHandler(describeFailure, { toErrorReply })),
     identify,
     deciderOf,
+    liftDataUrls,
+    readAddress,
+    traceparentOf: ({ headers }) => readTraceparent(headers.traceparent),
+    chooseTools: (agent, tools, choice) =>
+      chooseTools(tools, choice, { isExtended: true }, () => host.resolve(agent).capabilities),
+    describeOpen: (open, request, path) =>
+      describeOpen(open, servesInbox ? `${baseUrlOf(request, path)}/compat` : undefined),
     describeRoutes: (tag, table) => describeRoutes({ ...tag, keyOf: requiresKey ? 'file' : undefined }, table),
   })
 }

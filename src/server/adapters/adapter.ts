@@ -5,6 +5,7 @@ import type { RunService } from '../../durable/run-service.ts'
 import type { AgentFolder } from '../../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { NameSeparator } from '../../host/registered-agents.ts'
+import type { Sealing } from '../../protocols/sealing.ts'
 import type { Redact } from '../../redaction/redact.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import type { GaugeSpec } from '../../telemetry/add-gauge.ts'
@@ -55,6 +56,8 @@ export interface AdapterOptions {
     name: string,
     separator?: NameSeparator,
   ) => Promise<readonly VariantChange[]> | undefined
+  /** Encrypts what a client keeps for the server, such as the signatures of a vendor. */
+  readonly sealing: Sealing
   /** Serves turns, streams, errors, decisions, and descriptions of routes. */
   readonly http: AdapterHttp
   /** Options of this adapter alone, checked against its `config` schema where it has one. */
@@ -117,9 +120,19 @@ export interface Adapter {
   readonly gauges?: readonly GaugeSpec[]
 }
 
+/** Key of an adapter's own. Keys of the file of keys are accepted beside it. */
+export interface AdapterKey {
+  /** Header in which clients of the protocol send a key beside `Authorization: Bearer`, in lower case: `x-api-key`. The adapter sees neither. */
+  readonly header?: string
+  /** Environment variable of the key; `--adapter-option <Adapter>.api_key=<key>` goes before it. */
+  readonly variable?: string
+}
+
 /** Class of an adapter, as a project or package exports it. */
 export interface AdapterClass<Options = AdapterOptions> {
   new (options: Options): Adapter
   /** JSON Schema of the adapter's own options; defaults are filled in, and texts converted. */
   readonly config?: TObject
+  /** Left out, the adapter has no key of its own, and requests carry keys as bearers. */
+  readonly key?: AdapterKey
 }

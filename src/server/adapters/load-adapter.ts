@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { findValueProblems } from '../../definition/schema-problems.ts'
-import { badOption, HostError } from '../../errors.ts'
+import { badOption, HostError, messageOf } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import { findProjectFile } from '../../module/find-project-file.ts'
 import { ProjectCode } from '../../module/project-code.ts'
@@ -65,6 +65,8 @@ export interface LoadedAdapter {
   readonly name: string
   readonly Adapter: AnyAdapterClass
   readonly keys: readonly Key[]
+  /** Text that the keys of an adapter that is not built in were read from: a secret. */
+  readonly ownKey?: string | undefined
   readonly readCredentials?: ReadCredentials | undefined
   /** Its own options, checked. */
   readonly config: Readonly<Record<string, unknown>>
@@ -87,7 +89,9 @@ export async function loadAdapters(paths: Iterable<string>, options: ServerOptio
   return found.map((loaded) => ({ ...loaded, config: readConfig(loaded, options.adapterOptions[loaded.name] ?? {}) }))
 }
 
-function readConfig({ name, Adapter: { config: schema } }: FoundAdapter, given: Readonly<Record<string, unknown>>) {
+function readConfig({ name, Adapter: { config: schema, key } }: FoundAdapter, all: Readonly<Record<string, unknown>>) {
+  const { [KEY_OPTION]: _, ...others } = all
+  const given = key ? others : all
   if (schema === undefined) return given
   const value = Value.Default(schema, Value.Convert(schema, structuredClone(given))) as Record<string, unknown>
   const [problem] = findValueProblems(schema, Compile(schema), value)
@@ -114,7 +118,11 @@ async function loadAdapter(path: string, options: ServerOptions): Promise<FoundA
   const { file, exportName: named, exports } = await importAdapter(path, options.projectDir)
   const exportName = named ?? soleAdapterOf(exports)
   const found = exports[exportName]
-  if (isAdapterClass(found)) return { name: exportName === 'default' ? path : exportName, Adapter: found, keys: [] }
+  if (isAdapterClass(found)) {
+    const name = exportName === 'default' ? path : exportName
+    const ownKey = readOwnKey(name, found, options)
+    return { name, Adapter: found, keys: readOwnKeys(name, ownKey), ownKey }
+  }
   throw named === undefined ? hasNoDefault(file, exports) : hasNoAdapter(file, named, exports)
 }
 
@@ -128,6 +136,26 @@ function hasNoAdapter(file: string, name: string, exports: Readonly<Record<strin
 function hasNoDefault(file: string, exports: Readonly<Record<string, unknown>>): HostError {
   const suggestions = [KIND, ...adaptersOf(exports).map((name) => `Name one of its adapters: ${file}#${name}`)]
   return new HostError('ADAPTER_NOT_FOUND', `${file} exports no adapter as its default.`, { suggestions })
+}
+
+/** Option of every adapter that names a key of its own; no part of its config. */
+const KEY_OPTION = 'api_key'
+
+function readOwnKey(name: string, { key }: AnyAdapterClass, { adapterOptions }: ServerOptions): string | undefined {
+  if (key === undefined) return undefined
+  const { [KEY_OPTION]: given = process.env[key.variable ?? ''] || undefined } = adapterOptions[name] ?? {}
+  if (given !== undefined && typeof given !== 'string')
+    throw badOption(`Options of ${name}: ${KEY_OPTION} must be a text.`)
+  return given
+}
+
+/** @throws HostError `OPTION_INVALID` without the key */
+function readOwnKeys(name: string, text: string | undefined): readonly Key[] {
+  try {
+    return keysOf(text)
+  } catch (error) {
+    throw badOption(`Options of ${name}: ${KEY_OPTION} ${messageOf(error)}.`)
+  }
 }
 
 /** The default export; otherwise the only one that is an adapter. */

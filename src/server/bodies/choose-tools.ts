@@ -12,7 +12,8 @@ export type ClientChoice =
   | { readonly tool: string }
   | { readonly names: readonly string[]; readonly mode: 'auto' | 'required' }
 
-interface ChosenTools {
+/** Effect of a client's choice. */
+export interface ChosenTools {
   /** Tools that the model may call. */
   readonly clientTools: readonly ToolDefinition[]
   /** Choice that the model is given; undefined leaves it to the model. */

@@ -9,6 +9,9 @@ export interface ServedAdapter {
   readonly name: string
   /** True when its requests need no key. */
   readonly isOpen: boolean
+  readonly requiresKey: boolean
+  /** Variable of its own key, of an adapter that is not built in. */
+  readonly variable: string | undefined
 }
 
 /**
@@ -25,21 +28,41 @@ export function warnOfOpenAdapters(
     const command = `agent-host serve ${BUILT_IN_ADAPTERS.map((name) => `--adapter ${name}`).join(' ')}`
     log.warn(`No adapter is selected, so no API is served. Choose from: ${command}`)
   }
-  const open = adapters.filter(({ isOpen }) => isOpen).map(({ name }) => name)
-  if (open.length > 0 && !options.development) log.info(`Requests are accepted without a key: ${open.join(', ')}.`)
-  if (open.length === 0 || isLoopback(options.host)) return
-  const verb = open.length === 1 ? 'requires' : 'require'
-  const message = `${options.host} can be reached from other machines, and ${open.join(', ')} ${verb} no key`
+  const open = adapters.filter(({ isOpen }) => isOpen)
+  const names = open.map(({ name }) => name).join(', ')
+  if (open.length > 0 && !options.development) log.info(`Requests are accepted without a key: ${names}.`)
+  const problem = isLoopback(options.host)
+    ? describeUneven(adapters)
+    : `${options.host} can be reached from other machines, and ${lackKeys(open)}`
+  if (open.length === 0 || problem === undefined) return
   if (options.requireAuth) {
-    const suggestions = [howToClose(open)]
-    throw badOption(`${message}; --require-auth does not allow that.`, { suggestions })
+    throw badOption(`${problem}; --require-auth does not allow that.`, {
+      suggestions: [howToClose(open, options.host)],
+    })
   }
-  log.warn(`${message}. ${howToClose(open)}`)
+  log.warn(`${problem}. ${howToClose(open, options.host)}`)
+}
+
+/** An adapter of a package lacks a key where another one has one: its author's key is easily forgotten. */
+function describeUneven(adapters: readonly ServedAdapter[]): string | undefined {
+  const open = adapters.filter(({ name, isOpen }) => isOpen && !BUILT_IN_ADAPTERS.includes(name))
+  const closed = adapters.find(({ requiresKey }) => requiresKey)
+  return open.length > 0 && closed ? `${closed.name} requires a key, and ${lackKeys(open)}` : undefined
+}
+
+function lackKeys(open: readonly ServedAdapter[]): string {
+  return `${open.map(({ name }) => name).join(', ')} ${open.length === 1 ? 'requires' : 'require'} no key`
 }
 
 /** Command to type. */
-function howToClose(open: readonly string[]): string {
-  const variables = open.flatMap((name) => KEY_VARIABLES[name]?.slice(0, 1) ?? [])
+function howToClose(open: readonly ServedAdapter[], host: string): string {
+  const variables = open.flatMap(({ name, variable }) => variable ?? KEY_VARIABLES[name]?.slice(0, 1) ?? [])
   const keys = variables.map((name) => `${name}=$(openssl rand -hex 32)`).join(' ')
-  return `Close it with ${keys === '' ? '' : `${keys} agent-host serve ..., or with `}agent-host serve --host 127.0.0.1 ...`
+  const ways = [
+    ...(keys === '' ? [] : [`${keys} agent-host serve ...`]),
+    ...(isLoopback(host) ? [] : ['agent-host serve --host 127.0.0.1 ...']),
+  ]
+  return ways.length === 0
+    ? 'Close it with a file of keys: --keys keys.yml'
+    : `Close it with ${ways.join(', or with ')}`
 }

@@ -2,7 +2,6 @@ import type { OpenCall } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
 import { badRequest } from '../../../errors.ts'
 import type { GivenAnswer, PendingCall } from '../../../run/waiting/pending-call.ts'
-import { nameAsker } from '../../../wire/name-asker.ts'
 import { makeValidator } from '../../bodies/validator.ts'
 import { DecisionRequest, toGivenAnswer } from '../../inbox/decision-request.ts'
 import { isClientCall } from './completion.ts'
@@ -90,22 +89,6 @@ export function toApprovalCall({ id, call }: OpenCall): PendingCall {
     ...(asker ? { agent: asker.agent, asked_by: asker.askedBy } : {}),
   }
   return { callId: id, kind: 'client_tool', name: APPROVAL_TOOL, arguments: asked }
-}
-
-/**
- * Returns the text that announces an approval, and where to decide it.
- *
- * @param baseUrl of the inbox; undefined where its routes are not served
- */
-export function describeApproval({ id, call }: OpenCall, baseUrl: string | undefined): string {
-  const place = baseUrl === undefined ? '' : `at ${baseUrl}/approvals/${id} or `
-  return `${describeCall(call)} Decide ${place}with: agent-host approvals\n`
-}
-
-function describeCall({ kind, name, arguments: args, message = '', asker }: PendingCall): string {
-  const of = asker ? ` of ${nameAsker(asker)}` : ''
-  if (kind === 'question') return `\n\n${name}${of} waits for an answer: ${message}`
-  return `\n\nWaiting for approval of ${name}${of} ${JSON.stringify(args)}.`
 }
 
 function parseDecision(id: string, content: Messages[number]['content']): GivenAnswer {

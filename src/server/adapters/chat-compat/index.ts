@@ -11,14 +11,15 @@ import type { PendingCall } from '../../../run/waiting/pending-call.ts'
 import { liftDataUrls } from '../../bodies/lift-data-urls.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import { principalOf } from '../../guards/principal.ts'
+import { describeOpen } from '../../inbox/describe-open.ts'
 import { deciderOf } from '../../inbox/may-decide.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { type Dialect, dialectOf } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
 import { type StreamedAnswer, signalOfLeaving, startTurn, streamAnswer } from '../../streams/serve-turn.ts'
-import type { Adapter, StoreAdapterOptions } from '../adapter.ts'
-import { describeApproval, readDecisions, takesApprovalCalls, toApprovalCall } from './approvals.ts'
+import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../adapter.ts'
+import { readDecisions, takesApprovalCalls, toApprovalCall } from './approvals.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { type Completion, type Ending, isClientCall, type Reply, toCompletion } from './completion.ts'
 import { eventToContent } from './event-to-content.ts'
@@ -200,7 +201,7 @@ export class ChatCompatApiAdapter implements Adapter {
       open.filter(({ call }) => !isClientCall(call)),
     ]
     return {
-      text: asked.map((approval) => describeApproval(approval, baseUrl)).join(''),
+      text: describeOpen(asked, baseUrl),
       pending: ofClient.map(toApprovalCall),
     }
   }
