@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { AgentHost } from 'agent-host'
+import { AgentHost, type LLM } from 'agent-host'
 import { expect } from 'chai'
 import { planProject } from '../../src/project/create/plan-project.ts'
 import { itWith } from '../support/it-with.ts'
@@ -12,7 +12,7 @@ function read(page: string): { files: Record<string, string>; agents: string[] }
   const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
   const blocks = [...text.matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({ language, code }))
   const files = blocks.flatMap(({ code }) => {
-    const path = /^(?:\/\/|#) (\S+\.(?:ts|py))\n/.exec(code)?.[1]
+    const path = /^(?:\/\/|#) (\S+\.(?:ts|py|md))\n/.exec(code)?.[1]
     return path ? [[path, code] as const] : []
   })
   const agents = blocks.flatMap(({ language, code }) => (language === 'yaml' ? [code] : []))
@@ -32,10 +32,15 @@ describe('the code of the docs', () => {
 
   it('testing.md: its tests pass in a new project', async () => {
     const { files } = read('testing.md')
-    expect(Object.keys(files)).deep.equal(['tests/support.test.ts', 'tests/override.test.ts'])
+    expect(Object.keys(files).filter((path) => path.startsWith('tests/'))).deep.equal([
+      'tests/support.test.ts',
+      'tests/override.test.ts',
+      'tests/waiting.test.ts',
+      'tests/guard-and-memory.test.ts',
+    ])
     const { dir } = await makeDocumented(files)
     const { exitCode, stdout } = await runCli(['test'], { cwd: dir })
-    expect([exitCode, /pass \d+/.exec(stdout)?.[0]]).deep.equal([0, 'pass 4'])
+    expect([exitCode, /pass \d+/.exec(stdout)?.[0]]).deep.equal([0, 'pass 9'])
   })
 
   it('writing-modules.md: its agents answer with its modules', async () => {
@@ -47,6 +52,49 @@ describe('the code of the docs', () => {
       expect((await host.run('counting', 'one')).text).equal('1 turns')
       expect((await host.run('interpreter', 'agent')).text).equal('one who acts')
       expect((await host.run('interpreter', 'other')).text).equal('I do not know that word.')
+    } finally {
+      await host.close()
+    }
+  })
+
+  it('prompts.md: its agents share a file', async () => {
+    const { files, agents } = read('prompts.md')
+    const { dir } = await makeDocumented(files)
+    const host = new AgentHost({ projectDir: dir, environment: {} })
+    const prompts: unknown[] = []
+    const llm: LLM = {
+      async *generate({ messages }) {
+        prompts.push(...messages.filter(({ role }) => role === 'system').map(({ content }) => content))
+        yield { type: 'finish', reason: 'stop' }
+      },
+    }
+    try {
+      for (const agent of agents) {
+        const { id } = await host.register(agent)
+        await host.run(id, 'Hello', { overrides: { llm } })
+      }
+      const rules = files['prompts/house-rules.md']?.trimEnd()
+      expect(prompts).deep.equal([rules, rules, 'You answer questions about bills.', rules])
+    } finally {
+      await host.close()
+    }
+  })
+
+  it('mcp.md and tools.md: a module is an MCP server, another shows a picture', async () => {
+    const files = { ...read('mcp.md').files, ...read('tools.md').files }
+    const agents = [...read('mcp.md').agents, ...read('tools.md').agents]
+    const { dir } = await makeDocumented(files)
+    const host = new AgentHost({ projectDir: dir, environment: {} })
+    const reply = { tool_calls: [{ name: 'show_chart', arguments: { values: [10, 40] } }] }
+    const register = (id: string, change = (text: string) => text) =>
+      host.register(change(agents.find((text) => text.startsWith(`id: ${id}\n`)) ?? ''))
+    try {
+      await register('to_fahrenheit')
+      expect((await host.run('to_fahrenheit', '', { input: { celsius: 100 } })).text).equal('212 °F')
+      const script = `llm/mock, config: ${JSON.stringify({ replies: [reply, { text: 'There.' }] })}`
+      await register('analyst', (text) => text.replace('llm/auto', script))
+      const { text, attachments } = await host.run('analyst', 'Draw')
+      expect([text, attachments.map(({ name }) => name)]).deep.equal(['There.', ['chart.svg']])
     } finally {
       await host.close()
     }

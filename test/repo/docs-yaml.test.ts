@@ -29,7 +29,7 @@ const agents = blocks.filter(({ language, code }) => language === 'yaml' && /^(#
 async function makeDocumentedProject(): Promise<string> {
   const template = await planProject({ name: 'docs', llm: 'offline' })
   const named = blocks.flatMap(({ code }) => {
-    const path = /^(?:\/\/|#) ((?:tools|modules)\/\S+)\n/.exec(code)?.[1]
+    const path = /^(?:\/\/|#) ((?:tools|modules|prompts)\/\S+)\n/.exec(code)?.[1]
     return path ? [[path, code] as const] : []
   })
   const { dir } = await makeProject({
