@@ -100,6 +100,27 @@ describe('the code of the docs', () => {
     }
   })
 
+  for (const page of ['eve', 'genkit', 'openai-agents']) {
+    it(`coming-from-${page}.md: its desk waits for the refund of the agent that it asks`, async () => {
+      const { files, agents } = read(`coming-from-${page}.md`)
+      const { dir } = await makeDocumented(files)
+      const host = new AgentHost({ projectDir: dir, environment: {} })
+      try {
+        for (const agent of agents) await host.register(agent)
+        const { status, pending } = await host.run('desk', 'Refund 40 euros for the invoice INV-7')
+        const [call] = pending
+        expect([status, call?.name, call?.arguments, call?.asker?.agent]).deep.equal([
+          'waiting',
+          'refundInvoice',
+          { invoice: 'INV-7', euros: 40 },
+          'billing',
+        ])
+      } finally {
+        await host.close()
+      }
+    })
+  }
+
   for (const [page, question, answer] of [
     ['mastra', 'Find order 4711', /findOrder says: \{"number":4711,"status":"shipped"\}/],
     ['xaibo', 'What is the current time?', /current_time says: \d{4}-\d\d-\d\d .* UTC/],
