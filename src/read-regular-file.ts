@@ -87,7 +87,7 @@ async function check(file: FileHandle, path: string, { maxBytes = MAX_BYTES, wit
 }
 
 /** @throws Error `EISDIR`, and one without a code for anything else that is no regular file of this size */
-export function checkStats(stats: Stats, maxBytes = Number.POSITIVE_INFINITY): void {
+export function checkStats(stats: Stats, maxBytes = Infinity): void {
   if (stats.isDirectory()) throw Object.assign(new Error('EISDIR: it is a directory'), { code: 'EISDIR' })
   if (!stats.isFile()) throw new Error('it is not a regular file')
   if (stats.size > maxBytes) throw tooLarge(maxBytes)

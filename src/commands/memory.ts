@@ -12,7 +12,7 @@ import { plural } from './terminal/plural.ts'
 export default class Memory extends BaseCommand {
   static override description =
     'Lists what agents remember: the number of entries of each memory by tenant and user; with --user, the entries of one.'
-  static override examples = ['<%= config.bin %> memory', '<%= config.bin %> memory desk --user ada']
+  static override examples = ['agent-host memory', 'agent-host memory desk --user ada']
   static override args = { agent: Args.string({ description: 'Only memories of this agent', ignoreStdin: true }) }
   static override flags = {
     user: Flags.string({ description: 'List the entries of this user, newest first' }),

@@ -9,7 +9,7 @@ const TITLES = ['SCHEDULE', 'WHEN', 'NEXT', 'LAST', 'RESULT', 'RUN']
 export default class Schedules extends BaseCommand {
   static override description =
     'Lists the schedules of the agents: when they are due next, and what became of the last due time.'
-  static override examples = ['<%= config.bin %> schedules', '<%= config.bin %> schedules run support/morning']
+  static override examples = ['agent-host schedules', 'agent-host schedules run support/morning']
   static override flags = storeFlags
 
   override async run(): Promise<void> {

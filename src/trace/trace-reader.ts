@@ -95,11 +95,12 @@ export class TraceReader {
     below?: string,
   ): Generator<RunLine & { time: number }> {
     const places = readLocations(this.index.runs.placesOf(runId))
-    const tests = [`"run_id":${JSON.stringify(runId)}`, ...textsOf(filter)]
+    const wanted = fieldsOf(filter)
+    const tests = [`"run_id":${JSON.stringify(runId)}`, ...wanted.map(toText)]
     for (let from = after + 1; from < places.length; from += BATCH) {
       const lines = this.#linesAt(places.slice(from, from + BATCH))
       for (const [offset, line] of lines.entries()) {
-        const event = line === undefined ? undefined : match(line, tests, filter)
+        const event = line === undefined ? undefined : match(line, tests, wanted)
         if (line === undefined || !event) continue
         yield { index: from + offset, line, time: event.time, ...(below === undefined ? {} : { below }) }
       }
@@ -109,8 +110,9 @@ export class TraceReader {
   /** The latest events of an agent, oldest first: of one tenant, or of all. */
   log({ agentId, tenant, limit, ...filter }: LogQuery): { lines: string[]; hasMore: boolean } {
     const names = tenant === undefined ? this.files.namesOf(agentId) : [this.files.nameOf(agentId, tenant)]
-    const tests = [`"agent_id":${JSON.stringify(agentId)}`, ...textsOf(filter)]
-    const logs = names.map((name) => this.#fromEnd(name, tests, filter))
+    const wanted = fieldsOf(filter)
+    const tests = [`"agent_id":${JSON.stringify(agentId)}`, ...wanted.map(toText)]
+    const logs = names.map((name) => this.#fromEnd(name, tests, wanted))
     const lines: string[] = []
     for (const found of merge(logs, (a, b) => timeOf(b) - timeOf(a))) {
       if (found === 'more' || lines.length === limit) return { lines: lines.reverse(), hasMore: true }
@@ -120,13 +122,13 @@ export class TraceReader {
   }
 
   /** The matching events of a file and the generation before it, from the end; at last `more` where some were not searched. */
-  *#fromEnd(name: string, tests: readonly string[], filter: EventFilter): Generator<LoggedLine | 'more'> {
+  *#fromEnd(name: string, tests: readonly string[], wanted: readonly WantedField[]): Generator<LoggedLine | 'more'> {
     let bytes = MAX_LOG_BYTES
     for (const file of [name, `${name}.1`]) {
       const size = this.files.stat(file)?.size
       if (size === undefined) continue
       for (const line of linesFromEnd(this.files.path(file), bytes)) {
-        const event = match(line, tests, filter)
+        const event = match(line, tests, wanted)
         if (event) yield { line, time: event.time }
       }
       bytes -= size
@@ -195,26 +197,22 @@ interface EventFilter {
   readonly eventType?: string | undefined
 }
 
-/** Returns the texts that a matching line has to contain: they spare most lines from being parsed. */
-function textsOf({ callId, moduleId, methodName, eventType }: EventFilter): string[] {
+type WantedField = readonly [name: keyof TracedEvent, value: string]
+
+/** Fields that an event of a filter has. */
+function fieldsOf({ callId, moduleId, methodName, eventType }: EventFilter): readonly WantedField[] {
   const wanted = { call_id: callId, module_id: moduleId, method_name: methodName, event_type: eventType }
-  return Object.entries(wanted).flatMap(([name, value]) => {
-    return value === undefined ? [] : [`"${name}":${JSON.stringify(value)}`]
-  })
+  return Object.entries(wanted).filter((field): field is [keyof TracedEvent, string] => field[1] !== undefined)
 }
 
-/** Returns the event of a line that matches; undefined for any other line. */
-function match(line: string, texts: readonly string[], filter: EventFilter): TracedEvent | undefined {
-  if (!texts.every((text) => line.includes(text))) return undefined
-  const event = readTraceLine(line)
-  if (!event) return undefined
-  const { callId, moduleId, methodName, eventType } = filter
-  const isMatch =
-    (callId === undefined || event.call_id === callId) &&
-    (moduleId === undefined || event.module_id === moduleId) &&
-    (methodName === undefined || event.method_name === methodName) &&
-    (eventType === undefined || event.event_type === eventType)
-  return isMatch ? event : undefined
+/** Looks for the texts of a line first: parsing every line would cost more. */
+function match(line: string, texts: readonly string[], wanted: readonly WantedField[]): TracedEvent | undefined {
+  const event = texts.every((text) => line.includes(text)) ? readTraceLine(line) : undefined
+  return event && wanted.every(([name, value]) => event[name] === value) ? event : undefined
+}
+
+function toText([name, value]: WantedField): string {
+  return `"${name}":${JSON.stringify(value)}`
 }
 
 /** Joins logs that are each sorted. */

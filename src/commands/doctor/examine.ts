@@ -50,9 +50,9 @@ export async function examine(projectDir: string, port: number | undefined): Pro
 
 export function examineNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  if (major > 20 || (major === 20 && minor >= 20)) return { state: 'ok', subject: 'Node', message: version }
+  if (major > 20 || (major === 20 && minor >= 20)) return ok('Node', version)
   const advice = 'Install Node 20.20 or later: https://nodejs.org'
-  return { state: 'problem', subject: 'Node', message: `${version} is too old.`, advice }
+  return finding('problem', 'Node', `${version} is too old.`, advice)
 }
 
 /** Scanners of `node_modules` do not see the packages that are part of the built code. */
@@ -62,18 +62,18 @@ export async function examineBundle(file: URL): Promise<Finding[]> {
   const chosen = packages.filter(({ isNeeded }) => !isNeeded).map(({ name, version }) => `${name} ${version}`)
   const needed = packages.length - chosen.length
   const message = `${chosen.join(', ')}, and ${needed} packages that they need: dist/bundled-packages.json`
-  return [{ state: 'ok', subject: 'Bundled', message }]
+  return [ok('Bundled', message)]
 }
 
 function examineProject(projectDir: string): Finding {
-  if (existsSync(join(projectDir, 'agents'))) return { state: 'ok', subject: 'Project', message: projectDir }
+  if (existsSync(join(projectDir, 'agents'))) return ok('Project', projectDir)
   const message = `${projectDir} has no agents/.`
-  return { state: 'warning', subject: 'Project', message, advice: 'Create a project: agent-host init <name>' }
+  return finding('warning', 'Project', message, 'Create a project: agent-host init <name>')
 }
 
 function examineProxy(environment: NodeJS.ProcessEnv): Finding[] {
   const settings = readProxySettings(environment)
-  return settings ? [{ state: 'ok', subject: 'Proxy', message: `Requests go to ${settings.description}.` }] : []
+  return settings ? [ok('Proxy', `Requests go to ${settings.description}.`)] : []
 }
 
 async function examineModels(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
@@ -83,22 +83,14 @@ async function examineModels(environment: NodeJS.ProcessEnv): Promise<Finding[]>
   })
   if (present.length === 0) {
     const advice = `Set one in .env for a real model: ${PROVIDERS.map(({ variable }) => variable).join(', ')}`
-    return [
-      {
-        state: 'warning',
-        subject: 'Models',
-        message: 'No key is set: llm/auto answers with the offline model.',
-        advice,
-      },
-    ]
+    return [finding('warning', 'Models', 'No key is set: llm/auto answers with the offline model.', advice)]
   }
   return Promise.all(
     present.map(async ({ variable, url }): Promise<Finding> => {
       const reason = await reach(url)
-      if (reason === undefined)
-        return { state: 'ok', subject: 'Models', message: `${variable} is set, ${url} answers.` }
+      if (reason === undefined) return ok('Models', `${variable} is set, ${url} answers.`)
       const message = `${variable} is set, but ${url} cannot be reached: ${reason}`
-      return { state: 'problem', subject: 'Models', message, advice: 'Check the network, a proxy, or the address.' }
+      return finding('problem', 'Models', message, 'Check the network, a proxy, or the address.')
     }),
   )
 }
@@ -126,7 +118,7 @@ async function examinePort(port: number | undefined): Promise<Finding> {
   const running = findServer()
   const isMeant = running !== undefined && (port === undefined || new URL(running).port === String(port))
   if (!isMeant) return examineFreePort(port ?? defaultPort())
-  return { state: 'ok', subject: 'Port', message: `${new URL(running).port}: the development server of this project.` }
+  return ok('Port', `${new URL(running).port}: the development server of this project.`)
 }
 
 function examineFreePort(port: number): Promise<Finding> {
@@ -134,15 +126,10 @@ function examineFreePort(port: number): Promise<Finding> {
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => {
       const message = error.code === 'EADDRINUSE' ? `${port} is in use.` : `${port} cannot be used: ${error.message}`
-      resolve({
-        state: 'warning',
-        subject: 'Port',
-        message,
-        advice: `Choose another: agent-host dev --port ${port + 1}`,
-      })
+      resolve(finding('warning', 'Port', message, `Choose another: agent-host dev --port ${port + 1}`))
     })
     server.listen(port, '127.0.0.1', () => {
-      server.close(() => resolve({ state: 'ok', subject: 'Port', message: `${port} is free.` }))
+      server.close(() => resolve(ok('Port', `${port} is free.`)))
     })
   })
 }
@@ -155,10 +142,10 @@ async function examineStore(projectDir: string): Promise<Finding> {
       await access(folder, constants.W_OK)
     } catch {
       const message = `${folder} cannot be written.`
-      return { state: 'problem', subject: 'Stores', message, advice: 'Traces and responses are stored there.' }
+      return finding('problem', 'Stores', message, 'Traces and responses are stored there.')
     }
   }
-  return { state: 'ok', subject: 'Stores', message: 'debug/ and responses/ can be written.' }
+  return ok('Stores', 'debug/ and responses/ can be written.')
 }
 
 async function examinePython(projectDir: string): Promise<Finding> {
@@ -166,10 +153,10 @@ async function examinePython(projectDir: string): Promise<Finding> {
   const own = join(projectDir, '.venv/bin/python')
   for (const command of [...(existsSync(own) ? [own] : []), 'python3', 'python']) {
     const { failed, stdout } = await execa(command, ['--version'], { reject: false, timeout: REACH_TIMEOUT_MS })
-    if (!failed) return { state: 'ok', subject: 'Python', message: `${stdout} (${command})` }
+    if (!failed) return ok('Python', `${stdout} (${command})`)
   }
   const advice = 'Only tools in Python need it.'
-  return { state: 'warning', subject: 'Python', message: 'There is no Python 3 on this machine.', advice }
+  return finding('warning', 'Python', 'There is no Python 3 on this machine.', advice)
 }
 
 async function examineEjected(projectDir: string): Promise<Finding[]> {
@@ -177,7 +164,15 @@ async function examineEjected(projectDir: string): Promise<Finding[]> {
   const ejected = (await offerItems(projectDir)).filter((item) => item.ejected)
   const stale = ejected.filter(({ outdated }) => outdated === true).map(({ reference }) => reference)
   if (ejected.length === 0) return []
-  if (stale.length === 0) return [{ state: 'ok', subject: 'Ejected', message: `${ejected.length}, all up to date.` }]
+  if (stale.length === 0) return [ok('Ejected', `${ejected.length}, all up to date.`)]
   const message = `agent-host has newer versions of ${stale.join(', ')}.`
-  return [{ state: 'warning', subject: 'Ejected', message, advice: 'Merge them: agent-host eject upgrade --dry-run' }]
+  return [finding('warning', 'Ejected', message, 'Merge them: agent-host eject upgrade --dry-run')]
+}
+
+function ok(subject: string, message: string): Finding {
+  return { state: 'ok', subject, message }
+}
+
+function finding(state: Finding['state'], subject: string, message: string, advice: string): Finding {
+  return { state, subject, message, advice }
 }

@@ -1,13 +1,13 @@
 import { Args } from '@oclif/core'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import type { AgentSchedule } from '../../durable/schedules/schedule-row.ts'
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
 import { storeFlags, useProject } from '../server/use-project.ts'
 
 export default class SchedulesRun extends BaseCommand {
   static override description = 'Queues a run of a schedule now, for a server or worker on the same store.'
-  static override examples = ['<%= config.bin %> schedules run support/morning']
+  static override examples = ['agent-host schedules run support/morning']
   static override args = {
     schedule: Args.string({ description: 'Schedule, as <agent>/<id>', required: true, ignoreStdin: true }),
   }
@@ -29,5 +29,5 @@ function pick(name: string, schedules: readonly AgentSchedule[]): AgentSchedule 
   const found = named.get(name)
   if (found) return found
   const suggestions = [...didYouMean(name, [...named.keys()]), `Schedules: ${[...named.keys()].join(', ') || 'none'}`]
-  throw new HostError('OPTION_INVALID', `There is no schedule '${name}'.`, { suggestions })
+  throw badOption(`There is no schedule '${name}'.`, { suggestions })
 }

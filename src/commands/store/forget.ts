@@ -9,10 +9,7 @@ import { pickServerFlags } from '../server/server-flags.ts'
 export default class StoreForget extends BaseCommand {
   static override description =
     'Deletes the data of one user: responses, conversations, memories, traces and tapes. Their runs are ended first.'
-  static override examples = [
-    '<%= config.bin %> store forget --user ada',
-    '<%= config.bin %> store forget --user ada --tenant acme',
-  ]
+  static override examples = ['agent-host store forget --user ada', 'agent-host store forget --user ada --tenant acme']
   static override flags = {
     user: Flags.string({ description: 'User, as clients name it', required: true, helpValue: '<name>' }),
     tenant: Flags.string({

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { badRequest } from '../../errors.ts'
 import { fieldsOf, isObject } from '../../json.ts'
 import type { AgentInfo } from '../../run/agent/agent-info.ts'
 import { makeMisfitFinder } from '../../run/checks/check-schema.ts'
@@ -14,7 +14,6 @@ export function toInput({ input: schema }: AgentInfo, value: unknown): Pick<Dura
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (!schema) return { messages: [{ role: 'user', content: text }] }
   const problem = makeMisfitFinder(schema)(value)
-  if (problem !== undefined || !isObject(value))
-    throw new HostError('REQUEST_INVALID', problem ?? 'It must be an object.')
+  if (problem !== undefined || !isObject(value)) throw badRequest(problem ?? 'It must be an object.')
   return { messages: [{ role: 'user', content: typeof message === 'string' ? message : text }], input: value }
 }

@@ -122,7 +122,7 @@ export class Schedules {
     const nowMs = this.#now()
     const looksAtQueues = this.#ticks++ % QUEUES_EVERY_TICKS === 0
     const due = [...this.#followed.values()].filter(
-      ({ isRead, nextMs = Number.POSITIVE_INFINITY, schedule, cursor = 0 }) =>
+      ({ isRead, nextMs = Infinity, schedule, cursor = 0 }) =>
         !isRead || nextMs <= nowMs || cursor - nowMs > AHEAD_MS || (looksAtQueues && schedule.overlap === 'queue'),
     )
     await forEachConcurrent([...this.#gone], (followed) => this.#forget(followed))

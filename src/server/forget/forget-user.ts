@@ -1,6 +1,6 @@
 import type { AssembledProject } from '../../assembly/opened-project.ts'
 import { forgetStored } from '../../durable/forget/forget-stored.ts'
-import { HostError } from '../../errors.ts'
+import { badRequest } from '../../errors.ts'
 import { forgetHere } from '../../replicas/forget-here.ts'
 import { forgetRuns } from '../../replicas/forget-runs.ts'
 import { type ForgottenUser, forgetMemories } from './forget-memories.ts'
@@ -28,7 +28,7 @@ const MAX_USER_CHARS = 300
 /** @throws HostError `REQUEST_INVALID` */
 export function checkUser(user: string): void {
   if (user !== '' && user.length <= MAX_USER_CHARS) return
-  throw new HostError('REQUEST_INVALID', `user: must have 1 to ${MAX_USER_CHARS} characters`)
+  throw badRequest(`user: must have 1 to ${MAX_USER_CHARS} characters`)
 }
 
 /**

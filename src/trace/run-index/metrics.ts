@@ -69,10 +69,10 @@ class Tally {
   errors = 0
   incomplete = 0
   rejected = 0
-  inputTokens = 0
-  outputTokens = 0
-  firstAt = Infinity
-  lastAt = 0
+  input_tokens = 0
+  output_tokens = 0
+  first_at = Infinity
+  last_at = 0
   models: ModelUsage[] = []
   readonly durations = new Histogram()
   readonly firstTexts = new Histogram()
@@ -84,18 +84,18 @@ class Tally {
     if (run.incomplete !== null) this.incomplete++
     if (run.duration_ms !== null) this.durations.add(run.duration_ms)
     if (run.first_text_ms !== null) this.firstTexts.add(run.first_text_ms)
-    this.inputTokens += run.input_tokens
-    this.outputTokens += run.output_tokens
-    this.firstAt = Math.min(this.firstAt, run.started_at)
-    this.lastAt = Math.max(this.lastAt, run.started_at)
+    this.input_tokens += run.input_tokens
+    this.output_tokens += run.output_tokens
+    this.first_at = Math.min(this.first_at, run.started_at)
+    this.last_at = Math.max(this.last_at, run.started_at)
   }
 
   addModule(stats: ModuleStats): void {
     this.count += stats.calls
     this.errors += stats.errors
     this.durations.addAll(stats.durations)
-    this.inputTokens += stats.input_tokens
-    this.outputTokens += stats.output_tokens
+    this.input_tokens += stats.input_tokens
+    this.output_tokens += stats.output_tokens
   }
 
   addTool({ calls, errors, rejected = 0, durations, models }: ToolStats): void {
@@ -105,23 +105,18 @@ class Tally {
     this.durations.addAll(durations)
     for (const usage of models) {
       this.models = addModelUsage(this.models, usage)
-      this.inputTokens += usage.input_tokens
-      this.outputTokens += usage.output_tokens
+      this.input_tokens += usage.input_tokens
+      this.output_tokens += usage.output_tokens
     }
   }
 
   row(): MetricsRow {
+    const { durations, firstTexts, first_at: _first, last_at: _last, ...numbers } = this
     return {
-      count: this.count,
-      errors: this.errors,
-      incomplete: this.incomplete,
-      rejected: this.rejected,
-      p50_ms: this.durations.quantile(0.5),
-      p95_ms: this.durations.quantile(0.95),
-      first_text_p50_ms: this.firstTexts.quantile(0.5),
-      input_tokens: this.inputTokens,
-      output_tokens: this.outputTokens,
-      models: this.models,
+      ...numbers,
+      p50_ms: durations.quantile(0.5),
+      p95_ms: durations.quantile(0.95),
+      first_text_p50_ms: firstTexts.quantile(0.5),
     }
   }
 }
@@ -173,15 +168,15 @@ export class MetricsTally {
       points: times.map((time) => ({ time, ...(this.#points.get(time) ?? none).row() })),
       agents: [...this.#agents].map(([agent_id, { tally, counts }]) => ({
         agent_id,
-        last_at: tally.lastAt,
+        last_at: tally.last_at,
         counts: times.map((time) => counts.get(time) ?? 0),
         ...tally.row(),
       })),
       versions: this.#versions.map((agent_id, agent_version, tally) => ({
         agent_id,
         agent_version,
-        first_at: tally.firstAt,
-        last_at: tally.lastAt,
+        first_at: tally.first_at,
+        last_at: tally.last_at,
         ...tally.row(),
       })),
       modules: this.#modules.map((agent_id, module_id, tally) => ({ agent_id, module_id, ...tally.row() })),

@@ -6,6 +6,22 @@ export const REMOTE = 0
 /** A call of a single module begins there, and has no turn. */
 const IS_CALL = "(steps LIKE ' ' || entry_point || '.%' AND steps NOT LIKE '%.handle%')"
 
+/** Facts of runs that a filter compares with a value. */
+const COMPARED = [
+  ['agentId', 'agent_id = ?'],
+  ['server', 'server = ?'],
+  ['entryPoint', 'entry_point = ?'],
+  ['user', 'user = ?'],
+  // The first run names no conversation: the others are named for it.
+  ['conversation', '? IN (conversation, run_id)'],
+  ['status', 'status = ?'],
+  ['since', 'started_at >= ?'],
+  ['until', 'started_at < ?'],
+  ['minDurationMs', 'duration_ms >= ?'],
+  ['maxDurationMs', 'duration_ms <= ?'],
+  ['agentVersion', 'agent_version = ?'],
+] as const satisfies readonly (readonly [keyof RunFilter, string])[]
+
 /** Conditions in SQL that the rows of a filter's runs meet, with the values that they name. */
 export function conditionsOf(filter: RunFilter): { where: string[]; values: (string | number)[] } {
   const where: string[] = []
@@ -14,22 +30,15 @@ export function conditionsOf(filter: RunFilter): { where: string[]; values: (str
     where.push(condition)
     values.push(...given)
   }
-  if (filter.agentId !== undefined) add('agent_id = ?', filter.agentId)
+  for (const [name, condition] of COMPARED) {
+    const value = filter[name]
+    if (value !== undefined) add(condition, value)
+  }
   // The index of tenants has no runs of the nameless one: servers without tenants do not pay for it.
   if (filter.tenant === '') add("tenant = ''")
   else if (filter.tenant !== undefined) add("tenant <> '' AND tenant = ?", filter.tenant)
   // Globs of agents have no pattern but `*`.
   if (filter.agents) add(`(${filter.agents.map(() => 'agent_id GLOB ?').join(' OR ')})`, ...filter.agents)
-  if (filter.server !== undefined) add('server = ?', filter.server)
-  if (filter.entryPoint !== undefined) add('entry_point = ?', filter.entryPoint)
-  if (filter.user !== undefined) add('user = ?', filter.user)
-  // The first run names no conversation: the others are named for it.
-  if (filter.conversation !== undefined) add('? IN (conversation, run_id)', filter.conversation)
-  if (filter.status !== undefined) add('status = ?', filter.status)
-  if (filter.since !== undefined) add('started_at >= ?', filter.since)
-  if (filter.until !== undefined) add('started_at < ?', filter.until)
-  if (filter.minDurationMs !== undefined) add('duration_ms >= ?', filter.minDurationMs)
-  if (filter.maxDurationMs !== undefined) add('duration_ms <= ?', filter.maxDurationMs)
   if (filter.isEval !== undefined) add(`eval_case IS ${filter.isEval ? 'NOT NULL' : 'NULL'}`)
   if (filter.isCounted === true) add(`eval_case IS NULL AND replays IS NULL AND NOT ${IS_CALL}`)
   if (filter.hasEvents === true) add(`file <> ${REMOTE}`)
@@ -43,7 +52,6 @@ export function conditionsOf(filter: RunFilter): { where: string[]; values: (str
   if (filter.step !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.step)} %`)
   if (filter.moduleId !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.moduleId)}.%`)
   if (filter.methodName !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `%.${literal(filter.methodName)} %`)
-  if (filter.agentVersion !== undefined) add('agent_version = ?', filter.agentVersion)
   if (filter.toolName !== undefined) add(`tools LIKE ? ESCAPE '\\'`, `%${literal(JSON.stringify(filter.toolName))}:{%`)
   if (filter.text !== undefined) {
     const pattern = `%${literal(filter.text)}%`

@@ -33,30 +33,16 @@ export async function queryMetrics(
   const selection = { tenant, agents, agentId: agent_id ?? undefined, moduleId: module_id ?? undefined }
   await Promise.all([traces.refresh(), prices.refresh()])
   const view = await traces.query('metrics', { since: begin, until: end, bucketSeconds, utcOffset, ...selection })
-  const price = (numbers: MetricsRow) => priceNumbers(numbers, prices)
+  /** The schema picks what it names, so the numbers of a row may have its names beside them. */
+  const price = <Row extends MetricsRow>(row: Row) => ({ ...row, numbers: priceNumbers(row, prices) })
   return {
     ...view,
-    total: price(view.total),
-    points: view.points.map(({ time, ...numbers }) => ({ time, numbers: price(numbers) })),
-    agents: view.agents.map(({ agent_id, last_at, counts, ...numbers }) => ({
-      agent_id,
-      last_at,
-      counts,
-      numbers: price(numbers),
-    })),
-    versions: view.versions.map(({ agent_id, agent_version, first_at, last_at, ...numbers }) => ({
-      agent_id,
-      agent_version,
-      first_at,
-      last_at,
-      numbers: price(numbers),
-    })),
-    modules: view.modules.map(({ agent_id, module_id, ...numbers }) => ({
-      agent_id,
-      module_id,
-      numbers: price(numbers),
-    })),
-    tools: view.tools.map(({ agent_id, tool_name, ...numbers }) => ({ agent_id, tool_name, numbers: price(numbers) })),
+    total: priceNumbers(view.total, prices),
+    points: view.points.map(price),
+    agents: view.agents.map(price),
+    versions: view.versions.map(price),
+    modules: view.modules.map(price),
+    tools: view.tools.map(price),
   }
 }
 
