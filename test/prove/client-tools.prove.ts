@@ -13,6 +13,17 @@ import { killRunning, type RunningCli, startCli } from '../support/run-cli.ts'
 import { signedAnthropic } from '../support/signed-thinking.ts'
 import { makeSharedProject, removeFolder, type TempProject } from '../support/temp-project.ts'
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+/** Each type of the client's requests, with the table that has a decision about every member. */
+const DECISIONS = `import type { ResponseCreateParams, ResponseIncludable, ResponseInputItem, Tool } from 'openai/resources/responses/responses'
+import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS } from '${ROOT}src/server/adapters/responses-compat/input/treatments.ts'
+
+type Decided<Member extends string> = Readonly<Record<Member, unknown>>
+export const tools: Decided<Tool['type']> = TOOLS
+export const items: Decided<NonNullable<ResponseInputItem['type']>> = INPUT_ITEMS
+export const includes: Decided<ResponseIncludable> = INCLUDES
+export const fields: Decided<keyof ResponseCreateParams> = FIELDS
+`
 const SCRIPTS = fileURLToPath(new URL('../support/clients/', import.meta.url))
 const MCP_SERVER = fileURLToPath(new URL('../support/mcp-tool-server.js', import.meta.url))
 const PACKAGES = [
@@ -149,6 +160,23 @@ describe('tools of clients', () => {
       expect(await run(...client, url(), 'keep')).to.deep.equal(['round 8: Done.'])
     }).timeout(300_000)
   }
+
+  it('openai 7.57: every tool, item, field and value of include in its types has a decision', async function () {
+    if (!hasPackages) return this.skip()
+    await writeFile(join(dir, 'decisions.ts'), DECISIONS)
+    const settings = ['--noEmit', '--strict', '--skipLibCheck', '--allowImportingTsExtensions', '--module', 'nodenext']
+    const { exitCode, stdout } = await execa(
+      join(ROOT, 'node_modules/.bin/tsc'),
+      [...settings, '--target', 'es2023', 'decisions.ts'],
+      { cwd: dir, reject: false },
+    )
+    expect([exitCode, stdout]).deep.equal([0, ''])
+  }).timeout(120_000)
+
+  it('openai 7.57: its helper for streams takes a compaction', async function () {
+    if (!hasPackages) return this.skip()
+    expect(await run(node24(), 'openai.mjs', url(), 'compact')).deep.equal(['compaction'])
+  }).timeout(120_000)
 
   it('AI SDK 7: customTool and functions, created and streamed', async function () {
     if (!hasPackages) return this.skip()

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import OpenAI from 'openai-7'
+import OpenAI from 'openai'
 import { openSocket } from '../../support/response-socket.ts'
 import { type Json, makeResponses, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -116,9 +116,11 @@ describe('compaction within responses', () => {
     const { listen } = await make()
     const url = await listen()
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
-    const stream = client.responses.stream({ model: 'scribe', input: [user('a'), trigger] as never })
-    const types: string[] = []
-    for await (const { type } of stream) types.push(type)
+    const input = [user('a'), trigger] as never
+    const events = []
+    for await (const event of await client.responses.create({ model: 'scribe', input, stream: true }))
+      events.push(event)
+    const types = events.map(({ type }): string => type)
     expect(types).to.deep.equal([
       'response.created',
       'response.in_progress',
@@ -127,10 +129,10 @@ describe('compaction within responses', () => {
       'response.output_item.done',
       'response.completed',
     ])
-    const { output } = await stream.finalResponse()
-    expect(output.map(({ type }) => type)).to.deep.equal(['compaction'])
+    const last = events.at(-1)
+    expect(last?.type === 'response.completed' && typesOf(last.response)).to.deep.equal(['compaction'])
     const { ask } = await openSocket(url)
-    const frames = await ask({ type: 'response.create', model: 'scribe', input: [user('a'), trigger] })
+    const frames = await ask({ type: 'response.create', model: 'scribe', input })
     expect(frames.map(({ type }: Json) => type)).to.deep.equal(types)
   })
 

@@ -1,6 +1,6 @@
 // Calls every kind of tool with the official client. `openai.mjs <url> call <file>` makes the calls, created and streamed, and writes them to a
 // file; `answer` sends their outputs and prints the answers; `chat` makes a round trip of each kind in chat completions; `keep` keeps a
-// conversation with signed thinking itself, for eight rounds.
+// conversation with signed thinking itself, for eight rounds; `compact` streams a compaction.
 import { readFileSync, writeFileSync } from 'node:fs'
 import OpenAI from 'openai'
 
@@ -38,7 +38,7 @@ const CHAT_TOOLS = {
   note: { type: 'custom', custom: { name: 'note' } },
   code: { type: 'custom', custom: { name: 'code', format: { type: 'grammar', grammar: regex } } },
 }
-const PHASES = { call, answer, chat, keep }
+const PHASES = { call, answer, chat, keep, compact }
 await PHASES[phase]()
 
 async function respond(body, isStreamed) {
@@ -93,6 +93,12 @@ async function complete(body, isStreamed) {
       message.tool_calls = choices[0].delta.tool_calls.map(({ index: _, ...made }) => made)
   }
   return { choices: [{ message }] }
+}
+
+async function compact() {
+  const input = [{ role: 'user', content: 'Go.' }, { type: 'compaction_trigger' }]
+  const { output } = await respond({ model: 'coder', input }, true)
+  console.log(output.map(({ type }) => type).join(' '))
 }
 
 async function keep() {

@@ -3,7 +3,7 @@ import type {
   ResponseIncludable,
   ResponseInputItem,
   Tool,
-} from 'openai-7/resources/responses/responses'
+} from 'openai/resources/responses/responses'
 
 /** Effect of a part of a request: it has its effect here, is given to the model, is ignored, or refused with 400 under `/v1`. */
 export type Effect = 'honoured' | 'given to the model' | 'ignored' | 'refused'
@@ -16,7 +16,8 @@ export interface Treatment {
   readonly isRefusedAlways?: true
 }
 
-type Treatments<Member extends string> = Readonly<Record<Member, Treatment>>
+/** Every member has one; so may those of a later client. */
+type Treatments<Member extends string> = Readonly<Record<Member, Treatment>> & Readonly<Record<string, Treatment>>
 
 const honoured = (note: string): Treatment => ({ effect: 'honoured', note })
 const given = (note: string): Treatment => ({ effect: 'given to the model', note })
