@@ -66,6 +66,33 @@ describe('doctor', () => {
     expect(JSON.stringify(findings)).not.contain('sk-hidden')
   })
 
+  it('speaks of what the agents use, and asks the addresses that they use', async () => {
+    const [port, gone] = [await freePort(), await freePort()]
+    const server = createServer((socket) => socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n'))
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    const agent = (id: string, url: string) => `id: ${id}
+modules:
+  - { id: llm, module: llm/openai-compatible, config: { base_url: '${url}', model: m } }
+  - { id: loop, module: orchestrator/tool-loop }`
+    const { dir } = await makeProject({
+      'agents/a.yml': agent('a', '${MODEL_URL}/v1'),
+      'agents/b.yml': agent('b', `http://127.0.0.1:${port}/v1`),
+      'agents/c.yml': agent('c', `http://127.0.0.1:${gone}`),
+      'agents/d.yml': 'id: d\nmodules: [{ id: main, module: nothing }]',
+      '.env': `MODEL_URL=http://127.0.0.1:${port}\n`,
+    })
+    const { exitCode, findings } = await findingsOf(dir)
+    server.close()
+    expect(exitCode).equal(1)
+    expect(of(findings, 'Agents').map(({ message }) => message)).deep.equal(['1 agent file cannot be used.'])
+    expect(of(findings, 'Addresses').map(({ state, message }) => [state, message])).deep.equal([
+      ['ok', `For a/llm, b/llm, http://127.0.0.1:${port}/v1 answers.`],
+      ['problem', `For c/llm, but http://127.0.0.1:${gone} cannot be reached: ECONNREFUSED`],
+    ])
+    // Neither the model of the environment nor Python is of use to them.
+    expect([...of(findings, 'Models'), ...of(findings, 'Python')]).deep.equal([])
+  })
+
   it('names the versions of bundled packages, which are not in node_modules', async () => {
     const [found] = await examineBundle(new URL('../../dist/bundled-packages.json', import.meta.url))
     expect(found?.message).match(/^@fastify\/swagger 9\.\d.*, fastify 5\.\d.*, and \d+ packages that they need: dist\//)

@@ -8,6 +8,8 @@ import { PROVIDERS } from '../../project/create/providers.ts'
 import { readProxySettings } from '../../proxy/proxy-settings.ts'
 import { makeRedact } from '../../redaction/redact.ts'
 import { defaultPort, findServer } from '../server/running-server.ts'
+import { plural } from '../terminal/plural.ts'
+import { readUsedModules, type UsedModules, VENDORS, vendorAddress } from './used-addresses.ts'
 
 /** Result of one check. */
 export interface Finding {
@@ -21,27 +23,21 @@ export interface Finding {
 /** Written by the build. */
 const BUNDLED_PACKAGES = new URL('../../bundled-packages.json', import.meta.url)
 const REACH_TIMEOUT_MS = 3000
-/** Hosts that are checked for an answer: any HTTP status will do. */
-const HOSTS: Readonly<Record<string, string>> = {
-  openai: 'https://api.openai.com',
-  anthropic: 'https://api.anthropic.com',
-  google: 'https://generativelanguage.googleapis.com',
-  mistral: 'https://api.mistral.ai',
-  groq: 'https://api.groq.com',
-  openrouter: 'https://openrouter.ai',
-}
-
 /** Looks at everything that agents of a project need; nothing is changed, and no key leaves the machine. */
 export async function examine(projectDir: string, port: number | undefined): Promise<Finding[]> {
+  const used = existsSync(join(projectDir, 'agents')) ? await readUsedModules(process.env) : undefined
+  const hasAgents = used !== undefined && used.agents + used.problems > 0
   const groups = await Promise.all([
     [examineNode(process.versions.node)],
     await examineBundle(BUNDLED_PACKAGES),
     [examineProject(projectDir)],
     examineProxy(process.env),
-    examineModels(process.env),
+    hasAgents ? examineAgents(used) : [],
+    !hasAgents || used.usesAuto ? examineModels(process.env) : [],
+    used ? examineAddresses(used) : [],
     [await examinePort(port)],
     [await examineStore(projectDir)],
-    [await examinePython(projectDir)],
+    !hasAgents || used.usesPython ? [await examinePython(projectDir)] : [],
     examineEjected(projectDir),
   ])
   const redact = makeRedact(process.env)
@@ -76,23 +72,39 @@ function examineProxy(environment: NodeJS.ProcessEnv): Finding[] {
   return settings ? [ok('Proxy', `Requests go to ${settings.description}.`)] : []
 }
 
+function examineAgents({ agents, problems }: UsedModules): Finding[] {
+  const subject = 'Agents'
+  if (problems === 0) return [ok(subject, `${plural(agents, 'agent')} can be served.`)]
+  const message = `${plural(problems, 'agent file')} cannot be used.`
+  return [finding('problem', subject, message, 'See why: agent-host check')]
+}
+
+/** The model of the environment, as `llm/auto` chooses it. */
 async function examineModels(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const present = PROVIDERS.flatMap(({ name, variable }) => {
-    const value = environment[variable]
-    return value ? [{ name, variable, url: HOSTS[name] ?? withoutCredentials(value) }] : []
-  })
-  if (present.length === 0) {
-    const advice = `Set one in .env for a real model: ${PROVIDERS.map(({ variable }) => variable).join(', ')}`
-    return [finding('warning', 'Models', 'No key is set: llm/auto answers with the offline model.', advice)]
+  for (const [vendor, { variables }] of Object.entries(VENDORS)) {
+    const variable = variables.find((name) => environment[name])
+    if (variable === undefined) continue
+    const isAddress = vendor === 'ollama'
+    const url = isAddress ? environment[variable] : vendorAddress(vendor, environment)
+    return [await examineAddress(url ?? '', 'Models', `${variable} is set`)]
   }
+  const message = 'No key is set: llm/auto answers with the offline model.'
+  const advice = `Set one in .env for a real model: ${PROVIDERS.map(({ variable }) => variable).join(', ')}`
+  return [finding('warning', 'Models', message, advice)]
+}
+
+function examineAddresses({ addresses }: UsedModules): Promise<Finding[]> {
   return Promise.all(
-    present.map(async ({ variable, url }): Promise<Finding> => {
-      const reason = await reach(url)
-      if (reason === undefined) return ok('Models', `${variable} is set, ${url} answers.`)
-      const message = `${variable} is set, but ${url} cannot be reached: ${reason}`
-      return finding('problem', 'Models', message, 'Check the network, a proxy, or the address.')
-    }),
+    [...addresses].map(([url, places]) => examineAddress(url, 'Addresses', `For ${places.join(', ')}`)),
   )
+}
+
+async function examineAddress(address: string, subject: string, reason: string): Promise<Finding> {
+  const url = withoutCredentials(address)
+  const problem = await reach(url)
+  if (problem === undefined) return ok(subject, `${reason}, ${url} answers.`)
+  const message = `${reason}, but ${url} cannot be reached: ${problem}`
+  return finding('problem', subject, message, 'Check the network, a proxy, or the address.')
 }
 
 /** `fetch` takes no address with a user and a password. */
