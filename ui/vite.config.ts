@@ -6,12 +6,12 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 /** What the first paint does not need, without the metrics: their plots are large. */
 const SCREENS = new RegExp(
   [
-    'ui/src/(?:agent|approvals|cases|compare|evals|graph|run|runs|traces)/',
+    'ui/src/(?:agent|approvals|cases|compare|conversation|evals|graph|run|runs|traces)/',
     'ui/src/play/(?!play-address|threads)',
     'ui/src/(?:responses/setup|styles/evals)',
     'src/trace/calls/mermaid',
     'src/wire/paired-calls',
-    'ui/src/components/(?:bubble|choice|confirm-button|differences|editor-link|json-tree|memory-list|model-message|parse-json|pictures|replay-mark|schema-fields|split-pane|virtual-list)',
+    'ui/src/components/(?:bubble|choice|confirm-button|differences|editor-link|json-tree|memory-list|model-message|pictures|replay-mark|schema-fields|split-pane|virtual-list)',
   ].join('|'),
 )
 

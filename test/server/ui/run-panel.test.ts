@@ -73,6 +73,15 @@ describe('the page of a run', () => {
     )
   })
 
+  it('shows JSON at the end of an answer as JSON, without headings and emphasis', async () => {
+    const said = JSON.stringify({ title: '*Returns*', text: '# One\n\n# Two', of: ['a'] }, null, 2)
+    const page = await ui.open(`#/runs/${await ui.complete('echo', `**Found**: ${said}`)}?view=conversation`)
+    const shown = page.locator('.message.assistant .markdown')
+    await shown.locator('strong').getByText('Found').waitFor()
+    expect(await shown.locator('pre').innerText()).equal(said)
+    expect(await shown.locator('h1, h2, em, li').count()).equal(0)
+  })
+
   it('shows the prompt of a model call: roles, tools, parameters, reasoning, tokens, cost, and a command for its vendor', async () => {
     await ui.project.write('agents/seer.yml', SEER)
     await eventually(() => expect(ui.server.host.get('seer')?.id).equal('seer'))

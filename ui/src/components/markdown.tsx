@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks'
 import { cleanText } from '../../../src/wire/clean-text.ts'
 import { CopyButton } from './copy-button.tsx'
 import { highlight } from './highlight.ts'
+import { parseJson } from './parse-json.ts'
 
 /** Addresses that a link may have. */
 const LINKED = /^(https?:|mailto:|data:image\/(png|jpeg|gif|webp);base64,)/i
@@ -12,8 +13,22 @@ const ENTITY = /&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/gi
 
 /** Markdown as agents write it. Its tokens become elements that are named here, and HTML in it is text: it runs and loads nothing. */
 export function Markdown({ text }: { text: string }) {
-  const blocks = useMemo(() => show(new Lexer({ gfm: true, breaks: true }).lex(cleanText(text))), [text])
+  const blocks = useMemo(() => showText(cleanText(text)), [text])
   return <div class="markdown">{blocks}</div>
+}
+
+/** JSON at the end of a text, as agents hand on what a tool gave them, has no headings and lists. */
+function showText(text: string): ComponentChildren {
+  const at = text.search(/\{\s*"|\[\s*[{"]/)
+  const json = at === -1 ? '' : text.slice(at)
+  const value = parseJson(json)
+  const written = value === json ? text : text.slice(0, at)
+  return (
+    <>
+      {show(new Lexer({ gfm: true, breaks: true }).lex(written))}
+      {value !== json && <CodeBlock text={JSON.stringify(value, null, 2)} language="json" />}
+    </>
+  )
 }
 
 function show(tokens: readonly Token[] = []): ComponentChildren {
