@@ -30,6 +30,7 @@ export { readYamlText, type YamlText, type YamlTextOptions } from './definition/
 export type {
   AdapterRuns,
   AnsweredRun,
+  BegunRequest,
   DurableRequest,
   FollowOptions,
   HereOptions,

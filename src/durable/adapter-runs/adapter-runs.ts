@@ -36,6 +36,17 @@ export interface TenantRuns {
    */
   start(request: DurableRequest): Promise<StoredRunInfo>
   /**
+   * Stores a run and carries it out in this process: its events and its result come here. With answers and no messages, it goes on with the
+   * run before, once: of several callers one does. What has no answer keeps waiting, in the run that goes on. A run that fails, or is
+   * aborted, before it has called anything gives the answers back.
+   *
+   * @throws HostError as {@link TenantRuns.start}; `REQUEST_INVALID` for an answer that does not fit, and `APPROVAL_DECIDED` when its call is
+   *   answered or cancelled; `SHUTTING_DOWN`
+   */
+  begin(request: BegunRequest, options?: HereOptions): Promise<ResumedRun>
+  /** Returns the latest run of a thread; undefined where there is none. */
+  latest(thread: string): Promise<StoredRunInfo | undefined>
+  /**
    * Stores a run of `host.start` that has ended waiting, so that an answer continues it.
    *
    * @returns what it waits for, in the order of its pending calls
@@ -93,8 +104,24 @@ export interface DurableRequest extends Omit<WaitingOptions, 'tenant' | 'backgro
   readonly messages: readonly Message[]
   /** Run whose conversation this one continues. */
   readonly previousId?: string | undefined
+  /**
+   * In the place of `previousId`: a conversation by a key of the adapter's own, such as an id of its clients. The run continues the latest one
+   * under this key, or begins the conversation. One run at a time: while one is in progress, another fails with `RESPONSE_CONFLICT`.
+   */
+  readonly thread?: string | undefined
   /** JSON that is stored with the run, and with those that continue it; only adapters of the same name get it. */
   readonly data?: unknown
+}
+
+/** Request for a durable run of this process. */
+export interface BegunRequest extends DurableRequest {
+  /**
+   * Answers to calls that the run before waits for, by the ids of its pending calls. With messages: results of client tools alone, which
+   * stand before them.
+   */
+  readonly answers?: readonly PendingAnswer[] | undefined
+  /** Name of the one who answers. Default: the name of the adapter. */
+  readonly by?: string | undefined
 }
 
 /** Run of the host that waits, as it is stored. */
@@ -111,7 +138,7 @@ export interface KeptRun extends WaitingOptions, Pick<Turn, 'messages'> {
 /** Part of a turn that exists in one process alone. */
 export type HereOptions = Pick<Turn, 'onEvent' | 'overrides'>
 
-/** Run that goes on in this process, under the id by which it is stored. Its result is given out once that is stored, too. */
+/** Run of this process, under the id by which it is stored. Its result is given out once that is stored, too. */
 export interface ResumedRun extends RunHandle {
   readonly agent: string
 }

@@ -22,13 +22,16 @@ import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
 import { approvalId, openWaiting, runIdOf, type StoredApproval } from '../approvals/approvals.ts'
 import { type Before, loadBefore } from '../continuation/before.ts'
-import { carriedOn, next } from '../continuation/next.ts'
+import { carriedOn, type NextRun, next } from '../continuation/next.ts'
+import type { ConversationRecord } from '../conversations/conversation-store.ts'
 import type { StoredTurn } from '../conversations/conversation-tree.ts'
+import { conversationIdFor } from '../conversations/named-conversation.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { RequestRepeated, untilClaimed } from '../idempotency/idempotent-requests.ts'
 import type { RunService } from '../run-service.ts'
 import { alreadyAnswered } from '../runs/continued-mark.ts'
 import { type DurableEvent, EventReader } from '../runs/durable-event.ts'
+import type { DurableRun } from '../runs/durable-run.ts'
 import { SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
 import { uuidOf } from '../runs/run-ids.ts'
 import { rowKey } from '../runs/run-keys.ts'
@@ -37,6 +40,7 @@ import { answerOf, isEnd, nowSeconds, type Step } from '../runs/steps.ts'
 import type {
   AdapterRuns,
   AnsweredRun,
+  BegunRequest,
   DurableRequest,
   FollowOptions,
   HereOptions,
@@ -49,16 +53,19 @@ import type {
   WaitingPage,
   WaitingRange,
 } from './adapter-runs.ts'
-import { enqueueRequest, runNotFound } from './enqueue-request.ts'
+import { enqueueRequest, nextOf, runNotFound } from './enqueue-request.ts'
 
 const DEFAULT_PAGE = 100
-const REQUEST = object({
+const REQUEST_FIELDS = {
   agent: TEXT,
   messages: STORED_MESSAGES,
   previousId: optional(TEXT),
+  thread: optional(TEXT),
   data: optional(JSON_VALUE),
   ...STORED_FIELDS,
-})
+}
+const REQUEST = object(REQUEST_FIELDS)
+const BEGUN = object({ ...REQUEST_FIELDS, by: optional(TEXT) })
 const KEPT = object({
   agent: TEXT,
   messages: STORED_MESSAGES,
@@ -106,7 +113,47 @@ class StoredTenantRuns implements TenantRuns {
     // An unknown name is refused before the store is read.
     this.#options.host.resolve(request.agent)
     const runs = await this.#open()
-    return this.#describe(runs, await untilClaimed(() => enqueueRequest(this.#options, runs, request)))
+    const enqueue = async () => enqueueRequest(this.#options, runs, await this.#inThread(runs, request))
+    return this.#describe(runs, await untilClaimed(enqueue))
+  }
+
+  async begin(request: BegunRequest, options: HereOptions = {}): Promise<ResumedRun> {
+    requireGiven(BEGUN, request, 'request')
+    requireGiven(LOCAL_OPTIONS, options, 'options')
+    this.#options.host.resolve(request.agent)
+    const runs = await this.#open()
+    return untilClaimed(async () => {
+      const next = await nextOf(this.#options, runs, await this.#inThread(runs, request), {})
+      return this.#run(runs, next, options)
+    })
+  }
+
+  async latest(thread: string): Promise<StoredRunInfo | undefined> {
+    requireGiven(TEXT, thread, 'thread')
+    const found = await (await this.#open()).conversations.find(this.#idOf(thread))
+    return found?.head ? this.find(found.head) : undefined
+  }
+
+  /** Puts the conversation of a thread into a request. */
+  async #inThread(
+    { conversations }: Runs,
+    { thread, ...request }: BegunRequest,
+  ): Promise<Omit<BegunRequest, 'thread'> & { readonly named?: ConversationRecord }> {
+    if (thread === undefined) return request
+    const id = this.#idOf(thread)
+    return { ...request, named: (await conversations.find(id)) ?? (await conversations.open(id, {})) }
+  }
+
+  /** Threads of another adapter are others. */
+  #idOf(thread: string): string {
+    return conversationIdFor('thread', this.#options.adapter, thread)
+  }
+
+  /** Carries a run out in this process. */
+  #run(runs: Runs, { draft, turn }: NextRun, { onEvent, overrides }: HereOptions): Promise<DurableRun> {
+    const { describeFailure } = this.#options.service
+    const kept = { store: runs.store, persistsSteps: false, describeFailure, onEvent }
+    return runs.start({ draft, turn: { ...turn, overrides } }, kept)
   }
 
   async keep(waiting: KeptRun): Promise<readonly OpenCall[]> {
@@ -272,12 +319,8 @@ class StoredTenantRuns implements TenantRuns {
       isOnce: true,
       isUnasked: true,
     }
-    const { draft, turn } = next(before, given, runs.rulesFor(facts.agent))
-    const { onEvent, overrides } = options
-    const { describeFailure } = service
-    const kept = { store: runs.store, persistsSteps: false, describeFailure, onEvent }
     try {
-      return await runs.start({ draft, turn: { ...turn, overrides } }, kept)
+      return await this.#run(runs, next(before, given, runs.rulesFor(facts.agent)), options)
     } catch (error) {
       throw error instanceof RequestRepeated ? alreadyAnswered() : error
     }

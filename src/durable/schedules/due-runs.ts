@@ -4,12 +4,12 @@ import { enqueueRequest, type OwnRequest } from '../adapter-runs/enqueue-request
 import { makeAdapterRuns } from '../adapter-runs/tenant-runs.ts'
 import { toInput } from '../adapter-runs/to-input.ts'
 import type { ConversationRecord } from '../conversations/conversation-store.ts'
+import { conversationIdFor } from '../conversations/named-conversation.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { RequestRepeated, readRequest, untilClaimed } from '../idempotency/idempotent-requests.ts'
 import type { RunService } from '../run-service.ts'
 import {
   type AgentSchedule,
-  conversationIdOf,
   dueHash,
   type ReadSchedule,
   readSchedule,
@@ -141,7 +141,7 @@ export class DueRuns {
     const { conversation, agent } = schedule
     if (conversation === undefined) return undefined
     const { conversations } = await this.#of(schedule)
-    const id = conversationIdOf(schedule)
+    const id = conversationIdFor('schedule', agent, conversation)
     return (await conversations.find(id)) ?? conversations.open(id, { agent, name: conversation })
   }
 

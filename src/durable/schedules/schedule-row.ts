@@ -58,12 +58,6 @@ export function dueHash({ agent, id }: AgentSchedule, due: number): string {
   return hash('schedule', agent, id, due)
 }
 
-/** Returns the id of the conversation that schedules of an agent continue under a name: the same on all servers. */
-export function conversationIdOf({ agent, conversation }: AgentSchedule): string {
-  const digits = hash('conversation', agent, conversation)
-  return `conv_00000000-0000-7${digits.slice(0, 3)}-8${digits.slice(3, 6)}-${digits.slice(6, 13)}00000`
-}
-
 function hash(...parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

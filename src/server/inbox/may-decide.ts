@@ -7,6 +7,8 @@ import { principalOf, visitorOf } from '../guards/principal.ts'
 export interface Decider {
   /** Name of the key. Without one the address: clients may claim anything. */
   readonly by: string
+  /** Name of the key; undefined for a key without one, and without a key. */
+  readonly keyName: string | undefined
   /** @throws as {@link requireMayDecide} */
   readonly requireMayDecide: () => void
   /** @throws as {@link requireMaySupersede} */
@@ -17,6 +19,7 @@ export interface Decider {
 export function deciderOf(request: FastifyRequest): Decider {
   const { name, hasKey } = principalOf(request)
   return {
+    keyName: name,
     by: name ?? (hasKey ? `${request.ip}, with the key` : request.ip),
     requireMayDecide: () => requireMayDecide(request),
     requireMaySupersede: () => requireMaySupersede(request),
