@@ -107,6 +107,17 @@ export async function raceAbort<T>(promise: PromiseLike<T>, signal: AbortSignal 
   }
 }
 
+/**
+ * Calls the listener when the signal aborts; at once when it has aborted already.
+ *
+ * @returns a function that ends it
+ */
+export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
+  if (signal?.aborted) listener()
+  else signal?.addEventListener('abort', listener, { once: true })
+  return () => signal?.removeEventListener('abort', listener)
+}
+
 /** Tells in time whether the promise has settled: true when it was fulfilled, false when it is still pending at the deadline. */
 export async function settlesWithin(promise: PromiseLike<unknown>, timeoutMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined

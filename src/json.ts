@@ -65,6 +65,14 @@ export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : NONE
 }
 
+/** Returns the fields of an object, each with a value made of its own. */
+export function mapFields<T, R>(
+  fields: Readonly<Record<string, T>>,
+  map: (value: T, name: string) => R,
+): Record<string, R> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(value, name)]))
+}
+
 /** An object's or a list's own value under a key; undefined where there is none. */
 export function ownValue(parent: unknown, key: string | number): unknown {
   const isThere = typeof parent === 'object' && parent !== null && Object.hasOwn(parent, key)

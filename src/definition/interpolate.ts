@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { type Fields, mapFields } from '../json.ts'
 import { formatPath, type Path } from './problem.ts'
 import { schemasAt, type ValueProblem } from './schema-problems.ts'
 
@@ -26,7 +27,7 @@ export function interpolate(
     if (typeof part === 'string') return part.includes('${') ? fill(part, path) : part
     if (Array.isArray(part)) return part.map((item, index) => visit(item, [...path, index]))
     if (typeof part !== 'object' || part === null) return part
-    return Object.fromEntries(Object.entries(part).map(([key, child]) => [key, visit(child, [...path, key])]))
+    return mapFields(part as Fields, (child, key) => visit(child, [...path, key]))
   }
 
   function fill(text: string, path: Path): unknown {

@@ -40,7 +40,7 @@ export async function loadScorers(code: ProjectCode, projectDir: string): Promis
       const { exports } = await code.load(file)
       for (const [key, value] of Object.entries(exports)) {
         const scorer = key === 'default' ? basename(name, extname(name)) : key
-        if (value === undefined || value === null) continue
+        if (value == null) continue
         if (!isScorer(value)) {
           problems.push({ where: file, message: `the export '${key}' is no scorer: it is no function.` })
         } else if (scorers.has(scorer)) {

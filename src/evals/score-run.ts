@@ -1,4 +1,4 @@
-import { raceAbort, withDeadline } from '../async.ts'
+import { onAbort, raceAbort, withDeadline } from '../async.ts'
 import { messageOf } from '../errors.ts'
 import { isObject } from '../json.ts'
 import type { EvalScore } from '../wire/eval-result.ts'
@@ -20,8 +20,7 @@ export function scoreRun(
   return Promise.all(
     scorers.map(async ([name, scorer]) => {
       const own = new AbortController()
-      const stop = () => own.abort(signal.reason)
-      signal.addEventListener('abort', stop, { once: true })
+      const forget = onAbort(signal, () => own.abort(signal.reason))
       try {
         const judging = Promise.resolve({ ...given, signal: own.signal }).then(scorer)
         const late = () => new Error(`It did not answer within ${timeoutMs / 1000} s.`)
@@ -29,7 +28,7 @@ export function scoreRun(
       } catch (error) {
         return { name, score: null, error: messageOf(error) }
       } finally {
-        signal.removeEventListener('abort', stop)
+        forget()
         // One that goes on beyond its time is not heard any more.
         own.abort()
       }
@@ -43,7 +42,7 @@ function readScore(answer: unknown): Omit<EvalScore, 'name'> {
   if (!isObject(answer)) throw notAScore(answer)
   const { score, metadata, error } = answer
   // `autoevals` answers with an error beside the score.
-  if (error !== undefined && error !== null) throw error
+  if (error != null) throw error
   if (score !== null && !(typeof score === 'number' && score >= 0 && score <= 1)) throw notAScore(score)
   return { score, ...readMetadata(metadata) }
 }

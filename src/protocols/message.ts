@@ -71,3 +71,8 @@ export type Message =
       /** Decisions of people about the call, and about calls that its tool made. */
       readonly decisions?: readonly RecordedDecision[]
     }
+
+/** Recognizes a message of the user. */
+export function isUser({ role }: { readonly role?: string | null | undefined }): boolean {
+  return role === 'user'
+}

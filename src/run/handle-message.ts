@@ -1,5 +1,5 @@
 import { HostError } from '../errors.ts'
-import type { Attachment, Message } from '../protocols/message.ts'
+import { type Attachment, isUser, type Message } from '../protocols/message.ts'
 import {
   AudioMessageHandler,
   ImageMessageHandler,
@@ -20,7 +20,7 @@ export function handleMessage(
   messages: readonly Message[],
   run: AgentRun,
 ): void | Promise<void> {
-  const message = messages.findLast(({ role }) => role === 'user')
+  const message = messages.findLast(isUser)
   const attachments = message?.role === 'user' ? message.attachments : undefined
   const text = message?.content ?? ''
   // Most messages are plain text, which needs no promise of its own.

@@ -147,6 +147,6 @@ function referenceOf({ event_name, module_class, method_name, event_type }: Agen
 }
 
 function defined(attributes: Readonly<Record<string, Attributes[string] | null>>): Attributes {
-  const known = Object.entries(attributes).filter(([, value]) => value !== undefined && value !== null)
+  const known = Object.entries(attributes).filter(([, value]) => value != null)
   return Object.fromEntries(known) as Attributes
 }

@@ -75,7 +75,7 @@ export class ChatFields {
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+  return value == null || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
 /** Gemini labels pieces of thoughts so; the whole answer is none. */

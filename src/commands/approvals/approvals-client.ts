@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core'
 import { badOption, badRequest, type HostError, messageOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
+import { isUser } from '../../protocols/message.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 import type { Approval, ApprovalDecision, HiddenApproval } from '../../wire/approval.ts'
 import { agentDirFlag } from '../agents/agent-dir-flag.ts'
@@ -100,7 +101,7 @@ export class ApprovalsClient {
   async questionOf({ response_id: id }: Approval): Promise<string | undefined> {
     const path = `/responses/${encodeURIComponent(id)}/input_items?order=desc&limit=${PAGE}`
     const { data } = (await this.#request(path)) as { data: readonly InputMessage[] }
-    const { content = [] } = data.find(({ role }) => role === 'user') ?? {}
+    const { content = [] } = data.find(isUser) ?? {}
     return content.find(({ text }) => text !== undefined)?.text
   }
 

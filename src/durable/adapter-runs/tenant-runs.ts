@@ -1,4 +1,4 @@
-import { raceAbort } from '../../async.ts'
+import { onAbort, raceAbort } from '../../async.ts'
 import { badRequest, failureOf, HostError } from '../../errors.ts'
 import {
   COUNT,
@@ -194,8 +194,7 @@ class StoredTenantRuns implements TenantRuns {
     const { after = 0, signal } = options
     const leaving = new AbortController()
     const leave = () => leaving.abort()
-    signal?.addEventListener('abort', leave, { once: true })
-    if (signal?.aborted) leave()
+    const forget = onAbort(signal, leave)
     try {
       const runs = await this.#open()
       const log = runs.read(await this.#get(runs, id), leaving.signal)
@@ -207,7 +206,7 @@ class StoredTenantRuns implements TenantRuns {
         if (isEnd(steps.at(-1))) return
       }
     } finally {
-      signal?.removeEventListener('abort', leave)
+      forget()
       leave()
     }
   }

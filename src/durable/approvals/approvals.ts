@@ -246,10 +246,10 @@ export async function listExpired(
 ): Promise<{ expired: ExpiredApproval[]; next?: string }> {
   const prefix = EXPIRING_APPROVALS
   const before = `${prefix}${toSortable(nowSeconds() + 1)}`
-  const keys = await records.list({ prefix, before, limit: PAGE, ...(after ? { after } : {}) })
+  const keys = await records.list({ prefix, before, limit: PAGE, after })
   const next = keys.length < PAGE ? undefined : keys.at(-1)
   const expired = keys.map((key) => ({ key, ...parseIndexKey(key.slice(0, key.lastIndexOf(':') + 1), key) }))
-  return { expired, ...(next === undefined ? {} : { next }) }
+  return { expired, next }
 }
 
 /** Claim that brings approvals from one state into another; all of them must still be in the first. */

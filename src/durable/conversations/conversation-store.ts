@@ -231,13 +231,13 @@ export class ConversationStore {
       prefix: CONVERSATIONS,
       before: keyOf(this.#ids.firstAt(beforeMs)),
       limit,
-      ...(after === undefined ? {} : { after: keyOf(after) }),
+      after: after && keyOf(after),
     })
     const all = entries.map(([key, text]) => ({ id: key.slice(CONVERSATIONS.length), text }))
     const rows = await Promise.all(all.map(({ id, text }) => unreadable.read(() => parseConversation(id, text))))
     const ids = rows.flatMap((row) => (row && row.usedAt * 1000 < beforeMs ? [row.id] : []))
     const last = all.length < limit ? undefined : all.at(-1)?.id
-    return { ids, ...(last === undefined ? {} : { next: last }) }
+    return { ids, next: last }
   }
 
   async find(id: string): Promise<ConversationRecord | undefined> {

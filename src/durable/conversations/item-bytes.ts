@@ -1,4 +1,5 @@
 import { DecodedUrl } from '../../data-url.ts'
+import { type Fields, mapFields } from '../../json.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import { BYTES, bytesPrefix, NewBytes, readBytes } from './turn-bytes.ts'
 
@@ -26,7 +27,7 @@ export function liftItems(turnId: string, items: readonly unknown[], known: read
     }
     if (Array.isArray(value)) return value.map(lift)
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, lift(field)]))
+    return mapFields(value as Fields, lift)
   }
   return { items: items.map(lift), bytes: [...all.values()] }
 }

@@ -1,4 +1,4 @@
-import type { Message } from '../../protocols/message.ts'
+import { isUser, type Message } from '../../protocols/message.ts'
 import type { HistoryBudget } from './history-budget.ts'
 import { withWholeCalls } from './whole-calls.ts'
 
@@ -10,7 +10,7 @@ import { withWholeCalls } from './whole-calls.ts'
  * @throws HostError `REQUEST_INVALID` when these alone are too much
  */
 export function truncate(messages: readonly Message[], budget: HistoryBudget, open: readonly string[]): Message[] {
-  const question = messages.findLastIndex(({ role }) => role === 'user')
+  const question = messages.findLastIndex(isUser)
   for (const [index, message] of messages.entries()) {
     if (index >= question || message.role === 'system') budget.addItems(1, lengthOf(message))
   }

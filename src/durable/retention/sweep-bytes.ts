@@ -12,7 +12,7 @@ import { BYTES, bytesPrefix, removeBytes } from '../conversations/turn-bytes.ts'
 export async function sweepBytes(store: RecordStore, missing: ReadonlySet<string>): Promise<Set<string>> {
   const stillMissing = new Set<string>()
   for (let after: string | undefined; ; ) {
-    const [key] = await store.list({ prefix: BYTES, limit: 1, ...(after === undefined ? {} : { after }) })
+    const [key] = await store.list({ prefix: BYTES, limit: 1, after })
     if (key === undefined) return stillMissing
     const turnId = key.slice(BYTES.length, key.indexOf(':', BYTES.length))
     const [turn] = await store.get([turnKey(turnId)])

@@ -427,9 +427,9 @@ export class RunStore {
     const keys = await this.#records.list({
       prefix: RUNS,
       limit,
-      ...(order === undefined ? {} : { order }),
-      ...(after === undefined ? {} : { after: RUNS + after }),
-      ...(before === undefined ? {} : { before: RUNS + before }),
+      order,
+      after: after && RUNS + after,
+      before: before && RUNS + before,
     })
     return keys.map((key) => key.slice(RUNS.length))
   }

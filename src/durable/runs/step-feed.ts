@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Deferred, deferred } from '../../async.ts'
+import { type Deferred, deferred, onAbort } from '../../async.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import type { StepLog } from './read-run.ts'
 import { changeTopic } from './run-keys.ts'
@@ -59,12 +59,10 @@ export class StepFeed {
 
   #count(run: FollowedRun, signal: AbortSignal): void {
     run.followers++
-    const leave = () => {
+    onAbort(signal, () => {
       if (--run.followers === 0) this.#remove(run)
       run.tell()
-    }
-    if (signal.aborted) leave()
-    else signal.addEventListener('abort', leave, { once: true })
+    })
   }
 
   #remove(run: FollowedRun): void {

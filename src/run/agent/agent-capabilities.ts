@@ -1,4 +1,4 @@
-import type { Message } from '../../protocols/message.ts'
+import { isUser, type Message } from '../../protocols/message.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import { reachableModules } from '../../wiring/reachable-modules.ts'
 import type { EntryPoint, WiredModule } from '../../wiring/wiring.ts'
@@ -54,7 +54,7 @@ export class AgentCapabilities implements Capabilities {
     if (isDemanded && run.clientTools.length > 0 && !this.takesClientTools) {
       throw run.refuse(`tool_choice: agent '${run.agentId}' cannot call the tools of a client.`, 'tool_choice')
     }
-    const handled = messages.findLast(({ role }) => role === 'user')
+    const handled = messages.findLast(isUser)
     if (isContinued || handled?.role !== 'user') return
     const refused = handled.attachments?.find(({ mediaType }) => !this.takes(mediaType))
     if (refused) {

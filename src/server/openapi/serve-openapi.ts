@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import swagger, { type FastifyDynamicSwaggerOptions, type SwaggerTransform } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { isObject } from '../../json.ts'
+import { type Fields, isObject, mapFields } from '../../json.ts'
 import { VERSION } from '../../version.ts'
 import { AnyObject } from '../../wire/schemas.ts'
 import {
@@ -129,7 +129,7 @@ class References {
   #within(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.of(item))
     if (!isObject(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, this.of(inner)]))
+    return mapFields(value as Fields, (inner) => this.of(inner))
   }
 }
 
@@ -174,7 +174,7 @@ function toSchema({ group, operationId, schema = {}, ...route }: DescribedRoute[
     operationId: isCompat ? `compat${operationId[0]?.toUpperCase()}${operationId.slice(1)}` : operationId,
     tags: [isCompat ? `${tag} (compat)` : tag],
     security: keyOf === undefined ? [] : [{ [keyName(keyOf)]: [] }],
-    response: Object.fromEntries(Object.entries(answers).map(([status, given]) => [status, toResponse(status, given)])),
+    response: mapFields(answers, (given, status) => toResponse(status, given)),
     ...(body && Type.IsOptional(body) ? { [IS_BODY_OPTIONAL]: true } : {}),
   }
 }

@@ -1,3 +1,4 @@
+import { isUser } from '../../protocols/message.ts'
 import type { Turn } from '../../run/turn.ts'
 import type { Tape } from './read-tape.ts'
 import { decodeValue } from './tape-values.ts'
@@ -6,5 +7,5 @@ import { decodeValue } from './tape-values.ts'
 export function questionOf({ runs }: Tape): string {
   const last = runs.at(-1)
   const { messages } = last ? (decodeValue(last.turn.turn, last.findBytes) as Turn) : { messages: [] }
-  return messages.findLast(({ role }) => role === 'user')?.content ?? ''
+  return messages.findLast(isUser)?.content ?? ''
 }

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
-import { settlesWithin } from '../../async.ts'
+import { onAbort, settlesWithin } from '../../async.ts'
 import { readDefinition } from '../../definition/definition.ts'
 import { badOption, HostError, hasCode, messageOf } from '../../errors.ts'
 import { NO_SEALING, NO_STORAGE } from '../../host/no-storage.ts'
 import { ModuleLoader } from '../../module/load-module.ts'
 import { ProjectCode } from '../../module/project-code.ts'
 import { type Log, silentLog } from '../../protocols/log.ts'
+import { isUser } from '../../protocols/message.ts'
 import type { StorageSource } from '../../protocols/storage.ts'
 import { makeNameSecrets, type Redact } from '../../redaction/redact.ts'
 import { isSecretName } from '../../redaction/secret-name.ts'
@@ -205,12 +206,10 @@ class RunReplay {
   async play(agent: Agent): Promise<RunOutcome> {
     const { signal } = this.#options
     const handle = this.#start(agent)
-    const stop = () => this.#stop()
-    signal?.addEventListener('abort', stop, { once: true })
-    if (signal?.aborted) stop()
+    const forget = onAbort(signal, () => this.#stop())
     this.#stopWhereCancelled()
     const replayed = await toReplayed(this.#recorded, handle.result, () => this.#text)
-    signal?.removeEventListener('abort', stop)
+    forget()
     clearTimeout(this.#stuckTimer)
     // Code that does not look at its signal must not hold up the rest.
     await settlesWithin(agent.close(), CLOSE_MS)
@@ -344,7 +343,7 @@ export function decodeTurn({ turn, findBytes }: TapedRun): Turn {
 
 /** The turn with another question. */
 function withInput(turn: Turn, input: string | undefined): Turn {
-  const last = turn.messages.findLastIndex(({ role }) => role === 'user')
+  const last = turn.messages.findLastIndex(isUser)
   if (input === undefined || last === -1) return turn
   return {
     ...turn,

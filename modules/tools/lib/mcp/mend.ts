@@ -75,14 +75,14 @@ function mendResult({ content, structuredContent, isError, ...rest }: Fields): F
   return {
     ...withoutNulls(rest),
     content: toList(content).map(mendContent),
-    ...(structuredContent === undefined || structuredContent === null ? {} : { structuredContent: structure }),
+    ...(structuredContent == null ? {} : { structuredContent: structure }),
     ...(typeof isError === 'boolean' ? { isError } : {}),
   }
 }
 
 function toList(content: unknown): unknown[] {
   if (Array.isArray(content)) return content
-  return content === undefined || content === null ? [] : [content]
+  return content == null ? [] : [content]
 }
 
 function mendContent(part: unknown): object {

@@ -11,7 +11,7 @@ const MAX_DEPTH = 100
  * @throws Error for a schema that no vendor of a model takes
  */
 export function mendSchema(raw: unknown): Schema {
-  if (raw !== undefined && raw !== null && !isObject(raw)) throw new Error('it is no object')
+  if (raw != null && !isObject(raw)) throw new Error('it is no object')
   const schema = withoutReference(fieldsOf(mend(raw, 0)))
   const { type = 'object', properties = {} } = schema
   if (![type].flat().includes('object')) throw new Error(`it is of type '${type}', and arguments are an object`)
@@ -21,7 +21,7 @@ export function mendSchema(raw: unknown): Schema {
 }
 
 function mend(schema: unknown, depth: number): unknown {
-  if (schema === undefined || schema === null) return {}
+  if (schema == null) return {}
   if (typeof schema === 'boolean') return schema
   if (!isObject(schema)) throw new Error(`it has ${JSON.stringify(schema).slice(0, 100)} in the place of a schema`)
   if (depth > MAX_DEPTH) throw new Error(`it is more than ${MAX_DEPTH} levels deep`)

@@ -76,6 +76,6 @@ function pairsOf(value: Readonly<Record<string, unknown>>, encode: Encode, sign:
 
 /** A plain value as text, anything else as JSON. */
 export function serialize(value: unknown): string {
-  if (value === null || value === undefined) return ''
+  if (value == null) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -1,3 +1,4 @@
+import { isUser } from '../../../protocols/message.ts'
 import { RecentlyUsed } from '../../../recently-used.ts'
 import type { RunResult, Turn } from '../../../run/turn.ts'
 import { isClientCall } from './completion.ts'
@@ -29,6 +30,6 @@ export class HandedCalls {
 
 /** Common part of the requests before and after a call of the client. */
 function keyOf(agent: string, { tenant, messages }: Asked, callId: string): string {
-  const question = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+  const question = messages.findLast(isUser)?.content ?? ''
   return JSON.stringify([tenant, agent, callId, question.slice(0, QUESTION_LENGTH)])
 }

@@ -257,7 +257,7 @@ function nameCompletion({ id }: Pick<RunHandle, 'id'>, { model }: ChatRequest): 
 /** Problem of a request that lacks what every one has; `null` counts as absent. */
 function findMissing(body: unknown): HostError | undefined {
   const { model, messages } = fieldsOf(body)
-  if ((model ?? undefined) === undefined || (messages ?? undefined) === undefined) {
+  if (model == null || messages == null) {
     return badRequest('model and messages are required')
   }
   return typeof model === 'string' && Array.isArray(messages) && messages.length === 0 ? noUserMessage() : undefined

@@ -1,6 +1,6 @@
 import { badRequest, type HostError } from '../../../errors.ts'
 import { fieldsOf, parseJson } from '../../../json.ts'
-import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
+import { type Attachment, isUser, type Message, type ToolCall } from '../../../protocols/message.ts'
 import type { Capabilities } from '../../../run/agent/agent-capabilities.ts'
 import { invalidField } from '../../bodies/invalid-field.ts'
 import { markdownToAttachments } from '../../bodies/markdown-to-attachments.ts'
@@ -14,7 +14,7 @@ import type { ChatMessage, ChatRequest, ContentPart, ToolCall as WireCall } from
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function toMessages(messages: ChatRequest['messages'], findCapabilities: () => Capabilities): Message[] {
-  const handled = messages.findLastIndex(({ role }) => role === 'user')
+  const handled = messages.findLastIndex(isUser)
   if (handled === -1) throw noUserMessage()
   if (messages.some(({ role, tool_calls }) => role === 'tool' || tool_calls?.length)) checkCalls(messages)
   return messages.map((message, index) => toMessage(message, index, index === handled, findCapabilities))
@@ -84,7 +84,7 @@ function toAssistantMessage(
 }
 
 function checkTexts(content: ChatMessage['content'], index: number): void {
-  if (content === undefined || content === null) {
+  if (content == null) {
     throw invalidField(`messages[${index}].content`, 'must be a string or an array.')
   }
   if (!Array.isArray(content)) return

@@ -30,7 +30,7 @@ export function toRequestOptions(body: ChatRequest, toolChoice?: ModelOptions['t
   // Any integer is accepted as `max_tokens`; one that leaves no room for an answer has no effect.
   if (options.maxOutputTokens !== undefined && options.maxOutputTokens < 1) delete options.maxOutputTokens
   const { stop, response_format: format } = body
-  if (stop !== undefined && stop !== null) options.stop = typeof stop === 'string' ? [stop] : stop
+  if (stop != null) options.stop = typeof stop === 'string' ? [stop] : stop
   if (toolChoice !== undefined) options.toolChoice = toolChoice
   if (format?.type === 'json_object') options.responseSchema = { type: 'object' }
   else if (format?.type === 'json_schema') options.responseSchema = format.json_schema.schema

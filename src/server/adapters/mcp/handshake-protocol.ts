@@ -116,8 +116,8 @@ export class CallInFlight {
       baseUrl,
       traceparent: traceparentOf(params) ?? this.peer.traceparent,
       onProgress,
-      ...(elicitation ? { elicitation } : {}),
-      ...(variantOf ? { variantOf } : {}),
+      elicitation,
+      variantOf,
     })
   }
 

@@ -31,7 +31,7 @@ export function cutPage<T>(items: readonly T[], nameOf: (item: T) => string, cur
  * @throws JsonRpcError `INVALID_PARAMS` for a foreign cursor
  */
 export function readCursor(cursor: unknown): string | undefined {
-  if (cursor === undefined || cursor === null) return undefined
+  if (cursor == null) return undefined
   const name = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : ''
   if (name !== '' && Buffer.from(name).toString('base64url') === cursor) return name
   throw invalidParams('cursor must be the nextCursor of an earlier page')

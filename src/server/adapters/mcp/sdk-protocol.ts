@@ -143,9 +143,9 @@ export function makeSdkServer(
         source,
         baseUrl,
         traceparent: readTraceparent(mcpReq._meta?.traceparent) ?? traceparent,
-        ...(by === undefined ? {} : { elicitation: { ...answered, by } }),
-        ...(progressToken === undefined ? {} : { onProgress }),
-        ...(variantOf ? { variantOf } : {}),
+        elicitation: by === undefined ? undefined : { ...answered, by },
+        onProgress: progressToken === undefined ? undefined : onProgress,
+        variantOf,
       })
       const abort = () => call.abort('The client has cancelled the request.')
       mcpReq.signal.addEventListener('abort', abort)

@@ -76,7 +76,7 @@ export class StoredCallMemory implements CallMemory {
 
   async listTitles(agentId: string, { after, limit }: TitleRange): Promise<ConversationTitle[]> {
     const prefix = titlePrefix(agentId)
-    const range = { prefix, limit, ...(after === undefined ? {} : { after: prefix + after }) }
+    const range = { prefix, limit, after: after && prefix + after }
     const entries = await (await this.#open()).entries(range)
     return entries.map(([key, text]) => ({ id: key.slice(prefix.length), title: readTitle(text) }))
   }
@@ -207,7 +207,7 @@ function expiryOf(key: string, row: Expiring | undefined): Change[] {
 async function removeExpired(records: RecordStore): Promise<void> {
   const before = expiryKey('', Date.now())
   for (let after: string | undefined; ; ) {
-    const notes = await records.list({ prefix: EXPIRY, before, limit: PAGE, ...(after === undefined ? {} : { after }) })
+    const notes = await records.list({ prefix: EXPIRY, before, limit: PAGE, after })
     for (const note of notes) {
       const time = note.slice(0, before.length)
       const { tenant, id: key } = parseIndexKey(time, note)

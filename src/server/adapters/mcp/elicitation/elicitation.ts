@@ -14,7 +14,7 @@ export function readResponse(result: unknown): ElicitationResponse {
   if (action === 'decline') return { action }
   if (action !== 'accept') return { action: 'cancel' }
   // Some clients write what they leave out as null.
-  if (content === undefined || content === null) return { action }
+  if (content == null) return { action }
   return isObject(content) ? { action, content } : { action: 'cancel' }
 }
 

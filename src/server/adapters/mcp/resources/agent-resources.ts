@@ -69,7 +69,7 @@ export class AgentResources {
       left -= conversations.length
     }
     const { items: resources, nextCursor } = cutPage(found, ({ uri }) => uri, cursor)
-    return nextCursor === undefined ? { resources } : { resources, nextCursor }
+    return { resources, nextCursor }
   }
 
   listTemplates(): { readonly resourceTemplates: readonly ResourceTemplate[] } {

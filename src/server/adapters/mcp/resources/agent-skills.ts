@@ -53,7 +53,7 @@ export class AgentSkills {
   async list(cursor: unknown, tenant: string): Promise<SkillList> {
     const found = await this.#listAll(tenant)
     const { items, nextCursor } = cutPage(found.map(toEntry), ({ uri }) => uri, cursor)
-    return { skills: items, ...(nextCursor === undefined ? {} : { nextCursor }), ...UNCACHED }
+    return { skills: items, nextCursor, ...UNCACHED }
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS` for a skill that does not exist */

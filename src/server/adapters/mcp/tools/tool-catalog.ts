@@ -46,10 +46,10 @@ export class ToolCatalog {
    *
    * @throws JsonRpcError `INVALID_PARAMS` for a foreign cursor
    */
-  list(agents: readonly AgentInfo[], cursor: unknown): { tools: readonly Tool[]; nextCursor?: string } {
+  list(agents: readonly AgentInfo[], cursor: unknown): { tools: readonly Tool[]; nextCursor?: string | undefined } {
     const all = agents.flatMap((info) => this.#toolsOf(info))
     const { items: tools, nextCursor } = cutPage(all, ({ name }) => name, cursor)
-    return nextCursor === undefined ? { tools } : { tools, nextCursor }
+    return { tools, nextCursor }
   }
 
   /**
@@ -92,16 +92,16 @@ function toTool(info: AgentInfo, entryPoint?: string): Tool {
   const properties = { ...input.properties, conversation_id: CONVERSATION_ID }
   return {
     name: entryPoint === undefined ? id : `${id}.${entryPoint}`,
-    ...(title === undefined ? {} : { title: entryPoint === undefined ? title : `${title} (${entryPoint})` }),
+    title: title && entryPoint ? `${title} (${entryPoint})` : title,
     description: entryPoint === undefined ? about : `${about} (handled by ${entryPoint})`,
     inputSchema: conversation ? { ...input, properties } : input,
-    ...(output === undefined ? {} : { outputSchema: output }),
-    ...(annotations === undefined ? {} : { annotations }),
+    outputSchema: output,
+    annotations,
   }
 }
 
 function readConversationId(id: unknown): string | undefined {
-  if (id === undefined || id === null) return undefined
+  if (id == null) return undefined
   if (typeof id === 'string') return id
   throw invalidParams('conversation_id must be a string')
 }

@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value'
 import { lengthOf } from '../../../../durable/conversations/truncate.ts'
 import type { Fields } from '../../../../json.ts'
-import type { Message } from '../../../../protocols/message.ts'
+import { isUser, type Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
 import { callsOf } from '../../../../wire/paired-calls.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
@@ -22,7 +22,7 @@ const TOKEN_LENGTH = 4
 
 /** Returns the thresholds that a request sets; undefined where they cannot be read. */
 export function readThresholds({ context_management: raw }: Fields): readonly number[] | undefined {
-  if ((raw ?? undefined) === undefined) return []
+  if (raw == null) return []
   return Value.Check(ContextManagement, raw) ? raw.flatMap(({ compact_threshold: tokens }) => tokens ?? []) : undefined
 }
 
@@ -58,7 +58,7 @@ export function estimateTokens(messages: readonly Message[]): number {
  * more than `maxTokens` still, of what came after the question only the last step stays: its calls and their results.
  */
 export function keepLatest(messages: readonly Message[], maxTokens: number): readonly Message[] {
-  const question = messages.findLastIndex(({ role }) => role === 'user')
+  const question = messages.findLastIndex(isUser)
   const system = messages.slice(0, Math.max(question, 0)).filter(isInstruction)
   const latest = messages.slice(Math.max(question, 0))
   if (estimateTokens(latest) <= maxTokens) return [...system, ...latest]
@@ -72,7 +72,7 @@ export function keepLatest(messages: readonly Message[], maxTokens: number): rea
 export function keepUnanswered(messages: readonly Message[], hasOpen: boolean): readonly Message[] {
   const system = messages.filter(isInstruction)
   if (!hasOpen && messages.at(-1)?.role === 'assistant') return system
-  const question = messages.findLastIndex(({ role }) => role === 'user')
+  const question = messages.findLastIndex(isUser)
   if (question === -1) return system
   const step = lastStepOf(messages.slice(question + 1)).filter(({ role }) => role !== 'system')
   return [...system, ...messages.slice(question, question + 1), ...step]

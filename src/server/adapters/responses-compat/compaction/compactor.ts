@@ -169,7 +169,7 @@ function toPart({ mediaType, name, data }: Attachment) {
   if (mediaType.startsWith('image/')) return { type: 'input_image', image_url: url, detail: 'auto' }
   return {
     type: 'input_file',
-    ...(name === undefined ? {} : { filename: name }),
+    filename: name,
     ...(data instanceof URL ? { file_url: url } : { file_data: url }),
   }
 }

@@ -1,3 +1,4 @@
+import { onAbort } from '../../../../async.ts'
 import { badRequest, HostError } from '../../../../errors.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import { LLM } from '../../../../protocols/llm.ts'
@@ -42,9 +43,7 @@ export async function summarize(
   ]
   const usage = { ...NO_USAGE }
   const act = async (llm: LLM, run: Run) => {
-    const abort = () => host.abort(run.id, signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    if (signal.aborted) abort()
+    onAbort(signal, () => host.abort(run.id, signal.reason))
     let summary = ''
     for await (const part of llm.generate({ messages: request }, run)) {
       if (part.type === 'text') summary += part.text

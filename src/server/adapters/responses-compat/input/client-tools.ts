@@ -99,7 +99,7 @@ function toTool(tool: Fields, at: string): ToolDefinition | undefined {
 
 function toFunction({ name: rawName, description, parameters, strict }: Fields, at: string): ToolDefinition {
   const name = readToolName(rawName, at)
-  if ((parameters ?? undefined) !== undefined && !isObject(parameters)) {
+  if (parameters != null && !isObject(parameters)) {
     throw invalidField(`${at}.parameters`, 'must be a JSON Schema')
   }
   return {

@@ -4,7 +4,7 @@ import type { Given } from '../../../../durable/continuation/next.ts'
 import { closedCalls } from '../../../../durable/continuation/settle.ts'
 import type { StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import { badRequest, HostError } from '../../../../errors.ts'
-import type { Message } from '../../../../protocols/message.ts'
+import { isUser, type Message } from '../../../../protocols/message.ts'
 import { toToolMessage } from '../../../../run/state/trail.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { openCallsOf } from '../../../../wire/paired-calls.ts'
@@ -84,7 +84,7 @@ export function addToConversation(
 }
 
 function hasQuestion(messages: readonly Message[]): boolean {
-  return messages.some(({ role }) => role === 'user')
+  return messages.some(isUser)
 }
 
 function refuseUnanswered(messages: readonly Message[]): void {

@@ -50,13 +50,13 @@ function readPart(part: Fields, at: string): Attachment | undefined {
   const { type, image_url, detail, file_data, file_url, filename, file_id, input_audio } = part
   const name = typeof filename === 'string' ? filename : undefined
   if (type === 'refusal') return undefined
-  if (file_id !== undefined && file_id !== null) {
+  if (file_id != null) {
     const message = `${at}.file_id: this server keeps no files. Send the data or a URL.`
     throw badRequest(message, { field: `${at}.file_id` })
   }
   if (type === 'input_image') return readImage(image_url, detail, `${at}.image_url`)
   if (type === 'input_file') {
-    const [address, field] = (file_data ?? undefined) === undefined ? [file_url, 'file_url'] : [file_data, 'file_data']
+    const [address, field] = file_data == null ? [file_url, 'file_url'] : [file_data, 'file_data']
     return readAddress(address, `${at}.${field}`, 'application/octet-stream', name)
   }
   if (type === 'input_audio') return readAudio(input_audio, `${at}.input_audio`)

@@ -62,7 +62,7 @@ const MISPLACED: Readonly<Record<string, string>> = {
 
 function refuseMisplaced(body: Fields): void {
   for (const field in MISPLACED) {
-    if ((body[field] ?? undefined) !== undefined) {
+    if (body[field] != null) {
       throw invalidField(field, `is a field of the chat API: send ${MISPLACED[field]}.`)
     }
   }
@@ -91,7 +91,7 @@ function toChoice(choice: CreateRequest['tool_choice'], tools: readonly ToolDefi
 }
 
 function isGiven<T>(value: T | null | undefined): value is T {
-  return value !== undefined && value !== null
+  return value != null
 }
 
 function toResponseSchema(format: NonNullable<CreateRequest['text']>['format']): Fields | undefined {

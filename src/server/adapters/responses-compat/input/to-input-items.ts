@@ -18,7 +18,7 @@ function toInputItem(raw: RawInputItem, index: number, id: string, created_at: n
   if (!role) {
     throw invalidField(`input[${index}].role`, 'must be one of user, assistant, system, developer')
   }
-  if (said === undefined || said === null) {
+  if (said == null) {
     throw invalidField(`input[${index}].content`, 'must be a string or an array of parts')
   }
   return { ...rest, id, type, role, content: said, created_at }
@@ -30,7 +30,7 @@ function guessType({ role, id }: RawInputItem): string {
 }
 
 function given(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => (value ?? undefined) !== undefined))
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null))
 }
 
 function textPart(role: string, text: string) {

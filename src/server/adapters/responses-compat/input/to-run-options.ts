@@ -43,6 +43,6 @@ export function toRunOptions(
 /** Events that a client sees as items of the response: own calls and reasoning are shown to those who ask for them. */
 function shownEvents({ include, reasoning }: CreateRequest): RunOptions['shows'] {
   const calls = include?.includes('agent.tool_calls') ?? false
-  if (!calls && (reasoning ?? undefined) === undefined) return undefined
+  if (!calls && reasoning == null) return undefined
   return [...ANSWER_EVENTS, ...(calls ? CALL_EVENTS : []), ...(reasoning ? (['reasoning'] as const) : [])]
 }

@@ -221,7 +221,7 @@ export class Output {
   #toClientCall({ callId, name, client, arguments: args }: PendingCall): FunctionCall | CustomToolCall {
     const type = client?.isCustom ? 'custom_tool_call' : 'function_call'
     const { namespace } = client ?? {}
-    const named = { name: client?.name ?? name, ...(namespace === undefined ? {} : { namespace }) }
+    const named = { name: client?.name ?? name, namespace }
     const [id, call_id, status] = [this.#nextId(type), callId, 'completed'] as const
     if (type === 'custom_tool_call') return { type, id, call_id, ...named, input: String(args.input), status }
     return { type, id, call_id, ...named, arguments: JSON.stringify(args), status }

@@ -1,6 +1,6 @@
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
-import type { Message } from '../../../../protocols/message.ts'
+import { isUser, type Message } from '../../../../protocols/message.ts'
 import { toInputItems } from '../input/to-input-items.ts'
 import { RESPONSES } from './to-record.ts'
 
@@ -21,7 +21,7 @@ async function withItems(runs: DurableRuns, stored: StoredRun): Promise<StoredRu
 }
 
 function lastQuestion(messages: readonly Message[]): number {
-  return messages.findLastIndex(({ role }) => role === 'user')
+  return messages.findLastIndex(isUser)
 }
 
 function toInput({ role, content }: Message) {

@@ -15,6 +15,7 @@ import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { REASONING } from '../../../../durable/runs/sealed-reasoning.ts'
 import { type EndStep, nowSeconds } from '../../../../durable/runs/steps.ts'
 import { badRequest, type HostError } from '../../../../errors.ts'
+import { isUser } from '../../../../protocols/message.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
@@ -133,7 +134,7 @@ export class ResponseStarter {
     const { id, items, input, before, named } = read
     const { messages: added, pending: open } = addToConversation(input, before)
     const messages = [...(before?.conversation.messages ?? []), ...added]
-    if (!messages.some(({ role }) => role === 'user')) throw invalidField('input', 'must contain a user message')
+    if (!messages.some(isUser)) throw invalidField('input', 'must contain a user message')
     const instructions = body.instructions ?? undefined
     const long = { responseId: id, agent: body.model, instructions, messages, open }
     const { item, usage, messages: short } = await compactor.summarize(long, options.untilClientLeaves())
