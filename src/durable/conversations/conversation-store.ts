@@ -3,6 +3,7 @@ import type { Message } from '../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../run/attachment-json.ts'
 import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
 import type { Claim } from '../decisions/claim.ts'
+import { untilClaimed } from '../idempotency/idempotent-requests.ts'
 import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
 import { isUnreadable, type UnreadableRows } from '../rows/unreadable-rows.ts'
 import { RunIds } from '../runs/run-ids.ts'
@@ -84,12 +85,11 @@ export class ConversationStore {
 
   /** @throws HostError `CONVERSATION_NOT_FOUND` */
   async update(id: string, metadata: ConversationRecord['metadata']): Promise<ConversationRecord> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    return untilClaimed(async () => {
       const row = await this.get(id)
       const updated = { ...row, metadata }
-      if (await this.#replace(row, updated)) return updated
-    }
-    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+      return (await this.#replace(row, updated)) ? updated : undefined
+    })
   }
 
   /**
@@ -99,18 +99,16 @@ export class ConversationStore {
    * @throws HostError `CONVERSATION_NOT_FOUND`
    */
   async delete(id: string, exists: (runId: string) => Promise<boolean>): Promise<void> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { row } = await untilClaimed(async () => {
       const row = await this.get(id).catch(ignoreUnreadable)
       const isGone = row ? await this.#replace(row, undefined) : await this.#records.commit([[keyOf(id), undefined]])
-      if (!isGone) continue
-      for (const prefix of [removedPrefix(id), `${REST}${id}:`]) {
-        const keys = await this.#records.list({ prefix, limit: MAX_ITEMS })
-        await this.#records.commit(keys.map((key): Change => [key, undefined]))
-      }
-      if (row && row.head !== null) await removeForgottenTurns(this.#records, row.head, exists)
-      return
+      return isGone ? { row } : undefined
+    })
+    for (const prefix of [removedPrefix(id), `${REST}${id}:`]) {
+      const keys = await this.#records.list({ prefix, limit: MAX_ITEMS })
+      await this.#records.commit(keys.map((key): Change => [key, undefined]))
     }
-    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+    if (row && row.head !== null) await removeForgottenTurns(this.#records, row.head, exists)
   }
 
   /**
@@ -172,7 +170,7 @@ export class ConversationStore {
     makeRest: (removed: ReadonlySet<string>) => Promise<readonly Message[]>,
   ): Promise<void> {
     const key = restKey(id, turnId)
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    await untilClaimed(async () => {
       const [before] = await this.#records.get([key])
       const rest = await makeRest(new Set([...(await this.removedItems(id)), itemId]))
       const changes: Change[] = [
@@ -180,10 +178,8 @@ export class ConversationStore {
         [key, JSON.stringify(rest.map(toMessageJson))],
       ]
       const seen = before === undefined ? { absent: [key] } : { equal: [[key, before] as const] }
-      if (await this.#records.commit(changes, { present: [keyOf(id)], ...seen })) return
-      await this.get(id)
-    }
-    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+      return (await this.#records.commit(changes, { present: [keyOf(id)], ...seen })) || void (await this.get(id))
+    })
   }
 
   /** Messages that are left of the turns with removed items, by the ids of the turns. */

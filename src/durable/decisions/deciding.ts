@@ -1,9 +1,8 @@
-import { HostError } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import { nameAsker } from '../../wire/name-asker.ts'
 import { type Approvals, claimOf, type StoredApproval } from '../approvals/approvals.ts'
 import type { DecidedCalls } from '../continuation/after-decisions.ts'
-import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
+import { untilClaimed } from '../idempotency/idempotent-requests.ts'
 import { type Decisions, isDecided, takeDecisions } from './resumption.ts'
 
 export interface DecidingOptions {
@@ -12,7 +11,7 @@ export interface DecidingOptions {
    * Goes on with a run that waits for nothing else, in one commit with the decisions.
    *
    * @returns the id of the run that continues; null where it waits for its client, too
-   * @throws RequestRepeated when another was quicker; HostError when its agent or history is gone, or cannot be read
+   * @throws untilClaimed when another was quicker; HostError when its agent or history is gone, or cannot be read
    */
   readonly goOn: (decided: DecidedCalls) => Promise<string | null>
   readonly log: Log
@@ -24,9 +23,6 @@ export interface DecidedApprovals {
   /** Id of the run that continues; null while something else is open. */
   readonly continuedBy: string | null
 }
-
-/** Number of attempts at decisions that others may prevent by being quicker. */
-const MAX_ATTEMPTS = 10
 
 /** Decides calls of waiting runs. The last decision is committed together with the run that goes on; one that is refused is not taken. */
 export class Deciding {
@@ -65,22 +61,15 @@ export class Deciding {
   }
 
   async #settle(runId: string, decisions: Decisions, by: string): Promise<DecidedApprovals> {
-    const { approvals } = this.#options
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { approvals, goOn } = this.#options
+    return untilClaimed(async () => {
       const before = await approvals.ofRun(runId)
       const after = takeDecisions(before, decisions, by)
       // A decision came before the expiry, and its run continues.
       if (after.every((approval, index) => approval === before[index])) return { approvals: after, continuedBy: null }
-      try {
-        const continuedBy = isDecided(after)
-          ? await this.#options.goOn({ runId, approvals: before, decisions, by })
-          : null
-        const isTaken = continuedBy !== null || (await approvals.commit(claimOf(before, after)))
-        if (isTaken) return { approvals: after, continuedBy }
-      } catch (error) {
-        if (!(error instanceof RequestRepeated)) throw error
-      }
-    }
-    throw new HostError('RESPONSE_CONFLICT', 'The approvals of the run change all the time')
+      const continuedBy = isDecided(after) ? await goOn({ runId, approvals: before, decisions, by }) : null
+      const isTaken = continuedBy !== null || (await approvals.commit(claimOf(before, after)))
+      return isTaken ? { approvals: after, continuedBy } : undefined
+    }, 'The approvals of the run change')
   }
 }

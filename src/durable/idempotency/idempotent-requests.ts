@@ -33,17 +33,23 @@ const MAX_ATTEMPTS = 10
 /**
  * Tries again while others add to the same conversation, or decide what it waits for.
  *
+ * @param attempt returns undefined, or throws {@link RequestRepeated}, when another was quicker
+ * @param what is attempted
  * @throws HostError `RESPONSE_CONFLICT`
  */
-export async function untilClaimed<T>(attempt: () => Promise<T>): Promise<T> {
+export async function untilClaimed<T>(
+  attempt: () => Promise<T | undefined>,
+  what = 'The conversation changes',
+): Promise<T> {
   for (let count = 0; count < MAX_ATTEMPTS; count++) {
     try {
-      return await attempt()
+      const done = await attempt()
+      if (done !== undefined) return done
     } catch (error) {
       if (!(error instanceof RequestRepeated)) throw error
     }
   }
-  throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+  throw new HostError('RESPONSE_CONFLICT', `${what} all the time`)
 }
 
 /**
@@ -71,7 +77,7 @@ export class IdempotentRequests {
     replay: (runId: string) => Promise<T | undefined>,
     run: (request: IdempotentRequest) => Promise<T>,
   ): Promise<T> {
-    const request = { hash: sha256(key), body: sha256(JSON.stringify(body)), atMs: Date.now() }
+    const request = { hash: hash('sha256', key), body: hash('sha256', JSON.stringify(body)), atMs: Date.now() }
     for (;;) {
       const row = await this.#find(request)
       if (row) {
@@ -203,8 +209,4 @@ function expiryKey(hash: string, atMs: number): string {
 /** Ordered as texts are. */
 function timeKey(ms: number): string {
   return String(ms).padStart(15, '0')
-}
-
-function sha256(text: string): string {
-  return hash('sha256', text)
 }

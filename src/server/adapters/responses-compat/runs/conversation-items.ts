@@ -3,6 +3,7 @@ import type { ConversationRecord, ConversationStore } from '../../../../durable/
 import { makeTurn, type StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
+import { untilClaimed } from '../../../../durable/idempotency/idempotent-requests.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { nowSeconds } from '../../../../durable/runs/steps.ts'
 import { badRequest, HostError } from '../../../../errors.ts'
@@ -18,9 +19,6 @@ import { toInputItems } from '../input/to-input-items.ts'
 import type { PageQuery } from '../routes/page-query.ts'
 import { MAX_PAGE_LENGTH, toPage, unknownCursor } from '../routes/pages.ts'
 import type { InputItem, Page, RawInputItem } from '../routes/schema.ts'
-
-/** Number of attempts to add items while others add to the same conversation. */
-const MAX_ATTEMPTS = 10
 
 export interface ConversationItemsOptions {
   readonly runs: DurableRuns
@@ -76,15 +74,14 @@ export class ConversationItems {
 
   /** Adds items without a run. */
   async add(id: string, rawItems: readonly RawInputItem[]): Promise<InputItem[]> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    return untilClaimed(async () => {
       const budget = new HistoryBudget(this.#options.limits)
       const earlier = await this.#earlier.read({ conversation: id }, { budget, unstored: undefined })
       const row = earlier.named as ConversationRecord
       const turn = await this.makeTurn(rawItems, earlier.before, budget)
       const isAdded = await this.#conversations.append(row, { ...turn, conversation: id })
-      if (isAdded) return (turn.items as readonly InputItem[]).map(toView)
-    }
-    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+      return isAdded ? (turn.items as readonly InputItem[]).map(toView) : undefined
+    })
   }
 
   /** Turn that adds items to the earlier ones. */
