@@ -7,6 +7,7 @@ const floors = [
   'assembly',
   'replicas',
   'tape',
+  'limits',
   'durable',
   'store',
   'telemetry',

@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   HOST_FORBIDDEN: 403,
   ORIGIN_FORBIDDEN: 403,
   TOO_MANY_ATTEMPTS: 429,
+  LIMIT_REACHED: 429,
   OVERLOADED: 503,
   SHUTTING_DOWN: 503,
   RESPONSE_NOT_FOUND: 404,
@@ -120,12 +121,13 @@ export class ModelRefused extends Error implements ModelRefusal {
 }
 
 /** Code of an error that clients of models know. */
-export type ClientCode = Exclude<RefusalReason, 'attachment_not_taken'>
+export type ClientCode = Exclude<RefusalReason, 'attachment_not_taken'> | 'rate_limit_exceeded'
 
 /** Codes of errors that clients of models know, by those of ours. */
 export const CLIENT_CODES = {
   CONTEXT_TOO_LONG: 'context_length_exceeded',
   QUOTA_EXHAUSTED: 'insufficient_quota',
+  LIMIT_REACHED: 'rate_limit_exceeded',
 } as const
 
 /** Returns the code by which clients of models know an error, if there is one. */
@@ -137,8 +139,8 @@ export function clientCodeOf(error: unknown): ClientCode | undefined {
 
 /** The failure of an ended run, by what is stored of it. */
 export function failureOf(message = 'Agent execution failed', code?: ClientCode): HostError {
-  if (code === undefined) return new HostError('AGENT_FAILED', message)
-  return new HostError(code === 'insufficient_quota' ? 'QUOTA_EXHAUSTED' : 'CONTEXT_TOO_LONG', message)
+  const known = Object.entries(CLIENT_CODES).find(([, each]) => each === code)
+  return new HostError((known?.[0] as keyof typeof CLIENT_CODES | undefined) ?? 'AGENT_FAILED', message)
 }
 
 /** Facts of an error beside its code and message. */
@@ -208,6 +210,19 @@ export function badOption(message: string, options?: HostErrorOptions): HostErro
 /** Error of the files of a project that its author has to change. */
 export function badProject(message: string, options?: HostErrorOptions): HostError {
   return new HostError('PROJECT_INVALID', message, options)
+}
+
+/** Refusal of what would exceed a limit of a key, or of its tenant. */
+export class LimitReached extends HostError {
+  /** Name of the limit in the file of keys. */
+  readonly limited: string
+  readonly retryAfterSeconds: number
+
+  constructor(message: string, limited: string, retryAfterSeconds: number) {
+    super('LIMIT_REACHED', message)
+    this.limited = limited
+    this.retryAfterSeconds = retryAfterSeconds
+  }
 }
 
 /**

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
 import { RunService } from '../durable/run-service.ts'
 import { AgentFolder } from '../host/agent-folder/agent-folder.ts'
-import { AgentHost } from '../host/host.ts'
+import { AgentHost, visitsOf } from '../host/host.ts'
+import type { Limiter } from '../host/visits.ts'
 import type { Log } from '../protocols/log.ts'
 import { proxiesInUse } from '../proxy/proxy-agent-for.ts'
 import { makeRedact, type Redact } from '../redaction/redact.ts'
@@ -72,6 +73,15 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       publicUrl,
     })
     const deleteTapes = tapes && ((runIds: readonly string[]) => tapes.delete(runIds))
+    let limiter: Limiter | undefined
+    visitsOf(host).openLimiter = async () => {
+      if (limiter) return limiter
+      const { StoredLimiter } = await import('../limits/limiter.ts')
+      const counted = { records: await records.open(), projectDir, log }
+      // One alone knows what this server holds.
+      limiter ??= new StoredLimiter(counted)
+      return limiter
+    }
     const sweeper = tapes?.record(host, () => shared.open())
     if (sweeper) cleanup.add(() => sweeper.close())
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))

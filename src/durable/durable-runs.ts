@@ -198,7 +198,11 @@ export class DurableRuns {
    *   does not accept
    * @throws RequestRepeated when another was quicker
    */
-  async start({ draft, turn }: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
+  async start(made: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
+    return visitsOf(this.#shared.options.host).admitted(() => this.#start(made, options))
+  }
+
+  async #start({ draft, turn }: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
     const { host } = this.#shared.options
     const { agent } = draft.facts
     const run = new DurableRun({ origin: draft, ...options })
@@ -262,15 +266,30 @@ export class DurableRuns {
    * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `STORE_UNAVAILABLE`; `REQUEST_INVALID` for a turn that the agent does not accept
    * @throws RequestRepeated when another was quicker
    */
-  async enqueue({ draft, turn }: NextRun): Promise<StoredRun> {
+  async enqueue(made: NextRun): Promise<StoredRun> {
+    return visitsOf(this.#shared.options.host).admitted(() => this.#enqueue(made))
+  }
+
+  async #enqueue({ draft, turn }: NextRun): Promise<StoredRun> {
     const { host } = this.#shared.options
     const { id, facts } = draft
     if (facts.options.variant) await host.openVariant(facts.agent, facts.options.variant)
     host.check(facts.agent, turn)
     await this.queue.refuseWhenFull()
-    const stored = await this.store.enqueue(draft, this.queue.changes(id, facts))
-    if (!stored) throw new RequestRepeated()
+    const quota = await visitsOf(host).current?.ticket?.accept(id)
+    const stored = await this.#store(quota ? { ...draft, facts: { ...facts, limitedBy: quota.holders } } : draft).catch(
+      (error) => {
+        quota?.giveBack()
+        throw error
+      },
+    )
     visitsOf(host).leave(() => this.queue.onWaiting(indexIdOf({ tenant: this.tenant, id })))
+    return stored
+  }
+
+  async #store(draft: Draft): Promise<StoredRun> {
+    const stored = await this.store.enqueue(draft, this.queue.changes(draft.id, draft.facts))
+    if (!stored) throw new RequestRepeated()
     return stored
   }
 

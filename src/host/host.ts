@@ -18,6 +18,7 @@ import type { Boundaries } from '../run/calls/boundaries.ts'
 import { CHANGES, LOCAL_OPTIONS, MESSAGES, PENDING, TURN } from '../run/checks/given-turn.ts'
 import { answersTo } from '../run/child-runs/child-run.ts'
 import type { RunObserver } from '../run/started-run.ts'
+import type { RunQuota } from '../run/state/run-quota.ts'
 import type { RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import { type PendingAnswer, toolCallOf } from '../run/waiting/pending-call.ts'
 import { withKeptAnswers } from '../run/waiting/settle-answers.ts'
@@ -32,7 +33,7 @@ import { Listeners } from './listeners.ts'
 import { NO_SEALING, NO_STORAGE } from './no-storage.ts'
 import { type FoundAgent, type NameSeparator, RegisteredAgents } from './registered-agents.ts'
 import { type Reservation, reserveAgent } from './reservation.ts'
-import { type RunKind, RunningRuns } from './running-runs.ts'
+import { type RunKind, RunningRuns, type Slot } from './running-runs.ts'
 import { untilEnd } from './until-end.ts'
 import { Visits } from './visits.ts'
 import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
@@ -449,7 +450,9 @@ export class AgentHost {
   ): Promise<RunResult> {
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
     if (turn.variant) await this.openVariant(name, turn.variant)
-    const result = await untilEnd(start({ ...turn, messages }), signal)
+    const begun = this.#visits.admitted(() => start({ ...turn, messages }))
+    // Without limits no turn passes: a signal that is aborted already ends the run before any code of it.
+    const result = await untilEnd(begun instanceof Promise ? await begun : begun, signal)
     if (result.status === 'waiting') this.#onWaiting.tell(toResumableRun(name, result, turn))
     return result
   }
@@ -486,6 +489,7 @@ export class AgentHost {
     this.#agents.refuseWhenClosed()
     const slot = this.#running.reserve(isBackground ? 'background runs' : 'runs')
     return reserveAgent(found, slot, {
+      quota: this.#takeQuota(slot),
       openVariant: (changes) => this.#openVariant(() => this.#find(name, separator).agent, changes),
       checkChildren: (turn) => this.#checkChildren(turn),
     })
@@ -508,9 +512,9 @@ export class AgentHost {
     const act = async (provider: T, run: Run) => {
       value = await call.act(provider, run)
     }
-    await this.#begin(isLook ? 'looks' : 'runs', (observer) =>
-      agent.startCall({ moduleId, protocol, act, user, tenant, metadata, onQuestion, isLook }, observer),
-    ).result
+    const given = { moduleId, protocol, act, user, tenant, metadata, onQuestion, isLook }
+    const begin = () => this.#begin(isLook ? 'looks' : 'runs', (observer) => agent.startCall(given, observer))
+    await (isLook ? begin() : await this.#visits.admitted(begin)).result
     return value
   }
 
@@ -610,7 +614,9 @@ export class AgentHost {
     const agent = await this.#versions.open(blueprint, undefined, { boundaries, replays })
     try {
       const turn = run.turn(agent.info.version)
-      return this.#begin('runs', (observer) => agent.start(entryPoint, turn, observer))
+      return await this.#visits.admitted(() =>
+        this.#begin('runs', (observer) => agent.start(entryPoint, turn, observer)),
+      )
     } finally {
       // Once the run has ended.
       void this.#versions.retire(agent)
@@ -619,7 +625,22 @@ export class AgentHost {
 
   #begin(kind: RunKind, start: (observer: RunObserver) => RunHandle): RunHandle {
     this.#agents.refuseWhenClosed()
-    return this.#running.begin(kind, start)
+    const quota = kind === 'looks' ? undefined : this.#visits.current?.ticket?.take()
+    try {
+      return this.#running.begin(kind, start, quota)
+    } catch (error) {
+      quota?.giveBack()
+      throw error
+    }
+  }
+
+  #takeQuota(slot: Slot): RunQuota | undefined {
+    try {
+      return this.#visits.current?.ticket?.take()
+    } catch (error) {
+      slot.release()
+      throw error
+    }
   }
 
   get #surroundings(): AgentSurroundings {

@@ -1,6 +1,7 @@
 import { requireGiven } from '../given.ts'
 import type { Agent } from '../run/agent/agent.ts'
 import { TURN } from '../run/checks/given-turn.ts'
+import type { RunQuota } from '../run/state/run-quota.ts'
 import type { RunHandle, Turn } from '../run/turn.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { FoundAgent } from './registered-agents.ts'
@@ -19,9 +20,11 @@ export interface Reservation {
   /**
    * Starts the run.
    *
+   * @param quota place of a run in the background that a sender with limits was given before
+   *
    * @throws HostError `REQUEST_INVALID` as {@link Reservation.check}; the slot is given up then
    */
-  start(turn: Turn): RunHandle
+  start(turn: Turn, quota?: RunQuota): RunHandle
   /** Gives slot and version up, unless the run has begun. */
   release(): void
 }
@@ -30,15 +33,23 @@ export interface Reservation {
 interface Host {
   openVariant(changes: readonly VariantChange[]): Promise<Agent>
   checkChildren(turn: Turn): void
+  /** Place of the run, where its sender has limits. */
+  readonly quota: RunQuota | undefined
 }
 
 /** Keeps the present version of an agent on a slot. */
-export function reserveAgent(found: FoundAgent, slot: Slot, { openVariant, checkChildren }: Host): Reservation {
+export function reserveAgent(
+  found: FoundAgent,
+  slot: Slot,
+  { openVariant, checkChildren, quota: taken }: Host,
+): Reservation {
   let { agent, entryPoint } = found
   let unpin = agent.pin()
+  let hasBegun = false
   const release = () => {
     slot.release()
     unpin()
+    if (!hasBegun) taken?.giveBack()
   }
   return {
     vary: async (variant) => {
@@ -52,10 +63,12 @@ export function reserveAgent(found: FoundAgent, slot: Slot, { openVariant, check
       agent.check(entryPoint, turn)
       checkChildren(turn)
     },
-    start: (turn) => {
+    start: (turn, quota = taken) => {
       try {
         requireGiven(TURN, turn, 'turn')
-        return slot.begin((observer) => agent.start(entryPoint, turn, observer))
+        const handle = slot.begin((observer) => agent.start(entryPoint, turn, observer), quota)
+        hasBegun = true
+        return handle
       } finally {
         release()
       }

@@ -1,6 +1,7 @@
 import { deferred, settlesWithin } from '../async.ts'
 import { HostError } from '../errors.ts'
 import { type RunObserver, StartedRun } from '../run/started-run.ts'
+import type { RunQuota } from '../run/state/run-quota.ts'
 import type { RunEnd, RunHandle } from '../run/turn.ts'
 
 /**
@@ -21,7 +22,7 @@ export interface RunningRunsOptions {
 /** Slot that is kept for one run: its start cannot be refused for load, nor because the server closes meanwhile. */
 export interface Slot {
   /** Begins the run of the slot. */
-  begin(start: (observer: RunObserver) => RunHandle): RunHandle
+  begin(start: (observer: RunObserver) => RunHandle, quota?: RunQuota): RunHandle
   /** Gives the slot up, unless its run has begun. */
   release(): void
 }
@@ -71,10 +72,13 @@ export class RunningRuns {
     return Math.max(this.#limits[kind] - this.#occupied[kind], 0)
   }
 
-  /** @throws HostError `OVERLOADED` when as many of this kind are under way as may be */
-  begin(kind: RunKind, start: (observer: RunObserver) => RunHandle): RunHandle {
+  /**
+   * @param quota place of the run among those of its sender, where that has limits
+   * @throws HostError `OVERLOADED` when as many of this kind are under way as may be
+   */
+  begin(kind: RunKind, start: (observer: RunObserver) => RunHandle, quota?: RunQuota): RunHandle {
     this.#refuseWhenFull(kind)
-    const handle = start(this.#observers[kind])
+    const handle = start(withQuota(this.#observers[kind], quota))
     this.#occupied[kind]++
     return this.#add(handle)
   }
@@ -95,8 +99,8 @@ export class RunningRuns {
       return this.#reserved.delete(promise)
     }
     return {
-      begin: (start) => {
-        const handle = start(this.#observers[kind])
+      begin: (start, quota) => {
+        const handle = start(withQuota(this.#observers[kind], quota))
         leave()
         return this.#add(handle)
       },
@@ -161,5 +165,18 @@ export class RunningRuns {
     if (this.#open.size > 0) return
     clearInterval(this.#clock)
     this.#clock = undefined
+  }
+}
+
+/** Ends the place of a run with its outcome. */
+function withQuota(observer: RunObserver, quota: RunQuota | undefined): RunObserver {
+  if (!quota) return observer
+  return {
+    quota,
+    onSettled: (handle, describe) => {
+      quota.end(describe().usage)
+      observer.onSettled(handle, describe)
+    },
+    onFinished: observer.onFinished,
   }
 }

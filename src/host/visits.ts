@@ -1,13 +1,46 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isCalled } from '../protocols/callable-agent.ts'
+import type { LimitHolder, RunQuota } from '../run/state/run-quota.ts'
 
 /** Tells whether an agent exists for a visitor, by its id or by a name of one of its entry points. */
 export type Sees = (agent: string) => boolean
 
-/** Request that is being served: what exists for its sender. */
+/** Request that is being served: what exists for its sender, and what that may start. */
 export interface Visit {
   /** Undefined for a visitor for whom every agent exists. */
   readonly sees: Sees | undefined
+  /** Undefined for a visitor without limits. */
+  readonly ticket?: Ticket | undefined
+}
+
+/** Right to start one run: the stored counts are changed before it is used. */
+export interface Ticket {
+  /** Returns itself to its first user, and a ticket of its own to every other. */
+  claim(): Ticket
+  /** @throws LimitReached; HostError `STORE_UNAVAILABLE` */
+  prepare(): Promise<void>
+  /**
+   * Uses it for a run that begins in this process.
+   *
+   * @throws LimitReached; the error that its preparation has failed with
+   */
+  take(): RunQuota
+  /**
+   * Uses it for a run in the background, which any server may carry out.
+   *
+   * @throws as {@link Ticket.prepare}
+   */
+  accept(runId: string): Promise<RunQuota>
+  /** Gives it back, unless it was used. */
+  giveBack(): void
+}
+
+/** Counts of everyone who has limits. */
+export interface Limiter {
+  /** Returns a ticket that is not prepared. */
+  ticketFor(holders: readonly LimitHolder[]): Ticket
+  /** Returns the place of a run in the background that was accepted before. */
+  resume(holders: readonly LimitHolder[], runId: string): RunQuota
 }
 
 /**
@@ -16,6 +49,8 @@ export interface Visit {
  */
 export class Visits {
   readonly #visits = new AsyncLocalStorage<Visit>()
+  /** Opens the counts at first use; absent where no project is open. */
+  openLimiter: (() => Promise<Limiter>) | undefined
 
   /** Undefined for a visitor with all rights, and for the work of the server itself. */
   get current(): Visit | undefined {
@@ -30,6 +65,26 @@ export class Visits {
   /** Does work that is not the visitor's, although its request brought it about. */
   leave<T>(work: () => T): T {
     return this.#visits.exit(work)
+  }
+
+  /**
+   * Does work that starts a run, once the limits of the visitor allow that.
+   *
+   * @returns no promise of its own where there are none
+   * @throws as {@link Ticket.prepare}
+   */
+  admitted<T>(work: () => T | Promise<T>): T | Promise<T> {
+    const visit = this.current
+    return visit?.ticket ? this.#admitted(visit, visit.ticket.claim(), work) : work()
+  }
+
+  async #admitted<T>(visit: Visit, ticket: Ticket, work: () => T | Promise<T>): Promise<T> {
+    await ticket.prepare()
+    try {
+      return await this.enter({ ...visit, ticket }, work)
+    } finally {
+      ticket.giveBack()
+    }
   }
 }
 

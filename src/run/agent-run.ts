@@ -9,6 +9,7 @@ import type { ParentRun } from './child-runs/parent-run.ts'
 import { CallBudget } from './state/call-budget.ts'
 import { RunAbort } from './state/run-abort.ts'
 import { RunAnswer } from './state/run-answer.ts'
+import type { RunQuota } from './state/run-quota.ts'
 import type { Turn } from './turn.ts'
 import { RUN_WAITS } from './waiting/pending-call.ts'
 import { RunWaiting } from './waiting/run-waiting.ts'
@@ -26,6 +27,8 @@ export interface RunOwner {
   readonly callChild?: CallChild | undefined
   /** See `ModuleCall.isLook`. */
   readonly isLook?: boolean | undefined
+  /** Left out for a run whose sender has no limits. */
+  readonly quota?: RunQuota | undefined
   /** Seconds in which a person has to decide; undefined for no limit. */
   readonly approvalTtl?: number | undefined
 }
@@ -53,6 +56,7 @@ type RunSpec = Pick<
   | 'abort'
   | 'answer'
   | 'callBudget'
+  | 'quota'
   | 'checkTime'
   | 'waiting'
   | 'parent'
@@ -94,6 +98,8 @@ export class AgentRun implements Run {
   readonly answer: RunAnswer
   /** Absent where the calls of the run are not limited. */
   readonly callBudget: CallBudget | undefined
+  /** Absent where the sender has no limits. */
+  readonly quota: RunQuota | undefined
   readonly checkTime: CheckTime
   readonly waiting: RunWaiting
   /** Run that began this one; undefined for a run that a client began. */
@@ -106,7 +112,7 @@ export class AgentRun implements Run {
   readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
 
   static begin(
-    { agentId, agentVersion, entryPoint, parent, replays, callChild, isLook = false, approvalTtl }: RunOwner,
+    { agentId, agentVersion, entryPoint, parent, replays, callChild, isLook = false, quota, approvalTtl }: RunOwner,
     turn: Turn,
   ): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
@@ -144,6 +150,7 @@ export class AgentRun implements Run {
         abort,
         answer,
         callBudget,
+        quota: parent?.quota ?? quota,
         checkTime: parent?.checkTime ?? new CheckTime(),
         waiting,
         parent,
@@ -177,6 +184,7 @@ export class AgentRun implements Run {
     this.abort = run.abort
     this.answer = run.answer
     this.callBudget = run.callBudget
+    this.quota = run.quota
     this.checkTime = run.checkTime
     this.waiting = run.waiting
     this.parent = run.parent

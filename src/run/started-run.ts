@@ -2,12 +2,15 @@ import { deferred, rejectQuietly } from '../async.ts'
 import { HostError, hasCode } from '../errors.ts'
 import type { AgentRun } from './agent-run.ts'
 import type { RunStatus } from './run-event.ts'
+import type { RunQuota } from './state/run-quota.ts'
 import type { RunEnd, RunHandle, RunResult } from './turn.ts'
 
 /** Observer of the end of a run. */
 export interface RunObserver {
   /** The result is settled, by the agent or by an abort. */
   onSettled(handle: RunHandle, describe: () => RunEnd): void
+  /** Place of the run among those of a sender with limits. */
+  readonly quota?: RunQuota | undefined
   /** The agent's code has ended; after an abort that may be much later than the result. */
   onFinished(): void
 }

@@ -11,8 +11,7 @@ import { DEBUG_UI, type LoadedAdapter, operatorKeys } from './adapters/load-adap
 import { followSchedules } from './follow-schedules.ts'
 import { addCors } from './guards/cors.ts'
 import { Doors } from './guards/doors.ts'
-import { enterVisits } from './guards/enter-visits.ts'
-import type { FollowedKeys } from './guards/followed-keys.ts'
+import type { FollowedKeys, KeysAndTenants } from './guards/followed-keys.ts'
 import { checkHost, isLoopback, servedNames } from './guards/host-check.ts'
 import { metricsDoor } from './guards/metrics-door.ts'
 import { hideKey, takeKeyFrom } from './guards/named-key.ts'
@@ -81,7 +80,8 @@ export async function assemble(
   const doors = new Doors(loaded, { fileKeys, origins, refuseWrongKey })
   setVisitor(app, doors.unseen)
   if (fileKeys) {
-    enterVisits(app, visitsOf(host))
+    const { enterVisits } = await import('./guards/enter-visits.ts')
+    enterVisits(app, visitsOf(host), (tenant) => fileKeys.limitsOf(tenant))
     const { serveForget } = await import('./forget/serve-forget.ts')
     serveForget(app, project, { fileKeys, origins, refuseWrongKey })
   }
@@ -106,7 +106,12 @@ export async function assemble(
   adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
   if (!options.workerOnly) warnOfOpenAdapters(adapters, options, app.log)
   doors.logSurprises(app.log)
-  const stop = doors.follow(app.log, () => host.list().map(({ id }) => id))
+  const checkPrices = async (read: KeysAndTenants) => {
+    const { checkCosts } = await import('./guards/check-costs.ts')
+    await checkCosts(read, host, app.log)
+  }
+  if (fileKeys) await checkPrices(fileKeys.used)
+  const stop = doors.follow(app.log, () => host.list().map(({ id }) => id), checkPrices)
   app.addHook('onClose', async () => stop())
 }
 

@@ -48,6 +48,10 @@ export class CheckedStore implements RecordStore {
     return serverId === this.serverId || inTime(this.#store.isServerAlive(serverId))
   }
 
+  now(): Promise<number> {
+    return inTime(this.#store.now())
+  }
+
   purge(): Promise<void> {
     return inTime(this.#store.purge())
   }

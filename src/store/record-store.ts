@@ -75,6 +75,8 @@ export interface RecordStore {
    * new sign of life for ten seconds.
    */
   isServerAlive(serverId: string): Promise<boolean>
+  /** Returns the time of the backend, in milliseconds since the epoch: one clock for all servers that share it. */
+  now(): Promise<number>
   /**
    * Erases deleted records from every file, if the backend can do that. SQLite does it by itself a moment
    * after a removal; here at once, unless others read.

@@ -104,6 +104,10 @@ class TenantRecords implements RecordStore {
     return this.#records.isServerAlive(serverId)
   }
 
+  now(): Promise<number> {
+    return this.#records.now()
+  }
+
   purge(): Promise<void> {
     return this.#records.purge()
   }

@@ -81,7 +81,7 @@ describe('agent-host keys', () => {
     const before = await text()
     for (const [args, problem] of [
       [['add', 'no name'], 'keys[1].name must match'],
-      [['add', 'ada'], "Another key of 'ada' has another tenant, other scopes or other agents."],
+      [['add', 'ada'], "Another key of 'ada' has another tenant, or other scopes, agents or limits."],
       [['add', 'bob', '--expires', 'soon'], 'keys[1].expires must match'],
     ] as const) {
       const { exitCode, stderr, stdout } = await keys(...args)

@@ -211,6 +211,11 @@ export function describeRecordStore(
       expect(await store.list({ prefix: 'k', limit: 1000 })).to.have.length(449)
     })
 
+    it('has a clock', async () => {
+      const [before, now, after] = [Date.now(), await store.now(), Date.now()]
+      expect(now).to.be.within(before - 1000, after + 1000)
+    })
+
     it('reports itself as alive, and unknown servers as dead', async () => {
       expect(await store.isServerAlive(store.serverId)).to.equal(true)
       expect(await store.isServerAlive('6f9619ff-8b86-4011-b42d-00cf4fc964ff')).to.equal(false)

@@ -9,19 +9,21 @@ interface NamedKey {
   readonly tenant?: string
   readonly scopes: readonly string[]
   readonly agents?: readonly string[]
+  readonly limits?: object
 }
 
 /** Returns the text of a file of keys. */
-export function keysFile(keys: readonly NamedKey[]): string {
+export function keysFile(keys: readonly NamedKey[], tenants?: readonly object[]): string {
   const entries = keys.map((key) => {
     const digest = createHash('sha256').update(keyOf(key.name)).digest('hex')
     return { ...key, digest: `sha256:${digest}` }
   })
-  return JSON.stringify({ keys: entries })
+  return JSON.stringify({ keys: entries, ...(tenants && { tenants }) })
 }
 
 export interface Answer {
   readonly status: number
+  readonly headers: Headers
   readonly body: string
   readonly json: Json
 }
@@ -56,7 +58,7 @@ export class Visitor {
     })
     const text = await reply.text()
     this.received.push(JSON.stringify([...reply.headers]), text)
-    return { status: reply.status, body: text, json: parse(text) }
+    return { status: reply.status, headers: reply.headers, body: text, json: parse(text) }
   }
 
   async graphql(query: string): Promise<Json> {

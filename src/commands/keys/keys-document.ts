@@ -30,7 +30,7 @@ export class KeysDocument {
   private constructor(path: string, text: string | undefined) {
     this.#path = path
     this.#text = text
-    this.#read = text === undefined ? { keys: [], doubts: [] } : parse(text, path)
+    this.#read = text === undefined ? { keys: [], tenants: new Map(), doubts: [] } : parse(text, path)
     this.#document = parseDocument(text ?? 'keys: []\n')
   }
 

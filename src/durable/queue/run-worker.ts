@@ -1,6 +1,7 @@
 import { HostError, hasCode } from '../../errors.ts'
 import { type AgentHost, visitsOf } from '../../host/host.ts'
 import type { Reservation } from '../../host/reservation.ts'
+import type { LimitHolder, RunQuota } from '../../run/state/run-quota.ts'
 import type { Turn } from '../../run/turn.ts'
 import type { NextRun } from '../continuation/next.ts'
 import { readNext } from '../continuation/read-next.ts'
@@ -136,7 +137,11 @@ export class RunWorker implements Taker {
    * @returns false where there is no slot: it can be queued
    * @throws RequestRepeated when another was quicker; HostError for a turn that the agent does not accept: then nothing is stored
    */
-  async beginNext(tenant: string, { draft, turn }: NextRun): Promise<boolean> {
+  async beginNext(tenant: string, made: NextRun): Promise<boolean> {
+    return visitsOf(this.#options.host).admitted(() => this.#beginNext(tenant, made))
+  }
+
+  async #beginNext(tenant: string, { draft, turn }: NextRun): Promise<boolean> {
     const { runs } = this.#options
     const { id, facts } = draft
     const place = this.#isStarted ? this.#reserve({ id, agent: facts.agent }) : undefined
@@ -189,13 +194,21 @@ export class RunWorker implements Taker {
     const run = await this.#makeRun(claimed, read)
     try {
       if (place instanceof HostError || !read.turn) throw place
-      run.start(place.start, read.turn)
+      const { limitedBy } = claimed.facts
+      const quota = limitedBy && (await this.#quotaOf(limitedBy, claimed.id))
+      run.start((turn) => place.start(turn, quota), read.turn)
     } catch (error) {
       return void (await this.#fail(claimed, error))
     }
     runs.follow(run, true)
     void this.#whenSettled(run)
     return run
+  }
+
+  /** A run counts for those who had it accepted, on whichever server. */
+  async #quotaOf(holders: readonly LimitHolder[], id: string): Promise<RunQuota | undefined> {
+    const limiter = await visitsOf(this.#options.host).openLimiter?.()
+    return limiter?.resume(holders, id)
   }
 
   async #makeRun(claimed: ClaimedRun, { stored, isNew }: ReadRun): Promise<DurableRun> {

@@ -70,6 +70,10 @@ export class SeenRecords implements RecordStore {
     return this.#records.isServerAlive(serverId)
   }
 
+  now(): Promise<number> {
+    return this.#records.now()
+  }
+
   purge(): Promise<void> {
     return this.#records.purge()
   }

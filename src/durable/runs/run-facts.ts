@@ -1,5 +1,6 @@
 import type { WaitingOptions } from '../../host/waiting-run.ts'
 import type { RunEvent } from '../../run/run-event.ts'
+import type { LimitHolder } from '../../run/state/run-quota.ts'
 
 /** Adapter of runs that a program has begun. */
 export const PROGRAM = 'program'
@@ -23,6 +24,8 @@ export interface RunFacts {
   readonly data: unknown
   /** JSON of the adapter for this run alone; left out for none. */
   readonly own?: unknown
+  /** Everyone whose limits hold for a run in the background; left out for none. */
+  readonly limitedBy?: readonly LimitHolder[] | undefined
   /** True for a run that goes on after decisions, without a request of its client. */
   readonly isUnasked?: boolean | undefined
   /** Name of the key whose limits count for a run that began by itself; left out for none. */

@@ -21,6 +21,7 @@ import { RunConversation, RunResponse } from '../exchange/run-providers.ts'
 import { GuardRails } from '../guard-rails.ts'
 import { handleMessage } from '../handle-message.ts'
 import { type RunObserver, StartedRun } from '../started-run.ts'
+import type { RunQuota } from '../state/run-quota.ts'
 import { withUniqueCalls } from '../state/unique-calls.ts'
 import type { RunHandle, RunResult, Turn } from '../turn.ts'
 import { hasHeldCall } from '../waiting/held-texts.ts'
@@ -155,7 +156,7 @@ export class Agent {
    * @throws HostError `REQUEST_INVALID` for a request that this agent cannot serve as it is meant
    */
   start(entryPoint: string, rawTurn: Turn, observer: RunObserver, parent?: ParentRun): RunHandle {
-    const { run, turn } = this.#makeRun(entryPoint, rawTurn, parent)
+    const { run, turn } = this.#makeRun(entryPoint, rawTurn, parent, observer.quota)
     if (this.#hostModules.OutputGuard.length > 0) run.answer.holdText()
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, (exchange, conversation) => this.#handle(exchange, conversation, run, turn))
@@ -167,13 +168,14 @@ export class Agent {
     this.#makeRun(entryPoint, turn)
   }
 
-  #makeRun(entryPoint: string, rawTurn: Turn, parent?: ParentRun): { run: AgentRun; turn: Turn } {
+  #makeRun(entryPoint: string, rawTurn: Turn, parent?: ParentRun, quota?: RunQuota): { run: AgentRun; turn: Turn } {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
     const given = rawTurn.answers ? withKeptAnswers(rawTurn) : rawTurn
     const turn = withUniqueCalls(requestOptions === 'ignore' ? { ...given, requestOptions: undefined } : given)
     const [replays, callChild, { approvalTtl }] = [this.#replays, this.#callChild, this.info]
-    const run = AgentRun.begin({ agentId, agentVersion, entryPoint, parent, replays, callChild, approvalTtl }, turn)
+    const owner = { agentId, agentVersion, entryPoint, parent, replays, callChild, quota, approvalTtl }
+    const run = AgentRun.begin(owner, turn)
     this.#refuseUnfit(run, turn)
     return { run, turn }
   }
@@ -185,7 +187,14 @@ export class Agent {
   startCall<T>({ moduleId, protocol, act, isLook, ...caller }: ModuleCall<T>, observer: RunObserver): RunHandle {
     const { id: agentId, version: agentVersion } = this.info
     const turn: Turn = { messages: [], ...caller }
-    const owner = { agentId, agentVersion, entryPoint: moduleId, callChild: this.#callChild, isLook }
+    const owner = {
+      agentId,
+      agentVersion,
+      entryPoint: moduleId,
+      callChild: this.#callChild,
+      quota: observer.quota,
+      isLook,
+    }
     const run = AgentRun.begin(owner, turn)
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, async (exchange) => {

@@ -9,7 +9,7 @@ import {
 } from '../../errors.ts'
 import type { AgentRun } from '../agent-run.ts'
 
-const OURS: ReadonlySet<string> = new Set(['RUN_ABORTED', 'REQUEST_INVALID', 'OUTPUT_INVALID'])
+const OURS: ReadonlySet<string> = new Set(['RUN_ABORTED', 'REQUEST_INVALID', 'OUTPUT_INVALID', 'LIMIT_REACHED'])
 
 /** Returns what a run failed with: faults that are not the agent's keep their code. */
 export function toHostError(cause: unknown, { agentId, answer }: AgentRun): HostError {

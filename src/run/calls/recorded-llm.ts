@@ -4,6 +4,7 @@ import { AnswerParts } from '../../protocols/answer-parts.ts'
 import type { LLM, LLMPart, LLMRequest } from '../../protocols/llm.ts'
 import type { Run } from '../../protocols/run.ts'
 import { AgentRun } from '../agent-run.ts'
+import type { RunQuota } from '../state/run-quota.ts'
 import type { ModelAnswer, Trail } from '../state/trail.ts'
 import { withVendorIds } from '../state/unique-calls.ts'
 import { RUN_WAITS } from '../waiting/pending-call.ts'
@@ -18,19 +19,35 @@ export function completeRequests(llm: LLM): LLM {
  * A model whose answers enter the trail of the run. A run that waits asks no model.
  *
  * @param warn told about parts that nobody reads
+ * @param passesOn true for a model that asks others: those count
  */
-export function recordLLM(llm: LLM, warn: (message: string) => void = () => {}): LLM {
+export function recordLLM(llm: LLM, warn: (message: string) => void = () => {}, passesOn = false): LLM {
   return {
     generate(request, run) {
       if (!(run instanceof AgentRun)) return llm.generate(request, run)
       const { trail } = run.answer
       if (run.waiting.hasBegun) throw RUN_WAITS
-      const answer: unknown = llm.generate(request, run)
+      const answer: unknown =
+        run.quota && !passesOn ? meter(run.quota, () => llm.generate(request, run)) : llm.generate(request, run)
       const tap = (stream: AsyncIterable<unknown>) => tapStream(stream, new AnswerTap(trail, warn))
       // A module may be written in JavaScript: the promise of a stream is one of the shapes that facades know.
       const isLate = !isGenerator(answer) && isPromise(answer) && !isAsyncIterable(answer)
       return (isLate ? answer.then((stream) => tap(stream as never)) : tap(answer as never)) as AsyncIterable<LLMPart>
     },
+  }
+}
+
+/** A call that counts for the sender of its run: what it has used is counted before its last part goes on, also when its reader leaves. */
+async function* meter(quota: RunQuota, generate: () => AsyncIterable<LLMPart>): AsyncGenerator<LLMPart> {
+  await quota.admitCall()
+  const used: Extract<LLMPart, { type: 'usage' }>[] = []
+  try {
+    for await (const part of await generate()) {
+      if (part.type === 'usage') used.push(part)
+      yield part
+    }
+  } finally {
+    for (const { usage, model } of used) await quota.spend(usage, model)
   }
 }
 

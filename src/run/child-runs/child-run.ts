@@ -13,7 +13,7 @@ const MAX_DEPTH = 8
 
 /** Calls an agent as a child run, for the code of a tool. See {@link Run.callAgent}. */
 export async function callAgent(run: AgentRun, call: AgentCall, startChild: StartChild): Promise<AgentReply> {
-  const { toolCallId: callId, parent, abort, callBudget, checkTime, waiting } = run
+  const { toolCallId: callId, parent, abort, callBudget, quota, checkTime, waiting } = run
   if (!run.isInTool || callId === undefined) {
     throw badRequest('run.callAgent was called outside of a tool.', {
       suggestions: ['Call it inside executeTool, with the run that the tool was given.'],
@@ -24,7 +24,7 @@ export async function callAgent(run: AgentRun, call: AgentCall, startChild: Star
     throw new Error(`Agents may call each other ${MAX_DEPTH} levels deep; '${call.agent}' would be the next.`)
   const earlier = waiting.takeChild(callId)
   const turn = earlier ? toNextTurn(run, callId, earlier) : toFirstTurn(run, call)
-  const parentRun = { runId: run.id, callId: run.callId, depth, callBudget, checkTime }
+  const parentRun = { runId: run.id, callId: run.callId, depth, callBudget, quota, checkTime }
   const result = await untilEnd(run, earlier?.agent ?? call.agent, () =>
     startChild(earlier?.agent ?? call.agent, turn, parentRun),
   )

@@ -1,5 +1,6 @@
 import type { CheckTime } from '../checks/check-time.ts'
 import type { CallBudget } from '../state/call-budget.ts'
+import type { RunQuota } from '../state/run-quota.ts'
 import type { RunHandle, Turn } from '../turn.ts'
 
 /** Run that began another. */
@@ -11,6 +12,8 @@ export interface ParentRun {
   readonly depth: number
   /** Limit that its calls share with those of the runs that it begins; undefined where they are not limited. */
   readonly callBudget: CallBudget | undefined
+  /** Place among the runs of its sender, which its calls of models count for; undefined for one without limits. */
+  readonly quota: RunQuota | undefined
   /** Time that its checks share with those of the runs that it begins. */
   readonly checkTime: CheckTime
 }

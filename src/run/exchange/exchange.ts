@@ -229,7 +229,11 @@ export class Exchange {
   /** Models and tools are always recorded: the trail of the run, approvals and waiting depend on it. */
   #record(instance: object, id: string, protocol: string): object {
     if (protocol === LLM.name)
-      return recordLLM(instance as LLM, (message) => this.#options.warn?.(`module '${id}' ${message}`))
+      return recordLLM(
+        instance as LLM,
+        (message) => this.#options.warn?.(`module '${id}' ${message}`),
+        this.#options.callees.get(id)?.asksModels,
+      )
     if (protocol !== ToolProvider.name || id === CLIENT_TOOLS) return instance
     return recordToolProvider(instance as ToolProvider, id, (policy, agentId) => this.#policy(policy, agentId))
   }

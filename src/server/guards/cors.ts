@@ -9,6 +9,7 @@ const EXPOSED_HEADERS = [
   'x-should-retry',
   'idempotent-replayed',
   'retry-after',
+  'ratelimit',
   'mcp-session-id',
   'x-ignored',
 ]

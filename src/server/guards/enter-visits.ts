@@ -1,19 +1,67 @@
-import type { FastifyInstance } from 'fastify'
-import { seeing, type Visit, type Visits } from '../../host/visits.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Sees, seeing, type Ticket, type Visits } from '../../host/visits.ts'
+import type { LimitHolder, Limits } from '../../run/state/run-quota.ts'
+import { isUpgrade } from '../streams/upgrade-route.ts'
 import { type Principal, principalOf } from './principal.ts'
 
-/** Makes a visit of each request whose key names agents: whatever serves it finds no others. */
-export function enterVisits(app: FastifyInstance, visits: Visits): void {
-  const known = new WeakMap<Principal, Visit>()
-  const visitOf = (principal: Principal, agents: readonly string[]) => {
-    const visit = known.get(principal) ?? { sees: seeing(agents) }
-    known.set(principal, visit)
-    return visit
+/** Requests that start no run; a WebSocket asks for each of its messages. */
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Makes a visit of each request whose key names agents, or has limits, and of those whose tenant has: whatever serves it finds no other
+ * agents, and starts no more than it may.
+ *
+ * @param limitsOf returns the limits of a tenant
+ */
+export function enterVisits(
+  app: FastifyInstance,
+  visits: Visits,
+  limitsOf: (tenant: string) => Limits | undefined,
+): void {
+  const known = new WeakMap<Principal, Sees>()
+  const seesOf = (principal: Principal, agents: readonly string[]) => {
+    const sees = known.get(principal) ?? seeing(agents)
+    known.set(principal, sees)
+    return sees
   }
   // Behind the body: the parser calls back from its connection, which is of no visit.
-  app.addHook('preValidation', (request, _reply, done) => {
+  app.addHook('preValidation', (request, reply, done) => {
     const principal = principalOf(request)
-    if (principal.agents) visits.enter(visitOf(principal, principal.agents), done)
+    const { agents } = principal
+    const holders = holdersOf(principal, limitsOf)
+    const sees = agents && seesOf(principal, agents)
+    if (holders.length > 0) {
+      openTicket(visits, holders, request, reply).then((ticket) => visits.enter({ sees, ticket }, done), done)
+    } else if (sees) visits.enter({ sees }, done)
     else done()
   })
+}
+
+/** The key, and its tenant. */
+function holdersOf(
+  { name, tenant, limits }: Principal,
+  limitsOf: (tenant: string) => Limits | undefined,
+): LimitHolder[] {
+  const ofTenant = limitsOf(tenant)
+  return [
+    ...(limits && name !== undefined ? [{ tenant, key: name, limits }] : []),
+    ...(ofTenant ? [{ tenant, limits: ofTenant }] : []),
+  ]
+}
+
+/** Prepares a ticket before the handler may start a run: that waits for nothing. A refusal is for the run, not for its request. */
+async function openTicket(
+  visits: Visits,
+  holders: readonly LimitHolder[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Ticket | undefined> {
+  const limiter = await visits.openLimiter?.()
+  const ticket = limiter?.ticketFor(holders)
+  if (!ticket) return undefined
+  const connection = isUpgrade(request) ? request.raw.socket : reply.raw
+  connection.once('close', () => ticket.giveBack())
+  if (!READS.has(request.method)) await ticket.prepare().catch(() => {})
+  if (connection.destroyed) ticket.giveBack()
+  return ticket
 }

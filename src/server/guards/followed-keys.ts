@@ -5,9 +5,10 @@ import { relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../errors.ts'
+import type { Limits } from '../../run/state/run-quota.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
 import type { Key } from './key.ts'
-import { describeDoubts, readKeysFile } from './keys-file.ts'
+import { describeDoubts, type ReadKeys, readKeysFile } from './keys-file.ts'
 
 /** A key is refused, and what it has opened ends, at most this much after its line has gone, or its time is over. */
 const LOOK_EVERY_MS = 500
@@ -18,10 +19,13 @@ interface Opened {
   readonly socket: Socket
 }
 
+/** Part of a file of keys that servers go by. */
+export type KeysAndTenants = Pick<ReadKeys<Key>, 'keys' | 'tenants'>
+
 /** Things beside their own file that keys are checked against. */
 interface Surroundings {
-  /** @throws Error for keys that cannot be used beside others */
-  readonly check: (keys: readonly Key[]) => void
+  /** @throws Error for keys that cannot be used beside others, or here */
+  readonly check: (read: KeysAndTenants) => void | Promise<void>
   /** Returns the ids of the agents that there are. */
   readonly listAgents: () => readonly string[]
 }
@@ -37,16 +41,19 @@ export class FollowedKeys {
   readonly #projectDir: string
   readonly #opened = new Set<Opened>()
   #keys: ReadonlyMap<string, Key>
+  /** Limits of tenants. */
+  #tenants: ReadonlyMap<string, Limits>
   #problem: string | undefined
   /** Warnings, as they were last given. */
   #warned = ''
   /** Reads follow each other: an earlier version must not replace a later one. */
   #reading: Promise<void> = Promise.resolve()
 
-  private constructor(path: string, projectDir: string, keys: readonly Key[]) {
+  private constructor(path: string, projectDir: string, { keys, tenants }: ReadKeys<Key>) {
     this.#path = path
     this.#projectDir = projectDir
     this.#keys = byDigest(keys)
+    this.#tenants = tenants
   }
 
   /**
@@ -54,12 +61,22 @@ export class FollowedKeys {
    * @throws as {@link readKeysFile}
    */
   static async read(path: string, projectDir: string): Promise<FollowedKeys> {
-    return new FollowedKeys(path, projectDir, (await readKeysFile(path, projectDir)).keys)
+    return new FollowedKeys(path, projectDir, await readKeysFile(path, projectDir))
   }
 
   /** All keys of the file, also those whose time is over. */
   get all(): readonly Key[] {
     return [...this.#keys.values()]
+  }
+
+  /** The file, as it is in use. */
+  get used(): KeysAndTenants {
+    return { keys: this.all, tenants: this.#tenants }
+  }
+
+  /** Limits of a tenant; undefined for none. */
+  limitsOf(tenant: string): Limits | undefined {
+    return this.#tenants.get(tenant)
   }
 
   /** Says why the file is not in use as it stands, without what is in it; undefined when it is. */
@@ -105,10 +122,11 @@ export class FollowedKeys {
   async #readAgain(log: KeysLog, { check, listAgents }: Surroundings): Promise<void> {
     const file = relative(this.#projectDir, this.#path)
     try {
-      const { keys, doubts } = await readKeysFile(this.#path, this.#projectDir)
-      check(keys)
+      const { keys, tenants, doubts } = await readKeysFile(this.#path, this.#projectDir)
+      await check({ keys, tenants })
       const before = this.all
       this.#keys = byDigest(keys, this.#keys)
+      this.#tenants = tenants
       this.#problem = undefined
       this.#endOutdated()
       if (!isDeepStrictEqual(before, this.all)) log.info(`${file} has changed: ${describeCount(keys.length)}.`)

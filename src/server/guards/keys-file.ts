@@ -9,11 +9,20 @@ import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
 import { badOption, type HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { isCalled } from '../../protocols/callable-agent.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
+import type { Limits } from '../../run/state/run-quota.ts'
 import type { Key } from './key.ts'
 import { KEY_SCOPES, type KeyScope, makePrincipal, Name } from './principal.ts'
 
 /** A day, which begins in UTC, or a moment with its offset (RFC 3339). */
 const EXPIRES = '^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d))?$'
+
+const Amount = Type.Integer({ minimum: 1 })
+const LimitsOfHolder = Type.Object({
+  requests_per_minute: Type.Optional(Amount),
+  concurrent_runs: Type.Optional(Amount),
+  tokens_per_day: Type.Optional(Amount),
+  cost_per_day: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+})
 
 const KeyEntry = Type.Object({
   name: Name,
@@ -25,9 +34,13 @@ const KeyEntry = Type.Object({
   adapters: Type.Optional(Type.Array(Name, { minItems: 1 })),
   agents: Type.Optional(Type.Array(Type.String({ pattern: '^[\\w.*-]{1,128}$' }), { minItems: 1 })),
   expires: Type.Optional(Type.String({ pattern: EXPIRES })),
+  limits: Type.Optional(LimitsOfHolder),
 })
 
-const KeysFile = Type.Object({ keys: Type.Array(KeyEntry, { minItems: 1 }) })
+const KeysFile = Type.Object({
+  keys: Type.Array(KeyEntry, { minItems: 1 }),
+  tenants: Type.Optional(Type.Array(Type.Object({ name: Name, limits: LimitsOfHolder }))),
+})
 
 /** One key of the file, as it stands there. */
 export type KeyEntry = Static<typeof KeyEntry>
@@ -42,6 +55,8 @@ interface Doubt {
 /** A file of keys, as it was read. */
 export interface ReadKeys<K> {
   readonly keys: readonly K[]
+  /** Limits of tenants, by their names. */
+  readonly tenants: ReadonlyMap<string, Limits>
   readonly doubts: readonly Doubt[]
 }
 
@@ -51,13 +66,15 @@ const NAME_RULE = "It has letters, digits, '.', '_', '@' and '-', 64 at most."
 
 /** Advice for a field that is wrong. */
 const ADVICE: Readonly<Record<string, string>> = {
-  keys: 'The file lists keys: { name, tenant, digest, scopes, adapters, agents, expires }.',
+  keys: 'The file lists keys: { name, tenant, digest, scopes, adapters, agents, expires, limits }.',
   name: NAME_RULE,
   tenant: NAME_RULE,
   digest: 'Write sha256: and what this prints: printf %s "$KEY" | sha256sum',
   agents: "List ids of agents, in which * stands for any characters: [support, 'sales-*'].",
   adapters: 'List names of adapters, as --adapter has them: [ChatCompatApiAdapter].',
   expires: 'Write a day, which begins in UTC, or a moment: 2027-01-31, 2027-01-31T18:00:00+01:00.',
+  limits: 'The limits: requests_per_minute, concurrent_runs, tokens_per_day, cost_per_day (US dollars).',
+  tenants: 'List tenants with their limits: [{ name: acme, limits: { requests_per_minute: 600 } }].',
   scopes: `List some of ${KEY_SCOPES.join(', ')}.`,
 }
 
@@ -69,8 +86,8 @@ const ADVICE: Readonly<Record<string, string>> = {
  */
 export async function readKeysFile(path: string, projectDir: string): Promise<ReadKeys<Key>> {
   const file = relative(projectDir, path) || path
-  const { keys, doubts } = parseKeys(await readText(path, file), file)
-  return { keys: keys.map(toKey), doubts }
+  const { keys, ...others } = parseKeys(await readText(path, file), file)
+  return { keys: keys.map(toKey), ...others }
 }
 
 /**
@@ -83,7 +100,7 @@ export function parseKeys(text: string, file: string): ReadKeys<KeyEntry> {
   const source = readYaml(text, { maxBytes: MAX_BYTES, kind: 'a file of keys' })
   const problems = source.problems.length > 0 ? source.problems : findProblems(source)
   if (problems.length > 0) throw toError(file, problems)
-  const { keys } = source.value as Static<typeof KeysFile>
+  const { keys, tenants = [] } = source.value as Static<typeof KeysFile>
   const doubt = (path: Path, message: string, find: Doubt['find']): Doubt => {
     return { find, problem: { file, ...source.locate(path), message, suggestions: [] } }
   }
@@ -100,7 +117,7 @@ export function parseKeys(text: string, file: string): ReadKeys<KeyEntry> {
       ? []
       : [doubt(['keys', index, 'expires'], `The key of '${name}' has expired.`, () => adviseOnEnd(expires))]),
   ])
-  return { keys, doubts }
+  return { keys, tenants: new Map(tenants.map(({ name, limits }) => [name, limits])), doubts }
 }
 
 function adviseOnEnd(expires: string): string[] | undefined {
@@ -132,7 +149,7 @@ async function readText(path: string, file: string): Promise<string> {
 
 function findProblems({ value, locate }: YamlSource): Problem[] {
   const problems = findValueProblems(KeysFile, Compile(KeysFile), value)
-  const all = problems.length > 0 ? problems : findMistakes((value as Static<typeof KeysFile>).keys)
+  const all = problems.length > 0 ? problems : findMistakes(value as Static<typeof KeysFile>)
   return all.map(({ path, message, suggestions }) => ({
     message,
     suggestions: suggestions.length > 0 ? suggestions : adviseOn(path),
@@ -141,28 +158,37 @@ function findProblems({ value, locate }: YamlSource): Problem[] {
 }
 
 function adviseOn(path: Path): string[] {
-  const field = path.findLast((key) => typeof key === 'string') ?? 'keys'
-  return [ADVICE[field] ?? ADVICE.keys].filter((advice) => advice !== undefined)
+  const names = path.filter((key) => typeof key === 'string')
+  const field = names.findLast((name) => ADVICE[name] !== undefined) ?? 'keys'
+  return [ADVICE[field]].filter((advice) => advice !== undefined)
 }
 
-function findMistakes(keys: readonly KeyEntry[]): ValueProblem[] {
-  return [...findRepeated(keys), ...findOtherHolders(keys), ...findNoTimes(keys)]
+function findMistakes({ keys, tenants = [] }: Static<typeof KeysFile>): ValueProblem[] {
+  return [...findRepeated(keys), ...findOtherHolders(keys), ...findNoTimes(keys), ...findRepeatedTenants(tenants)]
+}
+
+function findRepeatedTenants(tenants: readonly { readonly name: string }[]): ValueProblem[] {
+  return tenants.flatMap(({ name }, index) => {
+    if (tenants.findIndex((tenant) => tenant.name === name) === index) return []
+    const message = `The tenant '${name}' stands here a second time.`
+    return [{ path: ['tenants', index, 'name'], message, suggestions: ['Give each tenant one entry.'] }]
+  })
 }
 
 /** Two keys of one name are one holder, whose key is being replaced: they may not differ in what they open. */
 function findOtherHolders(keys: readonly KeyEntry[]): ValueProblem[] {
   const first = new Map<string, string>()
-  return keys.flatMap(({ name, tenant = '', scopes, agents = [] }, index) => {
-    const rights = JSON.stringify([tenant, [...scopes].sort(), [...agents].sort()])
+  return keys.flatMap(({ name, tenant = '', scopes, agents = [], limits = {} }, index) => {
+    const rights = JSON.stringify([tenant, [...scopes].sort(), [...agents].sort(), Object.entries(limits).sort()])
     const known = first.get(name) ?? rights
     first.set(name, known)
     if (known === rights) return []
-    const message = `Another key of '${name}' has another tenant, other scopes or other agents.`
+    const message = `Another key of '${name}' has another tenant, or other scopes, agents or limits.`
     return [
       {
         path: ['keys', index, 'name'],
         message,
-        suggestions: ['Give it a name of its own, or the same tenant, scopes and agents.'],
+        suggestions: ['Give it a name of its own, or the same tenant, scopes, agents and limits.'],
       },
     ]
   })
@@ -192,8 +218,8 @@ function toError(file: string, problems: readonly Problem[]): HostError {
   return badOption(message, { suggestions })
 }
 
-function toKey({ name, tenant, digest, scopes, adapters, agents, expires }: KeyEntry): Key {
-  const principal = makePrincipal({ name, tenant, scopes, agents })
+function toKey({ name, tenant, digest, scopes, adapters, agents, expires, limits }: KeyEntry): Key {
+  const principal = makePrincipal({ name, tenant, scopes, agents, limits })
   const expiresAt = expires === undefined ? undefined : Date.parse(expires)
   return { digest: digest.slice('sha256:'.length).toLowerCase(), principal, adapters, expiresAt }
 }

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { NAME_PATTERN } from '../../definition/definition.ts'
 import { findFirstProblem } from '../../definition/first-problem.ts'
 import { badRequest } from '../../errors.ts'
+import type { Limits } from '../../run/state/run-quota.ts'
 import { Origins } from './origins.ts'
 
 /** Scope of a key: to use the agents, to see and decide approvals, to see the debug UI, or to delete the data of users. */
@@ -20,6 +21,8 @@ export interface Principal {
   readonly hasKey: boolean
   /** Globs of the agents that exist for it; undefined for all. */
   readonly agents: readonly string[] | undefined
+  /** Of the key alone; undefined for none. Those of its tenant are in the file of keys. */
+  readonly limits: Limits | undefined
   /** True for the token of the debug UI, which sees the runs of all tenants. */
   readonly isOperator: boolean
 }
@@ -85,8 +88,9 @@ export function makePrincipal({
   tenant = '',
   scopes,
   agents,
+  limits,
   hasKey = true,
   isOperator = false,
 }: Pick<Principal, 'scopes'> & { [Field in keyof Principal]?: Principal[Field] | undefined }): Principal {
-  return Object.freeze({ name, tenant, scopes: Object.freeze([...scopes]), agents, hasKey, isOperator })
+  return Object.freeze({ name, tenant, scopes: Object.freeze([...scopes]), agents, limits, hasKey, isOperator })
 }

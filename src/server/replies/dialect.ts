@@ -63,7 +63,9 @@ function toVendorError({ statusCode: status, detail }: Refusal, error?: Error): 
     type:
       known === 'insufficient_quota'
         ? known
-        : (TYPES[statusCode] ?? (statusCode < 500 ? 'invalid_request_error' : 'server_error')),
+        : known === 'rate_limit_exceeded'
+          ? 'rate_limit_error'
+          : (TYPES[statusCode] ?? (statusCode < 500 ? 'invalid_request_error' : 'server_error')),
     param: isUnknownModel ? 'model' : field,
     code: isUnknownModel
       ? 'model_not_found'

@@ -7,7 +7,7 @@ import {
   isTimeout,
   levelOfFailure,
 } from '../../assembly/failures.ts'
-import { type ErrorCode, HostError, messageOf, systemCodeOf } from '../../errors.ts'
+import { type ErrorCode, HostError, LimitReached, messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { STORE_REMOVED } from '../../store/record-store.ts'
 import {
@@ -29,6 +29,8 @@ export interface ErrorReply {
 
 /** Both official OpenAI clients repeat a 500 twice: a failing agent would run three times. */
 const NO_RETRY = { 'x-should-retry': 'false' }
+/** Clients would wait longer than their callers do. */
+const LONGEST_WAIT_SECONDS = 60
 const RETRY_LATER = { 'retry-after': '1' }
 
 /** Replies to errors of our own codes; any other is answered with the message, and the status of the code. */
@@ -48,12 +50,20 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
     UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
     OVERLOADED: () => ({ headers: RETRY_LATER }),
     TOO_MANY_ATTEMPTS: () => ({ headers: { 'retry-after': '60' } }),
+    LIMIT_REACHED: (error) => ({ headers: error instanceof LimitReached ? headersOfLimit(error) : NO_RETRY }),
     STORE_UNAVAILABLE: ({ cause }) => ({
       detail: isRemoved(cause) ? 'The store of responses was removed' : 'The store of responses cannot be reached',
       headers: RETRY_LATER,
     }),
     SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
   }
+
+/** Clients repeat what is refused for a moment; a run that has failed half way is none of that. */
+function headersOfLimit({ limited, retryAfterSeconds: seconds }: LimitReached): Record<string, string> {
+  // draft-ietf-httpapi-ratelimit-headers-10, section 4.
+  const headers = { 'retry-after': String(seconds), ratelimit: `"${limited}";r=0;t=${seconds}` }
+  return seconds > LONGEST_WAIT_SECONDS ? { ...headers, ...NO_RETRY } : headers
+}
 
 /** Its path is in the log, and not for clients. */
 function isRemoved(cause: unknown): boolean {

@@ -78,6 +78,10 @@ export class KeyvStore implements RecordStore {
     return false
   }
 
+  async now(): Promise<number> {
+    return Date.now()
+  }
+
   async purge(): Promise<void> {}
 
   async close(): Promise<void> {

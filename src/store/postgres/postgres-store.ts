@@ -134,6 +134,11 @@ export class PostgresStore implements RecordStore {
     return this.#heartbeat.isAlive(rows[0])
   }
 
+  async now(): Promise<number> {
+    const { rows } = await this.#pool.query({ text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now' })
+    return Number(rows[0]?.now)
+  }
+
   /** Does nothing: PostgreSQL's own vacuum overwrites removed data. */
   async purge(): Promise<void> {}
 

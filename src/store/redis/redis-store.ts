@@ -122,6 +122,11 @@ export class RedisStore implements RecordStore {
     return this.#heartbeat.isAlive(seen === null ? undefined : toSighting([serverId, seen]))
   }
 
+  async now(): Promise<number> {
+    const [seconds, microseconds] = await this.#answer(this.#redis.time())
+    return Number(seconds) * 1000 + Number(microseconds) / 1000
+  }
+
   /** Does nothing: removed data leaves the file of Redis when Redis rewrites it. */
   async purge(): Promise<void> {}
 

@@ -153,6 +153,10 @@ export class SqliteStore implements RecordStore {
     return this.#heartbeat.isAlive(await this.#ask<Sighting | undefined>({ kind: 'sighting', serverId }))
   }
 
+  async now(): Promise<number> {
+    return Date.now()
+  }
+
   async purge(): Promise<void> {
     await this.#ask({ kind: 'purge' })
   }

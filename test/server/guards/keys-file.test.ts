@@ -127,7 +127,7 @@ describe('the file of keys', () => {
       const error: HostError = await readKeysFile(`${dir}/keys.yml`, dir).catch((thrown) => thrown)
       return [error.code, error.message, ...error.suggestions]
     }
-    const list = 'The file lists keys: { name, tenant, digest, scopes, adapters, agents, expires }.'
+    const list = 'The file lists keys: { name, tenant, digest, scopes, adapters, agents, expires, limits }.'
     expect(await read('')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: It must be an object.', list])
     expect(await read('keys: []')).to.deep.equal(['OPTION_INVALID', 'keys.yml:1:1: keys must not be empty.', list])
     const entry = (fields: string) => `keys:\n  - name: a\n    digest: ${digestOf('x')}\n    ${fields}\n`
@@ -156,8 +156,8 @@ describe('the file of keys', () => {
     const other = `  - { name: a, digest: "${digestOf('y')}", tenant: acme, scopes: [run] }`
     expect(await read(`${entry('scopes: [run]')}${other}`)).to.deep.equal([
       'OPTION_INVALID',
-      "keys.yml:5:7: Another key of 'a' has another tenant, other scopes or other agents.",
-      'Give it a name of its own, or the same tenant, scopes and agents.',
+      "keys.yml:5:7: Another key of 'a' has another tenant, or other scopes, agents or limits.",
+      'Give it a name of its own, or the same tenant, scopes, agents and limits.',
     ])
     const expires = 'Write a day, which begins in UTC, or a moment: 2027-01-31, 2027-01-31T18:00:00+01:00.'
     for (const text of ['"31.1.2027"', '2027-13-01', '"2027-01-31T18:00:00"']) {
@@ -165,6 +165,47 @@ describe('the file of keys', () => {
       expect(message).to.contain('keys.yml:5:')
       expect(advice).to.equal(expires)
     }
+  })
+
+  it('has limits of keys and tenants, which are refused with their line where they are none', async () => {
+    const read = async (limits: string, tenants = '') => {
+      const text = `keys:\n  - { name: a, digest: "${digestOf('x')}", scopes: [run], limits: ${limits} }\n${tenants}`
+      const { dir } = await makeProject({ 'keys.yml': text })
+      return readKeysFile(`${dir}/keys.yml`, dir).catch((error: HostError) => [error.message, ...error.suggestions])
+    }
+    const tenants = 'tenants: [{ name: acme, limits: { cost_per_day: 0.5 } }]'
+    const good = await read('{ requests_per_minute: 5, concurrent_runs: 1, tokens_per_day: 7 }', tenants)
+    if (Array.isArray(good)) expect.fail(good.join(' '))
+    expect(good.keys[0]?.principal.limits).to.deep.equal({
+      requests_per_minute: 5,
+      concurrent_runs: 1,
+      tokens_per_day: 7,
+    })
+    expect([...good.tenants]).to.deep.equal([['acme', { cost_per_day: 0.5 }]])
+    const names = 'The limits: requests_per_minute, concurrent_runs, tokens_per_day, cost_per_day (US dollars).'
+    for (const wrong of [
+      '{ requests_per_minute: 0 }',
+      '{ concurrent_runs: 1.5 }',
+      '{ cost_per_day: 0 }',
+      '{ tokens_per_day: -1 }',
+      '5',
+    ]) {
+      const [message, advice] = (await read(wrong)) as string[]
+      expect(message).to.match(/^keys\.yml:2:\d+: keys\[0\]\.limits/)
+      expect(advice, wrong).to.equal(names)
+    }
+    const [unknown, near] = (await read('{ request_per_minute: 5 }')) as string[]
+    expect([unknown, near]).to.deep.equal([
+      "keys.yml:2:124: The key 'keys[0].limits.request_per_minute' is not known.",
+      "Did you mean 'requests_per_minute'?",
+    ])
+    const twice = 'tenants: [{ name: b, limits: {} }, { name: b, limits: {} }]'
+    expect(await read('{}', twice)).to.deep.equal([
+      "keys.yml:3:44: The tenant 'b' stands here a second time.",
+      'Give each tenant one entry.',
+    ])
+    const rotated = `{}}\n  - { name: a, digest: "${digestOf('y')}", scopes: [run], limits: { tokens_per_day: 1 }`
+    expect(((await read(rotated)) as string[])[0]).to.contain("Another key of 'a' has another tenant, or other")
   })
 
   it('must be there, and hold no key that an option holds', async () => {

@@ -19,6 +19,9 @@ export const UNAUTHORIZED = -32001
 /** MCP, up to 2025-11-25; the SDK makes it `INVALID_PARAMS` for later versions. */
 export const RESOURCE_NOT_FOUND = -32002
 
+/** Limit of a key or a tenant. */
+export const LIMIT_REACHED = -32003
+
 /** Error sent in reply to a request, instead of a result. */
 export class JsonRpcError extends Error {
   readonly code: number

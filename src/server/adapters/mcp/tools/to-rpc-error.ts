@@ -1,7 +1,7 @@
 import { CLIENT_CODES, HostError } from '../../../../errors.ts'
 import { type LoggedRequest, noteFailureInside } from '../../../monitoring/request-log.ts'
 import { logFailureInside } from '../../../replies/error-replies.ts'
-import { INTERNAL_ERROR, invalidParams, JsonRpcError, METHOD_NOT_FOUND } from '../json-rpc.ts'
+import { INTERNAL_ERROR, invalidParams, JsonRpcError, LIMIT_REACHED, METHOD_NOT_FOUND } from '../json-rpc.ts'
 
 /** Makes the error that a request is answered with. A failure that is not the client's stands in the log, too. */
 export type ToRpcError = (error: unknown, source: LoggedRequest) => JsonRpcError
@@ -20,6 +20,7 @@ function toRefusal(error: unknown): JsonRpcError | undefined {
   if (error instanceof JsonRpcError) return error
   if (!(error instanceof HostError)) return undefined
   if (INVALID.has(error.code)) return invalidParams(error.message)
+  if (error.code === 'LIMIT_REACHED') return new JsonRpcError(LIMIT_REACHED, error.message)
   return REFUSED.has(error.code) ? new JsonRpcError(INTERNAL_ERROR, error.message) : undefined
 }
 

@@ -4,7 +4,7 @@ import { runIdOf } from '../../../../durable/approvals/approvals.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import type { ClientSeal } from '../../../../durable/durable-runs.ts'
 import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
-import { type AgentHost, START_MADE, type Target } from '../../../../host/host.ts'
+import { type AgentHost, START_MADE, type Target, visitsOf } from '../../../../host/host.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import type { RunEventSink } from '../../../../run/run-event.ts'
@@ -78,13 +78,12 @@ export class ToolCalls {
       onEvent: onProgress && toProgress(onProgress),
       ...given,
     }
-    return this.#answerWith(
-      this.#options.host[START_MADE](request.name, turn, '.'),
-      request,
-      given.messages,
-      options,
-      given.variant,
-    )
+    const { host, toRpcError } = this.#options
+    const answer = (handle: RunHandle) => this.#answerWith(handle, request, given.messages, options, given.variant)
+    // A batch may have several.
+    const begun = visitsOf(host).admitted(() => host[START_MADE](request.name, turn, '.'))
+    if (!(begun instanceof Promise)) return answer(begun)
+    return deferCall(begun.then(answer), (error) => toRpcError(error, options.source))
   }
 
   #answerWith(

@@ -1,0 +1,190 @@
+import { queuedKey, runningKey } from '../durable/runs/run-keys.ts'
+import { LimitReached } from '../errors.ts'
+import { getOrAdd } from '../get-or-add.ts'
+import type { Limiter, Ticket } from '../host/visits.ts'
+import type { Log } from '../protocols/log.ts'
+import type { Usage } from '../protocols/run.ts'
+import type { LimitHolder, RunQuota } from '../run/state/run-quota.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import { indexIdOf } from '../store/tenant-records.ts'
+import { Account, type AccountSources, keyOf } from './account.ts'
+import { ModelPrices } from './model-prices.ts'
+import { StoreClock } from './store-clock.ts'
+
+export interface LimiterOptions {
+  /** The whole store; who has opened it closes it. */
+  readonly records: RecordStore
+  readonly projectDir: string
+  readonly log: Log
+}
+
+/** Counts of keys and tenants in a store: they hold over all servers that share it. */
+export class StoredLimiter implements Limiter {
+  readonly #accounts = new Map<string, Account>()
+  readonly #sources: AccountSources
+  readonly #prices: ModelPrices
+
+  constructor({ records, projectDir, log }: LimiterOptions) {
+    this.#prices = new ModelPrices(projectDir, log)
+    const isOpen = async (id: string, tenant: string) => {
+      const index = indexIdOf({ tenant, id })
+      return (await records.get([queuedKey(index), runningKey(index)])).some((mark) => mark !== undefined)
+    }
+    this.#sources = { records, clock: new StoreClock(records), isOpen }
+  }
+
+  ticketFor(holders: readonly LimitHolder[]): Ticket {
+    const accounts = holders.map((holder) => this.#accountOf(holder))
+    // As the file says now.
+    for (const [index, account] of accounts.entries()) account.limits = holders[index]?.limits ?? account.limits
+    return new StoredTicket({ holders, accounts, prices: this.#prices })
+  }
+
+  resume(holders: readonly LimitHolder[], runId: string): RunQuota {
+    const accounts = holders.map((holder) => this.#accountOf(holder))
+    for (const account of accounts) account.resume(runId)
+    const end = (tokens: number) => {
+      for (const account of accounts) account.endAccepted(runId, tokens)
+    }
+    return new Quota({ holders, accounts, prices: this.#prices }, { end, giveBack: () => end(0) })
+  }
+
+  #accountOf(holder: LimitHolder): Account {
+    return getOrAdd(this.#accounts, keyOf(holder), () => new Account(holder, this.#sources))
+  }
+}
+
+/** Everyone whose limits hold for a run. */
+interface Holders {
+  readonly holders: readonly LimitHolder[]
+  readonly accounts: readonly Account[]
+  readonly prices: ModelPrices
+}
+
+class StoredTicket implements Ticket {
+  readonly #of: Holders
+  #isClaimed: boolean
+  #admitting: Promise<void> | undefined
+  /** Minutes that it counts in, of each account; undefined until it is prepared, and once it was used. */
+  #minutes: readonly number[] | undefined
+  #refusal: unknown
+
+  constructor(of: Holders, isClaimed = false) {
+    this.#of = of
+    this.#isClaimed = isClaimed
+  }
+
+  claim(): Ticket {
+    if (this.#isClaimed) return new StoredTicket(this.#of, true)
+    this.#isClaimed = true
+    return this
+  }
+
+  prepare(): Promise<void> {
+    this.#admitting ??= this.#admit()
+    return this.#admitting
+  }
+
+  async #admit(): Promise<void> {
+    const { accounts } = this.#of
+    const minutes: number[] = []
+    try {
+      for (const account of accounts) minutes.push(await account.admit())
+      this.#minutes = minutes
+    } catch (error) {
+      giveBack(accounts, minutes)
+      this.#refusal = error
+      throw error
+    }
+  }
+
+  take(): RunQuota {
+    this.#isClaimed = true
+    const { accounts } = this.#of
+    const minutes = this.#minutes
+    if (!minutes) throw this.#refusal ?? new LimitReached(ONE_RUN, 'concurrent_runs', 1)
+    this.#minutes = undefined
+    return new Quota(this.#of, {
+      end: (tokens) => {
+        for (const account of accounts) account.end(tokens)
+      },
+      giveBack: () => giveBack(accounts, minutes),
+    })
+  }
+
+  async accept(runId: string): Promise<RunQuota> {
+    const { accounts } = this.#of
+    this.#minutes = undefined
+    for (const account of accounts) await account.accept(runId)
+    const end = (tokens: number) => {
+      for (const account of accounts) account.endAccepted(runId, tokens)
+    }
+    return new Quota(this.#of, { end, giveBack: () => end(0) })
+  }
+
+  giveBack(): void {
+    if (!this.#minutes) return
+    giveBack(this.#of.accounts, this.#minutes)
+    this.#minutes = undefined
+    // Its adapter may go on after the answer.
+    this.#admitting = undefined
+  }
+}
+
+const ONE_RUN =
+  'A request of a key with limits starts one run with host.start: use host.run, or runs of the store, for more.'
+
+function giveBack(accounts: readonly Account[], minutes: readonly number[]): void {
+  for (const [index, minute] of minutes.entries()) accounts[index]?.giveBack(minute)
+}
+
+/** Ways in which a place is given back. */
+interface Place {
+  readonly end: (tokens: number) => void
+  readonly giveBack: () => void
+}
+
+class Quota implements RunQuota {
+  readonly holders: readonly LimitHolder[]
+  readonly #of: Holders
+  readonly #place: Place
+  #isOver = false
+  /** Tokens that calls of models have reported. */
+  #counted = 0
+
+  constructor(of: Holders, place: Place) {
+    this.holders = of.holders
+    this.#of = of
+    this.#place = place
+  }
+
+  async admitCall(): Promise<void> {
+    for (const account of this.#of.accounts) await account.admitCall()
+  }
+
+  async spend(usage: Partial<Usage>, model: string | undefined): Promise<void> {
+    const { accounts, prices } = this.#of
+    const tokens = tokensOf(usage)
+    this.#counted += tokens
+    const isPriced = accounts.some(({ limits }) => limits.cost_per_day !== undefined)
+    const cost = isPriced ? await prices.costOf(usage, model) : 0
+    await Promise.all(accounts.map((account) => account.spend(tokens, cost ?? 0)))
+    if (cost === null) throw prices.unknown(model)
+  }
+
+  end(usage: Readonly<Usage>): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#place.end(Math.max(0, tokensOf(usage) - this.#counted))
+  }
+
+  giveBack(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#place.giveBack()
+  }
+}
+
+function tokensOf({ inputTokens = 0, outputTokens = 0 }: Partial<Usage>): number {
+  return inputTokens + outputTokens
+}
