@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { defineConfig } from 'vitepress'
 import { linkConcepts } from './link-concepts.ts'
-import { llmsText } from './llms-text.ts'
+import { llmsFullText, llmsText } from './llms-text.ts'
 import { sidebar } from './sidebar.ts'
 
 export default defineConfig({
@@ -40,9 +40,10 @@ export default defineConfig({
     ],
     sidebar: sidebar as never,
   },
-  /** Beside the site: `llms.txt`, and each page as Markdown. */
+  /** Beside the site: `llms.txt`, `llms-full.txt`, and each page as Markdown. */
   buildEnd({ outDir, pages, srcDir }) {
     writeFileSync(join(outDir, 'llms.txt'), llmsText())
+    writeFileSync(join(outDir, 'llms-full.txt'), llmsFullText())
     for (const page of pages) {
       mkdirSync(dirname(join(outDir, page)), { recursive: true })
       copyFileSync(join(srcDir, page), join(outDir, page))

@@ -116,7 +116,7 @@ export const sidebar: SidebarGroup[] = [
   {
     text: 'For contributors',
     collapsed: true,
-    items: [page('Architecture', 'architecture'), page('Proofs', 'proofs')],
+    items: [page('Architecture', 'architecture'), page('Proofs', 'proofs'), page('Publishing', 'publishing')],
   },
   { text: 'Decisions', collapsed: true, items: [page('Why there are these pages', 'decisions/index'), ...decisions] },
 ]

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { linkConcepts, type Token } from '../../docs/.vitepress/link-concepts.ts'
-import { llmsText } from '../../docs/.vitepress/llms-text.ts'
+import { llmsFullText, llmsText } from '../../docs/.vitepress/llms-text.ts'
 import { sidebar } from '../../docs/.vitepress/sidebar.ts'
 import { runNode } from '../support/run-cli.ts'
 
@@ -124,6 +124,13 @@ describe('the pages of the docs', () => {
       .filter((line) => line.startsWith('- '))
     expect(listed.sort()).to.deep.equal(lines.sort())
     expect(decisions.filter((file) => !/\n\n\*\*What would change it:\*\* .+\n$/.test(read(file)))).to.deep.equal([])
+  })
+
+  it('for users are whole in llms-full.txt', () => {
+    const text = llmsFullText()
+    const missing = pages.filter((file) => !text.includes(read(file).trim()))
+    const left = ['architecture', 'index', 'proofs', 'publishing'].map((name) => `docs/${name}.md`)
+    expect(missing.filter((file) => !file.startsWith('docs/decisions/'))).to.deep.equal(left)
   })
 
   it('are all in llms.txt, those for users with a description', () => {

@@ -25,13 +25,16 @@ describe('the package', () => {
 
   it('contains what users need, and nothing else', () => {
     const { files } = installed
-    const kinds = files.map((file) => file.replace(/^(dist|modules|templates)\/.*/, '$1'))
+    const kinds = files.map((file) => file.replace(/^(deploy|dist|docs|modules|templates)\/.*/, '$1'))
     expect([...new Set(kinds)].sort()).to.deep.equal([
       'CHANGELOG.md',
+      'CONTRIBUTING.md',
       'LICENSE',
       'README.md',
       'bin/run.js',
+      'deploy',
       'dist',
+      'docs',
       'modules',
       'oclif.manifest.json',
       'package.json',
@@ -48,6 +51,26 @@ describe('the package', () => {
       'templates/project/env',
     ])
     expect(files.filter((file) => /\.tgz$|tsconfig\.build|__pycache__/.test(file))).to.deep.equal([])
+  })
+
+  it('has the pages, pictures and files that its README and its first pages link to', async () => {
+    const { files } = installed
+    const missing = await Promise.all(
+      ['README.md', 'docs/getting-started.md', 'docs/concepts.md', 'docs/deployment.md'].map(async (page) => {
+        const text = await readFile(join(ROOT, page), 'utf8')
+        const links = [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, link = '']) => link)
+        const paths = links.filter((link) => !/^[a-z]+:/.test(link)).map((link) => join(page, '..', link))
+        return paths.filter((path) => !files.some((file) => file === path || file.startsWith(`${path}/`)))
+      }),
+    )
+    expect(missing.flat()).deep.equal([])
+  })
+
+  it('installs as many packages as docs/what-it-installs.md says', async () => {
+    const lock = await readFile(join(installed.dir, 'node_modules/.package-lock.json'), 'utf8')
+    const page = await readFile(join(ROOT, 'docs/what-it-installs.md'), 'utf8')
+    const count = Object.keys(JSON.parse(lock).packages).length
+    expect(/in (\d+) packages on Linux/.exec(page)?.[1]).equal(String(count))
   })
 
   it('resolves in every way that its package.json declares: publint finds nothing', async () => {
