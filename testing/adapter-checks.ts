@@ -37,7 +37,7 @@ export interface AdapterCheck {
 
 const KEY = 'key-of-the-checks-1'
 const KEYS_FILE = `keys:
-  - { name: ada, digest: ${createHash('sha256').update(KEY).digest('hex')}, tenant: acme, scopes: [run] }
+  - { name: ada, digest: 'sha256:${createHash('sha256').update(KEY).digest('hex')}', tenant: acme, scopes: [run] }
 `
 
 /**

@@ -1,0 +1,44 @@
+import { invalid } from './errors.ts'
+import type { Block, MessageRequest, WireTool } from './schema.ts'
+
+/** Fields without an effect here. `cache_control` is a hint, and not named. */
+const IGNORED = ['container', 'context_management', 'inference_geo', 'service_tier', 'speed', 'top_k'] as const
+
+/** Beta headers whose features need nothing here, or work: by the start of their name. All others are named as ignored. */
+const SERVED_BETAS = /^(claude-code|interleaved-thinking|prompt-caching|fine-grained-tool-streaming|oauth)-/
+
+/** Tools that the vendor runs on its servers: left out, so that the agent answers with its own. */
+const SERVER_TOOLS = /^(web_search|web_fetch|code_execution|tool_search_tool)_/
+
+/**
+ * Returns what of a request has no effect here, for the header `x-ignored`.
+ *
+ * @throws HostError `REQUEST_INVALID` for what a client would wait for in vain
+ */
+export function findIgnored(body: MessageRequest, beta: string): string[] {
+  const fields: Readonly<Record<string, unknown>> = { ...body }
+  if (isGiven(fields.mcp_servers)) {
+    throw invalid('mcp_servers', 'is not served. Give the agent the tools: module tools/mcp.')
+  }
+  const betas = beta.split(',').map((name) => name.trim())
+  return [
+    ...IGNORED.filter((field) => isGiven(fields[field])),
+    ...(body.tools ?? []).flatMap((tool) => (isServerTool(tool) ? [`tools.${tool.type}`] : [])),
+    ...(hasCitations(body) ? ['citations'] : []),
+    ...betas.filter((name) => name !== '' && !SERVED_BETAS.test(name)).map((name) => `anthropic-beta.${name}`),
+  ]
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
+}
+
+/** Tells whether the vendor would run a tool. */
+export function isServerTool({ type }: WireTool): boolean {
+  return typeof type === 'string' && SERVER_TOOLS.test(type)
+}
+
+function hasCitations({ messages }: MessageRequest): boolean {
+  const blocks = messages.flatMap(({ content }): readonly Block[] => (typeof content === 'string' ? [] : content))
+  return blocks.some(({ citations }) => isGiven(citations) && (citations as { enabled?: unknown }).enabled === true)
+}

@@ -1,0 +1,90 @@
+import { type AdapterOptions, type Attachment, fieldsOf } from 'agent-host'
+import { invalid } from './errors.ts'
+import type { Block, Content } from './schema.ts'
+
+type ReadAddress = AdapterOptions['http']['readAddress']
+
+/** Texts and attachments of blocks. */
+export interface Parts {
+  readonly texts: readonly string[]
+  readonly attachments: readonly Attachment[]
+}
+
+const NOTHING: Parts = Object.freeze({ texts: [], attachments: [] })
+
+/**
+ * Reads what blocks say and show.
+ *
+ * @param field of the content in the request
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
+export function readParts(content: Content, field: string, readAddress: ReadAddress): Parts {
+  if (typeof content === 'string') return { texts: [content], attachments: [] }
+  return join(content.map((block, index) => readBlock(block, `${field}[${index}]`, readAddress)))
+}
+
+function join(parts: readonly Parts[]): Parts {
+  return {
+    texts: parts.flatMap(({ texts }) => texts),
+    attachments: parts.flatMap(({ attachments }) => attachments),
+  }
+}
+
+function readBlock(block: Block, field: string, readAddress: ReadAddress): Parts {
+  switch (block.type) {
+    case 'text':
+      return said(readText(block.text, `${field}.text`))
+    case 'image':
+      return { texts: [], attachments: [readSource(block, field, 'image/*', readAddress)] }
+    case 'document':
+      return readDocument(block, field, readAddress)
+    case 'search_result':
+      return readSearchResult(block, field, readAddress)
+    case 'tool_reference':
+      return NOTHING
+    default:
+      throw invalid(`${field}.type`, `'${block.type}' is not served`)
+  }
+}
+
+function readText(text: unknown, field: string): string {
+  if (typeof text !== 'string') throw invalid(field, 'must be a string')
+  return text
+}
+
+function said(text: string): Parts {
+  return { texts: [text], attachments: [] }
+}
+
+/** A document of text is said under its title; the model reads the bytes of any other. */
+function readDocument(block: Block, field: string, readAddress: ReadAddress): Parts {
+  const { type, data, content } = fieldsOf(block.source)
+  const title = typeof block.title === 'string' ? block.title : undefined
+  if (type === 'text') return titled(title, said(readText(data, `${field}.source.data`)))
+  if (type === 'content') {
+    const inner = typeof content === 'string' || Array.isArray(content) ? (content as Content) : ''
+    return titled(title, readParts(inner, `${field}.source.content`, readAddress))
+  }
+  const read = readSource(block, field, 'application/pdf', readAddress)
+  return { texts: [], attachments: [title === undefined ? read : { ...read, name: title }] }
+}
+
+function readSearchResult(block: Block, field: string, readAddress: ReadAddress): Parts {
+  const title = [block.title, block.source].filter((part) => typeof part === 'string').join(', ')
+  const content = Array.isArray(block.content) ? (block.content as readonly Block[]) : ''
+  return titled(title, readParts(content, `${field}.content`, readAddress))
+}
+
+function titled(title: string | undefined, parts: Parts): Parts {
+  return title === undefined ? parts : { ...parts, texts: [`${title}\n${parts.texts.join('\n')}\n`] }
+}
+
+function readSource(block: Block, field: string, fallback: string, readAddress: ReadAddress): Attachment {
+  const { type, data, url, media_type: mediaType } = fieldsOf(block.source)
+  if (type === 'url') return readAddress(url, `${field}.source.url`, fallback)
+  if (type !== 'base64') throw invalid(`${field}.source.type`, `'${String(type)}' is not served: send base64 or a URL`)
+  if (typeof mediaType !== 'string') throw invalid(`${field}.source.media_type`, 'must be a string')
+  const bytes = Buffer.from(readText(data, `${field}.source.data`), 'base64')
+  if (bytes.length === 0) throw invalid(`${field}.source.data`, 'holds no bytes in base64')
+  return { mediaType, data: bytes }
+}

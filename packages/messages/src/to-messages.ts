@@ -1,0 +1,161 @@
+import {
+  type AdapterOptions,
+  type Capabilities,
+  fieldsOf,
+  type Message,
+  type Reasoning,
+  type ToolCall,
+} from 'agent-host'
+import { invalid } from './errors.ts'
+import { type Parts, readParts } from './read-blocks.ts'
+import type { Block, Content, MessageRequest, WireMessage } from './schema.ts'
+import type { Signatures, SignedData } from './signatures.ts'
+
+/** Parts of the host that a conversation is read with. */
+export interface Reading {
+  readonly readAddress: AdapterOptions['http']['readAddress']
+  readonly capabilities: Capabilities
+  readonly signatures: Signatures
+}
+
+type Conversation = Pick<MessageRequest, 'messages' | 'system'>
+
+/** Data of vendors that the client has kept, by signature. */
+type Opened = ReadonlyMap<unknown, SignedData | undefined>
+
+/**
+ * The conversation of a request. What the agent does not take is left out of earlier messages; in the last one of the user the host refuses it.
+ *
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
+export async function toMessages({ messages, system }: Conversation, reading: Reading): Promise<Message[]> {
+  if (messages.at(-1)?.role !== 'user') {
+    throw invalid(
+      'messages',
+      'the last message must be of the user: an agent does not continue an answer that has begun',
+    )
+  }
+  checkResults(messages)
+  const opened = await openSignatures(messages, reading.signatures)
+  const handled = messages.findLastIndex((message) => message.role === 'user' && blocksOf(message).some(isSaid))
+  if (handled === -1) throw invalid('messages', 'no message of the user says anything')
+  const read = messages.flatMap((message, index) => {
+    const isKept = (mediaType: string) => index === handled || reading.capabilities.takes(mediaType)
+    return toMessage(message, `messages[${index}].content`, { ...reading, opened, isKept })
+  })
+  return system === undefined ? read : [{ role: 'system', content: textOf(system, 'system', reading) }, ...read]
+}
+
+interface MessageReading extends Reading {
+  readonly opened: Opened
+  readonly isKept: (mediaType: string) => boolean
+}
+
+function toMessage(message: WireMessage, field: string, reading: MessageReading): Message[] {
+  const { role, content } = message
+  if (role === 'system') return [{ role, content: textOf(content, field, reading) }]
+  if (role === 'assistant') return [toAnswer(blocksOf(message), reading.opened)]
+  return [...toResults(blocksOf(message), field, reading), ...toSaid(message, field, reading)]
+}
+
+/** An earlier answer. Calls of the vendor's own tools are left out: they are none of this server. */
+function toAnswer(blocks: readonly Block[], opened: Opened): Message {
+  const kept = blocks.map((block) => opened.get(signatureOf(block)))
+  const calls = Object.assign({}, ...kept.map((data) => data?.calls))
+  const reasoning = blocks.flatMap((block): Reasoning[] => toReasoning(block, opened))
+  const toolCalls = blocks.filter(({ type }) => type === 'tool_use').map((block) => toCall(block, calls))
+  return {
+    role: 'assistant',
+    content: blocks.map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : '')).join(''),
+    ...(reasoning.length > 0 ? { reasoning } : undefined),
+    ...(toolCalls.length > 0 ? { toolCalls } : undefined),
+  }
+}
+
+/** Thinking whose signature is not of this server would be refused by the vendor of the agent's model. */
+function toReasoning(block: Block, opened: Opened): Reasoning[] {
+  const signature = signatureOf(block)
+  const data = opened.get(signature)
+  const text = block.type === 'thinking' && typeof block.thinking === 'string' ? block.thinking : ''
+  if (data?.thinking) return [{ text, providerMetadata: data.thinking }]
+  return signature === '' && text !== '' ? [{ text }] : []
+}
+
+function toCall({ id, name, input }: Block, calls: Readonly<Record<string, SignedData['thinking']>>): ToolCall {
+  const callId = String(id)
+  const metadata = calls[callId]
+  const call = { id: callId, name: String(name), arguments: fieldsOf(input) }
+  return metadata ? { ...call, providerMetadata: metadata } : call
+}
+
+function toResults(blocks: readonly Block[], field: string, reading: MessageReading): Message[] {
+  return blocks.flatMap((block, index): Message[] => {
+    if (block.type !== 'tool_result') return []
+    const { texts, ...shown } = readKept(contentOf(block.content), `${field}[${index}].content`, reading)
+    const isError = block.is_error === true ? { isError: true } : undefined
+    return [{ role: 'tool', toolCallId: String(block.tool_use_id), content: texts.join('\n'), ...shown, ...isError }]
+  })
+}
+
+function toSaid({ content }: WireMessage, field: string, reading: MessageReading): Message[] {
+  // The places of the blocks stay, for errors that name them.
+  const said = typeof content === 'string' ? content : content.map((block) => (isSaid(block) ? block : EMPTY))
+  if (typeof said !== 'string' && said.every((block) => block === EMPTY)) return []
+  const { texts, ...shown } = readKept(said, field, reading)
+  return [{ role: 'user', content: texts.join('\n').trim(), ...shown }]
+}
+
+const EMPTY: Block = Object.freeze({ type: 'text', text: '' })
+
+function readKept(
+  content: Content,
+  field: string,
+  { readAddress, isKept }: MessageReading,
+): Partial<Parts> & Pick<Parts, 'texts'> {
+  const { texts, attachments } = readParts(content, field, readAddress)
+  const kept = attachments.filter(({ mediaType }) => isKept(mediaType))
+  return kept.length > 0 ? { texts, attachments: kept } : { texts }
+}
+
+function textOf(content: Content, field: string, { readAddress }: Reading): string {
+  return readParts(content, field, readAddress).texts.join('\n')
+}
+
+function contentOf(content: unknown): Content {
+  return typeof content === 'string' || Array.isArray(content) ? (content as Content) : ''
+}
+
+function blocksOf({ content }: WireMessage): readonly Block[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
+/** Tells whether a block of the user is something that the user says. */
+function isSaid({ type }: Block): boolean {
+  return type !== 'tool_result'
+}
+
+function signatureOf({ type, signature, data }: Block): unknown {
+  if (type === 'redacted_thinking') return data
+  return type === 'thinking' ? (signature ?? '') : undefined
+}
+
+async function openSignatures(messages: readonly WireMessage[], signatures: Signatures): Promise<Opened> {
+  const answers = messages.filter(({ role }) => role === 'assistant')
+  const kept = [...new Set(answers.flatMap(blocksOf).map(signatureOf))]
+  return new Map(await Promise.all(kept.map(async (one) => [one, await signatures.open(one)] as const)))
+}
+
+/** Every call has one result, in the next message, and every result its call. */
+function checkResults(messages: readonly WireMessage[]): void {
+  const open = new Set<unknown>()
+  for (const [index, message] of messages.entries()) {
+    const field = `messages[${index}].content`
+    for (const [place, block] of blocksOf(message).entries()) {
+      if (message.role === 'assistant' && block.type === 'tool_use') open.add(block.id)
+      if (message.role !== 'user' || block.type !== 'tool_result' || open.delete(block.tool_use_id)) continue
+      throw invalid(`${field}[${place}].tool_use_id`, `'${String(block.tool_use_id)}' is no open call of an answer`)
+    }
+    const [id] = message.role === 'assistant' ? [] : open
+    if (id !== undefined) throw invalid(field, `has no tool_result for the call '${String(id)}'`)
+  }
+}

@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict'
+import type { ServedAdapter } from 'agent-host/testing'
+import { READ_FILE, serve } from './support/serve.ts'
+
+const PNG = Buffer.from('png').toString('base64')
+
+describe('POST /anthropic/v1/messages', () => {
+  let served: ServedAdapter
+
+  before(async () => {
+    served = await serve({
+      adapterOptions: { MessagesAdapter: { aliases: 'plain=echo, claude-haiku-*=echo, claude-*=mirror' } },
+    })
+  })
+
+  after(() => served?.[Symbol.asyncDispose]())
+
+  const post = (payload: object | string, headers: Record<string, string> = {}) =>
+    served.server.app.inject({
+      method: 'POST',
+      url: '/anthropic/v1/messages',
+      payload,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+
+  const body = (model: string, content: unknown, more: object = {}) => ({
+    model,
+    max_tokens: 99,
+    messages: [{ role: 'user', content }],
+    ...more,
+  })
+
+  /** Question to the model, as it has seen it. */
+  const mirror = async (request: object) => {
+    const answer = await post(request)
+    assert.equal(answer.statusCode, 200, JSON.stringify(answer.json()))
+    return JSON.parse(answer.json().content[0].text)
+  }
+
+  const refusal = async (request: object | string) => {
+    const answer = await post(request)
+    const { type, error } = answer.json()
+    return [answer.statusCode, type, error.type, error.message]
+  }
+
+  it('shows the model system blocks, texts, images and documents, with their titles', async () => {
+    const content = [
+      { type: 'text', text: 'Look:' },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+      { type: 'image', source: { type: 'url', url: 'https://example.test/a.png' } },
+      { type: 'document', title: 'Plan', source: { type: 'base64', media_type: 'application/pdf', data: PNG } },
+      { type: 'document', title: 'Notes', source: { type: 'text', media_type: 'text/plain', data: 'of today' } },
+      { type: 'search_result', title: 'Page', source: 'wiki', content: [{ type: 'text', text: 'found' }] },
+    ]
+    const system = [
+      { type: 'text', text: 'Be short.', cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: 'Be kind.' },
+    ]
+    const { messages } = await mirror(body('mirror', content, { system }))
+    assert.deepEqual(messages, [
+      { role: 'system', content: 'Be short.\nBe kind.' },
+      {
+        role: 'user',
+        content: 'Look:\nNotes\nof today\n\nPage, wiki\nfound',
+        attachments: [
+          { mediaType: 'image/png', data: 'png' },
+          { mediaType: 'image/png', data: 'https://example.test/a.png' },
+          { mediaType: 'application/pdf', data: 'png', name: 'Plan' },
+        ],
+      },
+    ])
+  })
+
+  it('gives the model the options of the request, and the user', async () => {
+    const { options, user, tools } = await mirror(
+      body('mirror', 'hi', {
+        temperature: 0.5,
+        top_p: 0.9,
+        stop_sequences: ['END'],
+        thinking: { type: 'enabled', budget_tokens: 8000 },
+        tools: [READ_FILE],
+        tool_choice: { type: 'tool', name: 'read_file', disable_parallel_tool_use: true },
+        metadata: { user_id: 'user-1' },
+      }),
+    )
+    assert.deepEqual([user, tools], ['user-1', ['read_file']])
+    const { temperature, topP, maxOutputTokens, stop, reasoningEffort, parallelToolCalls, toolChoice } = options
+    assert.deepEqual(
+      { temperature, topP, maxOutputTokens, stop, reasoningEffort, parallelToolCalls, toolChoice },
+      {
+        temperature: 0.5,
+        topP: 0.9,
+        maxOutputTokens: 99,
+        stop: ['END'],
+        reasoningEffort: 'medium',
+        parallelToolCalls: false,
+        toolChoice: { tool: 'read_file' },
+      },
+    )
+  })
+
+  it('gives the model results of tools with pictures and failures, and what the user says beside them', async () => {
+    const calls = ['toolu_1', 'toolu_2'].map((id) => ({ type: 'tool_use', id, name: 'read_file', input: { path: id } }))
+    const results = [
+      {
+        type: 'tool_result',
+        tool_use_id: 'toolu_1',
+        content: [
+          { type: 'text', text: 'A' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+        ],
+      },
+      { type: 'tool_result', tool_use_id: 'toolu_2', content: 'not there', is_error: true },
+      { type: 'text', text: 'Go on.' },
+    ]
+    const conversation = [
+      { role: 'user', content: 'Read.' },
+      { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }, ...calls] },
+      { role: 'user', content: results },
+    ]
+    const { messages } = await mirror({ model: 'mirror', max_tokens: 9, messages: conversation, tools: [READ_FILE] })
+    assert.deepEqual(messages, [
+      { role: 'user', content: 'Read.' },
+      {
+        role: 'assistant',
+        content: 'Yes.',
+        toolCalls: [
+          { id: 'toolu_1', name: 'read_file', arguments: { path: 'toolu_1' } },
+          { id: 'toolu_2', name: 'read_file', arguments: { path: 'toolu_2' } },
+        ],
+      },
+      { role: 'tool', toolCallId: 'toolu_1', content: 'A', attachments: [{ mediaType: 'image/png', data: 'png' }] },
+      { role: 'tool', toolCallId: 'toolu_2', content: 'not there', isError: true },
+      { role: 'user', content: 'Go on.' },
+    ])
+  })
+
+  it('seals what a vendor wants back, takes it back, and leaves foreign signatures out', async () => {
+    const { content, stop_reason } = (await post(body('thinker', 'hi', { tools: [READ_FILE] }))).json()
+    const [thinking, sealed, call] = content
+    assert.deepEqual(
+      [thinking.type, thinking.thinking, sealed.type, call.type],
+      ['thinking', 'Hm.', 'redacted_thinking', 'tool_use'],
+    )
+    assert.equal(stop_reason, 'tool_use')
+    assert.doesNotMatch(JSON.stringify(content), /sig-of-vendor|of the call/)
+    const again = (model: string, blocks: unknown) => ({
+      model,
+      max_tokens: 9,
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: blocks },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: 'A' }] },
+      ],
+      tools: [READ_FILE],
+    })
+    // Sealed for the agent that has thought.
+    const foreign = (await mirror(again('mirror', content))).messages[1]
+    assert.deepEqual([foreign.reasoning, foreign.toolCalls[0].providerMetadata], [undefined, undefined])
+    const own = (await post(body('mirror', 'think'))).json().content
+    const { messages } = await mirror({
+      model: 'mirror',
+      max_tokens: 9,
+      messages: [
+        { role: 'user', content: 'think' },
+        { role: 'assistant', content: own },
+        { role: 'user', content: 'hi' },
+      ],
+    })
+    assert.deepEqual(messages[1].reasoning, [
+      { text: 'Hm.', providerMetadata: { mirror: { signature: 'of the mirror' } } },
+    ])
+    const plain = [{ type: 'thinking', thinking: 'Mine.', signature: '' }, call]
+    assert.deepEqual((await mirror(again('mirror', plain))).messages[1].reasoning, [{ text: 'Mine.' }])
+  })
+
+  it('streams from message_start to message_stop, with blocks in their order', async () => {
+    const { payload } = await post(body('thinker', 'hi', { tools: [READ_FILE], stream: true }))
+    const events = payload.split('\n\n').filter((frame) => frame !== '')
+    const named = events.map((frame) => {
+      const [, name = '', data = ''] = /^event: (\w+)\ndata: (.*)$/.exec(frame) ?? []
+      const { type, content_block, delta } = JSON.parse(data)
+      assert.equal(type, name)
+      return [name, content_block?.type ?? delta?.type ?? delta?.stop_reason].filter(Boolean).join(' ')
+    })
+    assert.deepEqual(named, [
+      'message_start',
+      'ping',
+      'content_block_start thinking',
+      'content_block_delta thinking_delta',
+      'content_block_delta signature_delta',
+      'content_block_stop',
+      'content_block_start redacted_thinking',
+      'content_block_stop',
+      'content_block_start tool_use',
+      'content_block_delta input_json_delta',
+      'content_block_stop',
+      'message_delta tool_use',
+      'message_stop',
+    ])
+  })
+
+  it('ends a stream that fails with an error, without its reason', async () => {
+    const { payload } = await post(body('late', 'hi', { stream: true }))
+    const last = payload.split('\n\n').findLast((frame) => frame !== '')
+    assert.equal(
+      last,
+      'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"Agent execution failed"}}',
+    )
+  })
+
+  it('says why an answer ended', async () => {
+    const reasons = ['plain', 'long', 'prim'].map(async (model) => (await post(body(model, 'hi'))).json().stop_reason)
+    assert.deepEqual(await Promise.all(reasons), ['end_turn', 'max_tokens', 'refusal'])
+  })
+
+  it('tells what waits for a person as text', async () => {
+    const { content, stop_reason } = (await post(body('cashier', 'Refund it.'))).json()
+    assert.deepEqual(
+      content.map(({ type }: { type: string }) => type),
+      ['text'],
+    )
+    assert.match(content[0].text, /Waiting for approval of refund \{\}\. Decide with: agent-host approvals/)
+    assert.equal(stop_reason, 'end_turn')
+  })
+
+  it('has aliases, which hide no agent', async () => {
+    const says = async (model: string) => (await post(body(model, 'hi'))).json().content[0].text
+    assert.equal(await says('plain'), 'one two')
+    assert.equal(await says('claude-haiku-4-5'), 'hi')
+    assert.match(await says('claude-opus'), /"messages"/)
+    const wrong = await serve({ adapterOptions: { MessagesAdapter: { aliases: 'claude' } } }).catch((error) => error)
+    assert.equal(wrong.message, "Options of MessagesAdapter: 'claude' is no alias.")
+  })
+
+  it('names what has no effect, and refuses what a client would wait for in vain', async () => {
+    const { headers } = await post(
+      body('echo', [{ type: 'document', source: { type: 'text', data: 'x' }, citations: { enabled: true } }], {
+        top_k: 5,
+        tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+      }),
+      { 'anthropic-beta': 'claude-code-20250219, context-1m-2025-08-07' },
+    )
+    assert.equal(
+      headers['x-ignored'],
+      'top_k, tools.web_search_20250305, citations, anthropic-beta.context-1m-2025-08-07',
+    )
+    assert.deepEqual(await refusal(body('echo', 'hi', { mcp_servers: [{ url: 'https://example.test' }] })), [
+      400,
+      'error',
+      'invalid_request_error',
+      'mcp_servers: is not served. Give the agent the tools: module tools/mcp.',
+    ])
+    assert.deepEqual(await refusal(body('echo', 'hi', { tools: [{ type: 'bash_20250124', name: 'bash' }] })), [
+      400,
+      'error',
+      'invalid_request_error',
+      "tools[0].type: 'bash_20250124' is not served: send name and input_schema",
+    ])
+    const file = [{ type: 'image', source: { type: 'file', file_id: 'file_1' } }]
+    assert.equal(
+      (await refusal(body('mirror', file)))[3],
+      "messages[0].content[0].source.type: 'file' is not served: send base64 or a URL",
+    )
+  })
+
+  it('refuses conversations with open calls, unknown results, and without a question', async () => {
+    const call = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'read_file', input: {} }] }
+    const ask = (...messages: unknown[]) => refusal({ model: 'mirror', max_tokens: 9, messages })
+    const hi = { role: 'user', content: 'hi' }
+    assert.equal((await ask(hi, call, hi))[3], "messages[2].content: has no tool_result for the call 't1'")
+    const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't2', content: '' }] }
+    assert.equal((await ask(hi, result))[3], "messages[1].content[0].tool_use_id: 't2' is no open call of an answer")
+    assert.match(
+      (await ask(hi, { role: 'assistant', content: 'So' }))[3],
+      /^messages: the last message must be of the user/,
+    )
+  })
+
+  it('names a request in every answer, and answers an unknown path and broken JSON in its format', async () => {
+    const { headers } = await post(body('echo', 'hi'))
+    assert.equal(typeof headers['request-id'], 'string')
+    assert.deepEqual((await refusal('{'))[2], 'invalid_request_error')
+    const unknown = await served.server.app.inject('/anthropic/v1/nothing')
+    assert.deepEqual(
+      [unknown.statusCode, unknown.json()],
+      [
+        404,
+        {
+          type: 'error',
+          error: { type: 'not_found_error', message: 'Not Found' },
+          request_id: unknown.headers['request-id'],
+        },
+      ],
+    )
+  })
+})
