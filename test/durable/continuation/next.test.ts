@@ -53,7 +53,14 @@ describe('the next run of a conversation', () => {
     const { id: _id, ...stored } = draft.turn
     expect({ ...draft, turn: stored }).to.deep.equal({
       id: 'resp_2',
-      facts: { ...makeFacts(), conversation: undefined, own: undefined, isUnasked: undefined },
+      facts: {
+        ...makeFacts(),
+        conversation: undefined,
+        firstId: undefined,
+        isUnasked: undefined,
+        key: undefined,
+        own: undefined,
+      },
       items: [],
       turn: {
         version: stored.version,
@@ -169,6 +176,7 @@ describe('what a run takes over from the one that waits', () => {
       adapter,
       agent,
       data,
+      key: undefined,
       options: {
         requestOptions: { temperature: 1 },
         instructions: 'Be brief.',
