@@ -11,6 +11,7 @@ import {
   Type,
   type Usage,
 } from 'agent-host'
+import { noAnswer } from './lib/no-answer.ts'
 
 const JUDGE =
   'Above are the answers of several assistants to this conversation. Write the one answer that the user gets: keep what is right and well said, leave out what is wrong, and do not mention the assistants.'
@@ -120,10 +121,7 @@ async function askAll(
     tellFailure(index, reason)
     return [reason]
   })
-  if (failures.length === llms.length) {
-    const lines = failures.map((failure, index) => `${index + 1}. ${messageOf(failure)}`)
-    throw new AggregateError(failures, `No model answered; ${llms.length} were asked:\n${lines.join('\n')}`)
-  }
+  if (failures.length === llms.length) throw noAnswer(failures)
   return settled.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
 }
 

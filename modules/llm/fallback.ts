@@ -10,6 +10,7 @@ import {
   Type,
 } from 'agent-host'
 import { IdleTimeout } from './lib/idle-timeout.ts'
+import { noAnswer } from './lib/no-answer.ts'
 
 export default defineModule({
   name: 'FallbackLLM',
@@ -46,7 +47,7 @@ export default defineModule({
             log.warn(`model ${failures.length} of ${llms.length} failed: ${messageOf(error)}`)
           }
         }
-        throw new AggregateError(failures, tell(failures))
+        throw noAnswer(failures)
       },
     }
   },
@@ -70,9 +71,4 @@ async function* answerOf(llm: LLM, request: LLMRequest, run: Run, timeout: numbe
     if (silence.signal.aborted) closed?.catch(() => {})
     else await closed
   }
-}
-
-function tell(failures: readonly unknown[]): string {
-  const lines = failures.map((failure, index) => `${index + 1}. ${messageOf(failure)}`)
-  return `No model answered; ${failures.length} were asked:\n${lines.join('\n')}`
 }

@@ -23,10 +23,7 @@ export function readLocation(
   kind: unknown = flags[store.flag],
   warn: (message: string) => void = () => {},
 ): StoreLocation {
-  const raw = { store: kind, responsesDir: flags[responsesDir.flag] }
-  const options = resolveServerOptions(
-    Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined)),
-  )
+  const options = resolveServerOptions({ store: kind, responsesDir: flags[responsesDir.flag] })
   return { store: options.store, dir: options.responsesDir, projectDir: options.projectDir, warn }
 }
 
