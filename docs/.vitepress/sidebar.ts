@@ -84,6 +84,7 @@ export const sidebar: SidebarGroup[] = [
       page('llm', 'clients/llm'),
       page('Continue', 'clients/continue'),
       page('Open WebUI', 'clients/open-webui'),
+      page('AG-UI', 'clients/ag-ui'),
       page('CopilotKit', 'clients/copilotkit'),
       page('MCP clients', 'clients/mcp'),
     ],

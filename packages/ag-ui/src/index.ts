@@ -1,14 +1,6 @@
-import type { Adapter, AdapterOptions, FastifyInstance } from 'agent-host'
-
-/** Serves agents over AG-UI. */
-export class AgUiAdapter implements Adapter {
-  readonly #options: AdapterOptions
-
-  constructor(options: AdapterOptions) {
-    this.#options = options
-  }
-
-  adapt(_app: FastifyInstance): void {
-    this.#options.log.debug('AgUiAdapter has no routes yet.')
-  }
-}
+/**
+ * AG-UI for agent-host: `agent-host serve --adapter @agent-host/ag-ui`.
+ * @module @agent-host/ag-ui
+ */
+export { AgUiAdapter } from './ag-ui-adapter.ts'
+export { AgentState, makeAgentState } from './agent-state.ts'

@@ -1,11 +1,22 @@
-import { strict as assert } from 'node:assert'
-import { serveAdapter } from 'agent-host/testing'
+import { listAdapterChecks } from 'agent-host/testing'
+import { ADAPTER, readEvents, textOf } from './ag-ui-project.ts'
 
 describe('AgUiAdapter', () => {
-  it('is served', async () => {
-    const file = new URL('../src/index.ts', import.meta.url)
-    const served = await serveAdapter({ name: 'AgUiAdapter', file }, { files: {} })
-    assert.equal((await served.server.app.inject('/ag-ui/none')).statusCode, 404)
-    await served[Symbol.asyncDispose]()
+  const checks = listAdapterChecks({
+    adapter: ADAPTER,
+    ask: (agent, content) => ({
+      method: 'POST',
+      url: `/ag-ui/${agent}`,
+      payload: { threadId: 't', runId: 'r', messages: [{ id: 'u', role: 'user', content }] },
+    }),
+    readText: (body) => textOf({ events: readEvents(body) }),
+    readError(body) {
+      const { type, message } = body.startsWith('data:') ? (readEvents(body).at(-1) ?? {}) : JSON.parse(body)
+      if (type !== 'RUN_ERROR') throw new Error(`No error: ${body}`)
+      return message
+    },
+    // A failure after the stream has begun stands in the stream.
+    statuses: { failure: 200 },
   })
+  for (const { title, run } of checks) it(title, run)
 })

@@ -1,0 +1,132 @@
+import { strict as assert } from 'node:assert'
+import type { ServedAdapter } from 'agent-host/testing'
+import { type Sent, say, send, serve, textOf } from './ag-ui-project.ts'
+
+const interruptsOf = ({ events }: Sent) => events.at(-1)?.outcome.interrupts ?? []
+
+describe('an interrupt', () => {
+  let served: ServedAdapter
+  beforeEach(async () => {
+    served = await serve({ trustedOrigins: ['https://shop.example'] })
+  })
+  afterEach(() => served[Symbol.asyncDispose]())
+
+  const begin = (text: string, agent = 'tools') => send(served, agent, say(text))
+  const resume = (before: Sent, answer: object, { agent = 'tools', headers = {} } = {}) => {
+    const entries = interruptsOf(before).map(({ id }: { id: string }) => ({ interruptId: id, ...answer }))
+    return send(served, agent, { ...say('x'), resume: entries }, headers)
+  }
+  const approve = { status: 'resolved', payload: { approved: true } }
+
+  it('is an approval, of the call that was told before', async () => {
+    const before = await begin('pay Lima')
+    const [{ id, ...interrupt }] = interruptsOf(before)
+    assert.match(id, /^mcpr_/)
+    assert.deepEqual(interrupt, {
+      reason: 'tool_call',
+      message: 'May pay be called?',
+      toolCallId: 'call_tools1_0',
+      responseSchema: {
+        type: 'object',
+        properties: { approved: { type: 'boolean' }, editedArgs: { type: 'object' }, reason: { type: 'string' } },
+        required: ['approved'],
+      },
+      metadata: { name: 'pay', arguments: { city: 'Lima' } },
+    })
+    assert.ok(before.events.some(({ type, toolCallId }) => type === 'TOOL_CALL_END' && toolCallId === 'call_tools1_0'))
+    const after = await resume(before, approve)
+    assert.equal(textOf(after), 'pay: pay Lima')
+    assert.deepEqual(
+      after.events.filter(({ type }) => type.startsWith('TOOL_CALL')).map(({ type }) => type),
+      ['TOOL_CALL_RESULT'],
+    )
+  })
+
+  it('is answered with other arguments, a refusal, or nothing at all', async () => {
+    const edited = { status: 'resolved', payload: { approved: true, editedArgs: { city: 'Rome' } } }
+    assert.match(textOf(await resume(await begin('pay Lima'), edited)), /pay Rome$/)
+    const refused = { status: 'resolved', payload: { approved: false, reason: 'too much' } }
+    assert.match(textOf(await resume(await begin('own Lima pay Lima'), refused)), /too much/)
+    assert.match(textOf(await resume(await begin('pay Lima'), { status: 'cancelled' })), /^pay: /)
+  })
+
+  it('takes nothing but a clear answer, and stays open without one', async () => {
+    const before = await begin('pay Lima')
+    for (const payload of [undefined, 'yes', {}, { approved: 'true' }, { approved: true, editedArgs: 1 }, null])
+      assert.equal((await resume(before, { status: 'resolved', payload })).status, 400)
+    const message = await send(served, 'tools', say('pay Lima', 'never mind'))
+    assert.match(message.body, /resume: the thread waits for an answer to 'mcpr_/)
+    assert.equal(textOf(await resume(before, approve)), 'pay: pay Lima')
+  })
+
+  it('is a question, with the schema of its answer', async () => {
+    const before = await begin('name x')
+    const [{ id: _, ...interrupt }] = interruptsOf(before)
+    assert.deepEqual(interrupt, {
+      reason: 'input_required',
+      message: 'What is your name?',
+      toolCallId: 'call_tools1_0',
+      responseSchema: { type: 'string' },
+      metadata: { name: 'name' },
+    })
+    assert.equal((await resume(before, { status: 'resolved', payload: 7 })).status, 400)
+    assert.equal(textOf(await resume(before, { status: 'resolved', payload: 'Ada' })), 'name: Your name is Ada')
+  })
+
+  it('of a question that is abandoned ends the run as cancelled, and the thread goes on', async () => {
+    const after = await resume(await begin('name x'), { status: 'cancelled' })
+    assert.deepEqual(after.events.at(-1)?.outcome, { type: 'cancelled' })
+    assert.match(textOf(await send(served, 'tools', say('name x', 'hello'))), /messages, no context$/)
+  })
+
+  it('without an answer is told again', async () => {
+    const before = await begin('pay Lima pay Rome')
+    const [first, second] = interruptsOf(before)
+    const half = await send(served, 'tools', { ...say('x'), resume: [{ interruptId: first.id, ...approve }] })
+    const [left, ...others] = interruptsOf(half)
+    assert.deepEqual([left.toolCallId, others], [second.toolCallId, []])
+    assert.equal(textOf(await resume(half, approve)), 'pay: pay Lima; pay: pay Rome')
+  })
+
+  it('of a called agent suspends the subagent, which goes on under its id', async () => {
+    const before = await begin('tools pay Lima', 'boss')
+    const [{ id, subagentRunId, toolCallId }] = interruptsOf(before)
+    assert.deepEqual([subagentRunId, toolCallId], ['call_boss1_0', 'call_boss1_0'])
+    assert.deepEqual(before.events.find(({ type }) => type === 'SUBAGENT_FINISHED')?.outcome, {
+      type: 'suspended',
+      interruptIds: [id],
+    })
+    const after = await resume(before, approve, { agent: 'boss' })
+    const told = after.events.filter(({ type }) => type.startsWith('SUBAGENT'))
+    assert.deepEqual(
+      told.map(({ type, subagentRunId }) => `${type} ${subagentRunId}`),
+      ['SUBAGENT_STARTED call_boss1_0', 'SUBAGENT_FINISHED call_boss1_0'],
+    )
+  })
+
+  it('is decided by no page of another site, unless its origin is trusted', async () => {
+    const before = await begin('pay Lima')
+    const foreign = await resume(before, approve, { headers: { origin: 'https://evil.example' } })
+    assert.deepEqual([foreign.status, JSON.parse(foreign.body).code], [403, 'ORIGIN_FORBIDDEN'])
+    const trusted = await resume(before, approve, { headers: { origin: 'https://shop.example' } })
+    assert.equal(textOf(trusted), 'pay: pay Lima')
+  })
+
+  it('that another has decided is told once: the client reads what came of it', async () => {
+    const before = await begin('pay Lima')
+    const after = await resume(before, approve)
+    const again = await resume(before, approve)
+    assert.equal(textOf(again), textOf(after))
+    assert.deepEqual(again.events.at(-1)?.outcome, { type: 'success' })
+    const messages = [
+      {
+        id: `${again.events[0]?.metadata?.runId ?? after.events[0]?.metadata.runId}-2`,
+        role: 'assistant',
+        content: 'x',
+      },
+    ]
+    const [{ id: interruptId }] = interruptsOf(before)
+    const seen = await send(served, 'tools', { messages, resume: [{ interruptId, ...approve }] })
+    assert.equal(textOf(seen), '')
+  })
+})
