@@ -58,6 +58,8 @@ export const sidebar: SidebarGroup[] = [
       page('Writing modules', 'writing-modules'),
       page('Ejecting modules', 'eject'),
       page('Embedding', 'embedding'),
+      page('Running it', 'running'),
+      page('Security', 'security'),
       page('Deployment', 'deployment'),
       page('Keys', 'keys'),
       page('Scaling', 'scaling'),
