@@ -474,7 +474,10 @@ export class AgentHost {
     const { agent, entryPoint } = this.#find(name, separator)
     const kind = turn.background ? 'background runs' : 'runs'
     const version = this.#versions.variantOf(agent, turn)
-    return this.#begin(kind, (observer) => version.start(entryPoint, turn, observer))
+    const { user } = this.#visits.current ?? {}
+    // A run that goes on with answers is for the user that it began with, whoever answers.
+    const own = user === undefined || turn.answers ? turn : { ...turn, user }
+    return this.#begin(kind, (observer) => version.start(entryPoint, own, observer))
   }
 
   /**

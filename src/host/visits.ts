@@ -9,6 +9,8 @@ export type Sees = (agent: string) => boolean
 export interface Visit {
   /** Undefined for a visitor for whom every agent exists. */
   readonly sees: Sees | undefined
+  /** User that the runs which it begins are for; undefined where requests name theirs. */
+  readonly user?: string | undefined
   /** Undefined for a visitor without limits. */
   readonly ticket?: Ticket | undefined
 }

@@ -18,6 +18,7 @@ import { hideKey, takeKeyFrom } from './guards/named-key.ts'
 import { type ServedAdapter, warnOfOpenAdapters } from './guards/open-adapters.ts'
 import { Origins } from './guards/origins.ts'
 import { principalOf, setVisitor } from './guards/principal.ts'
+import type { Tokens } from './guards/tokens.ts'
 import { limitWrongKeys } from './guards/wrong-keys.ts'
 import { addMetrics } from './monitoring/add-metrics.ts'
 import { answerProbes } from './monitoring/probes.ts'
@@ -38,6 +39,7 @@ const LAST_FRAME_MS = 1000
 export interface ServerParts {
   readonly adapters: readonly LoadedAdapter[]
   readonly fileKeys: FollowedKeys | undefined
+  readonly tokens: Tokens | undefined
   readonly describeFailure: DescribeFailure
 }
 
@@ -46,7 +48,7 @@ export async function assemble(
   app: FastifyInstance,
   options: ServerOptions,
   project: AssembledProject,
-  { adapters: loaded, fileKeys, describeFailure }: ServerParts,
+  { adapters: loaded, fileKeys, tokens, describeFailure }: ServerParts,
 ): Promise<void> {
   const { host, agents, traces, redact, durableRuns, openRecords, sealing } = project
   const streams = new EventStreams()
@@ -71,19 +73,19 @@ export async function assemble(
   if (options.development) serveApiDocs(app)
   if (options.metrics) {
     const gaugesOfAdapters = () => parts().flatMap(({ part }) => part.gauges ?? [])
-    const door = metricsDoor(options, { keys: operatorKeys(options), fileKeys, origins, refuseWrongKey })
+    const door = metricsDoor(options, { keys: operatorKeys(options), fileKeys, tokens, origins, refuseWrongKey })
     const stop = await addMetrics(app, host, streams, { server: options.serverName, gaugesOfAdapters, door })
     app.addHook('onClose', async () => stop())
     if (!door && !isLoopback(options.host))
       app.log.warn(`/metrics requires no key: everyone who reaches ${options.host} can read it.`)
   }
-  const doors = new Doors(loaded, { fileKeys, origins, refuseWrongKey })
+  const doors = new Doors(loaded, { fileKeys, tokens, origins, refuseWrongKey })
   setVisitor(app, doors.unseen)
-  if (fileKeys) {
+  if (fileKeys || tokens) {
     const { enterVisits } = await import('./guards/enter-visits.ts')
-    enterVisits(app, visitsOf(host), (tenant) => fileKeys.limitsOf(tenant))
+    enterVisits(app, visitsOf(host), (tenant) => fileKeys?.limitsOf(tenant))
     const { serveForget } = await import('./forget/serve-forget.ts')
-    serveForget(app, project, { fileKeys, origins, refuseWrongKey })
+    serveForget(app, project, { fileKeys, tokens, origins, refuseWrongKey })
   }
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
   const variants = new NamedVariants(host, options.development || options.allowVariants)

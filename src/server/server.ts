@@ -15,6 +15,7 @@ import { DEBUG_UI, type LoadedAdapter, loadAdapters } from './adapters/load-adap
 import { assemble } from './assemble.ts'
 import { readApiKeys } from './guards/api-keys.ts'
 import { FollowedKeys } from './guards/followed-keys.ts'
+import type { Tokens } from './guards/tokens.ts'
 import { answerUnknownRoutes, makeApp, nameRequests, setRules } from './make-app.ts'
 import { logRequests } from './monitoring/request-log.ts'
 import { onStart } from './on-start.ts'
@@ -64,7 +65,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   const options = resolveServerOptions(rawOptions)
   // Before anything is opened: a name that is wrong costs nothing.
   const adapters = await loadAdapters(pathsOf(options), options)
-  const fileKeys = await readFileKeys(options)
+  const [fileKeys, tokens] = [await readFileKeys(options), await openTokens(options)]
   const secrets = secretsOf(options, adapters)
   const redact = makeRedact(secrets)
   const log = await openLog(options, redact)
@@ -75,7 +76,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   logRequests(app, log)
   answerUnknownRoutes(app, options)
   try {
-    await assemble(app, options, project, { adapters, fileKeys, describeFailure })
+    await assemble(app, options, project, { adapters, fileKeys, tokens, describeFailure })
     await app.ready()
   } catch (error) {
     // Adapters release their resources.
@@ -94,7 +95,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
 export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerOptions>): Promise<void> {
   const options = resolveServerOptions(rawOptions)
   const adapters = await loadAdapters(pathsOf(options), options)
-  const fileKeys = await readFileKeys(options)
+  const [fileKeys, tokens] = [await readFileKeys(options), await openTokens(options)]
   const secrets = secretsOf(options, adapters)
   const redact = makeRedact(secrets)
   const project = await openProject(options, { redact, secrets, log: app.log })
@@ -104,7 +105,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
     nameRequests(app)
     // Without a prefix unknown routes are the app's own.
     if (app.prefix !== '') answerUnknownRoutes(app, options)
-    await assemble(app, options, project, { adapters, fileKeys, describeFailure })
+    await assemble(app, options, project, { adapters, fileKeys, tokens, describeFailure })
     onStart(app, 'The watch on the agents', () => project.watch())
   } catch (error) {
     await project.close()
@@ -126,6 +127,12 @@ function secretsOf(
 
 async function readFileKeys({ keys, projectDir }: ServerOptions): Promise<FollowedKeys | undefined> {
   return keys === undefined ? undefined : FollowedKeys.read(keys, projectDir)
+}
+
+async function openTokens(options: ServerOptions): Promise<Tokens | undefined> {
+  if (options.jwtIssuer === undefined) return undefined
+  const { Tokens } = await import('./guards/tokens.ts')
+  return new Tokens(options)
 }
 
 function toServer(app: FastifyInstance, options: ServerOptions, project: AssembledProject): BuiltServer {

@@ -165,7 +165,7 @@ class StoredTenantRuns implements TenantRuns {
     const { text, usage, trail, pending } = result
     const createdAt = nowSeconds()
     const { tenant, id = service.ids.next(), ...asked } = given
-    const options = { ...asked, shows: SHOWN_AFTER_DECISION, isRestartSafe }
+    const options = { ...this.#ofVisitor(asked), shows: SHOWN_AFTER_DECISION, isRestartSafe }
     const begun = { id, createdAt, tenant: runs.tenant, adapter, agent, messages, data, by: adapter }
     const { draft } = next(undefined, { ...begun, options }, runs.rulesFor(agent))
     const steps: Step[] = [
@@ -262,6 +262,12 @@ class StoredTenantRuns implements TenantRuns {
   async #open(): Promise<Runs> {
     const { service, host, tenant } = this.#options
     return (await service.open()).of(tenant, visitsOf(host).current?.sees)
+  }
+
+  /** Options of a run that is for the user of the visitor, where that one is known. */
+  #ofVisitor<T extends object>(options: T): T {
+    const { user } = visitsOf(this.#options.host).current ?? {}
+    return user === undefined ? options : { ...options, user }
   }
 
   /** @throws HostError `RESPONSE_NOT_FOUND` */

@@ -2,20 +2,23 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { AssembledProject } from '../../assembly/opened-project.ts'
 import { HostError } from '../../errors.ts'
+import { visitsOf } from '../../host/host.ts'
 import { type DoorOptions, makeDoor } from '../guards/door.ts'
 import { makePrincipal, principalOf, visitorOf } from '../guards/principal.ts'
 import { describeRoutes } from '../openapi/describe-routes.ts'
 
-type Guards = Pick<DoorOptions, 'fileKeys' | 'origins' | 'refuseWrongKey'>
+type Guards = Pick<DoorOptions, 'fileKeys' | 'tokens' | 'origins' | 'refuseWrongKey'>
 
 /** Adds `POST /forget`, which deletes the data of one user of the tenant of the key. */
 export function serveForget(app: FastifyInstance, project: AssembledProject, guards: Guards): void {
   app.route({
     ...ROUTES.forgetUser(async (request) => {
       const { user } = request.body
-      const { tenant } = principalOf(request)
+      const { tenant, agents } = principalOf(request)
+      if (agents) throw new HostError('KEY_FORBIDDEN', 'Data of users is deleted by a key for all agents')
       const { forgetUser } = await import('./forget-user.ts')
-      const forgotten = await forgetUser(project, { tenant, user })
+      // The runs of that user are not those of the sender.
+      const forgotten = await visitsOf(project.host).leave(() => forgetUser(project, { tenant, user }))
       if (forgotten.left.length > 0) throw new HostError('STORE_UNAVAILABLE', forgotten.left.join('\n'))
       return { object: 'user.forgotten', user, ...forgotten }
     }),

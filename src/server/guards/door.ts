@@ -1,9 +1,10 @@
-import type { onRequestHookHandler } from 'fastify'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { HostError } from '../../errors.ts'
 import type { FollowedKeys } from './followed-keys.ts'
 import { digestOf, type Key } from './key.ts'
 import type { Origins } from './origins.ts'
 import { type KeyScope, type Principal, setVisitor } from './principal.ts'
+import type { Tokens } from './tokens.ts'
 import type { RefuseWrongKey } from './wrong-keys.ts'
 
 /** Reads the credentials of an `Authorization` header; an error when there are none, or in another form than the adapter takes. */
@@ -16,6 +17,8 @@ export interface DoorOptions {
   readonly keys: readonly Key[]
   /** Keys that open every door; without them, and without keys of its own, the door is open. */
   readonly fileKeys?: FollowedKeys | undefined
+  /** Tokens that open every door, as the keys of the file; undefined where none are taken. */
+  readonly tokens?: Tokens | undefined
   /** Principal of every request where the door is open. */
   readonly anonymous: Principal
   readonly origins: Origins
@@ -41,8 +44,8 @@ export function withScope(config: object, scope: ScopedRoute['scope']): object {
  * @throws HostError `UNAUTHORIZED`, `KEY_FORBIDDEN`
  */
 export function makeDoor({ anonymous, ...options }: DoorOptions): onRequestHookHandler {
-  const { keys, fileKeys, origins } = options
-  if (keys.length > 0 || fileKeys) return makeClosedDoor(options)
+  const { keys, fileKeys, tokens, origins } = options
+  if (keys.length > 0 || fileKeys || tokens) return makeClosedDoor(options)
   const visitor = { principal: anonymous, origins }
   return (request, _reply, done) => {
     setVisitor(request, visitor)
@@ -54,25 +57,34 @@ function makeClosedDoor({
   adapter,
   keys,
   fileKeys,
+  tokens,
   origins,
   readCredentials = readBearer,
   refuseWrongKey,
 }: Omit<DoorOptions, 'anonymous'>): onRequestHookHandler {
   const ownKeys = new Map(keys.map((key) => [key.digest, key]))
-  return (request, reply, done) => {
+  /** @returns why the holder of a key may not enter */
+  const enter = (request: FastifyRequest, key: Pick<Key, 'principal' | 'adapters'> | undefined) => {
+    if (key === undefined) return refuseWrongKey(request)
     const { scope = 'run' } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
+    const { principal, adapters } = key
+    setVisitor(request, { principal, origins })
+    if (adapters && !adapters.includes(adapter)) return isNotFor(principal, adapter)
+    return principal.scopes.includes(scope as KeyScope) ? undefined : lacksScope(principal, scope as KeyScope)
+  }
+  return (request, reply, done) => {
+    const { scope } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
     if (scope === 'none') return done()
     const credentials = readCredentials(request.headers.authorization)
     if (typeof credentials !== 'string') return done(credentials)
     const digest = digestOf(credentials)
     const fileKey = fileKeys?.find(digest)
     const key = fileKey ?? ownKeys.get(digest)
-    if (key === undefined) return done(refuseWrongKey(request))
     if (fileKey) fileKeys?.guard(fileKey, request, reply)
-    const { principal, adapters } = key
-    setVisitor(request, { principal, origins })
-    if (adapters && !adapters.includes(adapter)) return done(isNotFor(principal, adapter))
-    done(principal.scopes.includes(scope) ? undefined : lacksScope(principal, scope))
+    if (key || !tokens) return done(enter(request, key))
+    const principal = tokens.check(credentials, digest)
+    if (!(principal instanceof Promise)) return done(enter(request, principal && { principal }))
+    principal.then((found) => done(enter(request, found && { principal: found })), done)
   }
 }
 

@@ -5,6 +5,7 @@ import type { FollowedKeys, KeysAndTenants } from './followed-keys.ts'
 import type { Key } from './key.ts'
 import type { Origins } from './origins.ts'
 import { KEY_SCOPES, makePrincipal, type Visitor } from './principal.ts'
+import type { Tokens } from './tokens.ts'
 import type { RefuseWrongKey } from './wrong-keys.ts'
 
 /** An adapter with the keys that are its own. */
@@ -17,6 +18,7 @@ export interface KeyedAdapter {
 export interface DoorsOptions {
   /** The file of keys; undefined where there is none. */
   readonly fileKeys: FollowedKeys | undefined
+  readonly tokens?: Tokens | undefined
   readonly origins: Origins
   readonly refuseWrongKey: RefuseWrongKey
 }
@@ -32,13 +34,14 @@ export class Doors {
   constructor(adapters: readonly KeyedAdapter[], options: DoorsOptions) {
     this.#adapters = adapters
     this.#options = options
-    this.#areScoped = this.#names().length > 0
+    this.#areScoped = options.tokens !== undefined || this.#names().length > 0
     this.#refuseShared(options.fileKeys?.all ?? [])
   }
 
   /** Tells whether requests for an adapter need a key. */
   isClosed({ keys }: KeyedAdapter): boolean {
-    return keys.length > 0 || this.#options.fileKeys !== undefined
+    const { fileKeys, tokens } = this.#options
+    return keys.length > 0 || fileKeys !== undefined || tokens !== undefined
   }
 
   /** Returns the hook that checks the requests for an adapter. */

@@ -8,8 +8,8 @@ import { type Principal, principalOf } from './principal.ts'
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Makes a visit of each request whose key names agents, or has limits, and of those whose tenant has: whatever serves it finds no other
- * agents, and starts no more than it may.
+ * Makes a visit of each request whose key names agents, or has limits, of those whose tenant has, and of those whose token names its user:
+ * whatever serves it finds no other agents, starts no more than it may, and starts it for that user.
  *
  * @param limitsOf returns the limits of a tenant
  */
@@ -27,12 +27,12 @@ export function enterVisits(
   // Behind the body: the parser calls back from its connection, which is of no visit.
   app.addHook('preValidation', (request, reply, done) => {
     const principal = principalOf(request)
-    const { agents } = principal
+    const { agents, user } = principal
     const holders = holdersOf(principal, limitsOf)
     const sees = agents && seesOf(principal, agents)
     if (holders.length > 0) {
-      openTicket(visits, holders, request, reply).then((ticket) => visits.enter({ sees, ticket }, done), done)
-    } else if (sees) visits.enter({ sees }, done)
+      openTicket(visits, holders, request, reply).then((ticket) => visits.enter({ sees, user, ticket }, done), done)
+    } else if (sees || user !== undefined) visits.enter({ sees, user }, done)
     else done()
   })
 }

@@ -15,6 +15,12 @@ export function isLoopback(address: string): boolean {
   )
 }
 
+/** Tells whether an address is one that others on the way cannot answer for: https, or of this machine. */
+export function isSecure(address: string): boolean {
+  const url = URL.parse(address)
+  return url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+}
+
 /** A host as the URL standard writes it, without brackets, and without the dot at the end of an absolute name. */
 function canonicalHost(address: string): string {
   const name = address

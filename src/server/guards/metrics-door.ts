@@ -5,7 +5,7 @@ import { type DoorOptions, makeDoor } from './door.ts'
 import { isLoopback } from './host-check.ts'
 import { makePrincipal, principalOf } from './principal.ts'
 
-type Guards = Pick<DoorOptions, 'keys' | 'fileKeys' | 'origins' | 'refuseWrongKey'>
+type Guards = Pick<DoorOptions, 'keys' | 'fileKeys' | 'tokens' | 'origins' | 'refuseWrongKey'>
 
 /**
  * Returns the hooks that guard `GET /metrics` where there is a file of keys, or keys are required: it shows sums of all tenants, so it
@@ -18,8 +18,9 @@ export function metricsDoor(
   { openMetrics, requireAuth, host }: Pick<ServerOptions, 'openMetrics' | 'requireAuth' | 'host'>,
   guards: Guards,
 ): onRequestHookHandler[] | undefined {
-  if (openMetrics || !(requireAuth || guards.fileKeys)) return undefined
-  if (guards.keys.length === 0 && !guards.fileKeys) {
+  const opensAll = guards.fileKeys ?? guards.tokens
+  if (openMetrics || !(requireAuth || opensAll)) return undefined
+  if (guards.keys.length === 0 && !opensAll) {
     if (isLoopback(host)) return undefined
     throw badOption('/metrics would be open, and --require-auth does not allow that.', {
       suggestions: ['Give it a key with --ui-token or --keys, or open it with --open-metrics.'],

@@ -19,6 +19,8 @@ export interface Principal {
   readonly tenant: string
   readonly scopes: readonly KeyScope[]
   readonly hasKey: boolean
+  /** User that its runs are for, in place of the one that a request names; undefined where requests name theirs. */
+  readonly user: string | undefined
   /** Globs of the agents that exist for it; undefined for all. */
   readonly agents: readonly string[] | undefined
   /** Of the key alone; undefined for none. Those of its tenant are in the file of keys. */
@@ -87,10 +89,11 @@ export function makePrincipal({
   name,
   tenant = '',
   scopes,
+  user,
   agents,
   limits,
   hasKey = true,
   isOperator = false,
 }: Pick<Principal, 'scopes'> & { [Field in keyof Principal]?: Principal[Field] | undefined }): Principal {
-  return Object.freeze({ name, tenant, scopes: Object.freeze([...scopes]), agents, limits, hasKey, isOperator })
+  return Object.freeze({ name, tenant, scopes: Object.freeze([...scopes]), user, agents, limits, hasKey, isOperator })
 }

@@ -7,6 +7,7 @@ import { badOption, messageOf } from '../../errors.ts'
 import { object, optional, requireGiven, TEXT } from '../../given.ts'
 import { type Fields, isObject } from '../../json.ts'
 import { isRedisUrl } from '../../store/redis/redis-location.ts'
+import { isSecure } from '../guards/host-check.ts'
 import { makeIsProxy } from '../guards/trusted-proxies.ts'
 import {
   key,
@@ -62,6 +63,12 @@ export interface ServerOptions extends ProjectOptions {
   readonly authRateLimit: number
   /** Addresses, and subnets like 10.0.0.0/8, of proxies whose `X-Forwarded-For` names the client. */
   readonly trustedProxies: readonly string[]
+  /** Issuer of tokens that are taken in place of keys, as they name it; undefined for none. */
+  readonly jwtIssuer?: string | undefined
+  /** Whom its tokens are for. */
+  readonly jwtAudience?: string | undefined
+  /** Claims of its tokens by what they say: `tenant=org_id`. */
+  readonly jwtClaims: readonly string[]
   readonly requireAuth: boolean
   /** Serves `GET /metrics`. */
   readonly metrics: boolean
@@ -263,6 +270,18 @@ export const SERVER_OPTIONS: OptionSpecs = {
     'Address or subnet (10.0.0.0/8) of a proxy whose X-Forwarded-For names the client; can be given several times',
     readProxies,
   ),
+  jwtIssuer: option(
+    'jwt-issuer',
+    undefined,
+    'Issuer of tokens (JWT) that requests may have in place of a key: every adapter then requires one',
+    readIssuer,
+  ),
+  jwtAudience: option('jwt-audience', undefined, 'Audience of the tokens; required with --jwt-issuer', readText),
+  jwtClaims: list(
+    'jwt-claim',
+    'Claim that says the tenant, the user or the scopes of a token: tenant=org_id; can be given several times [default: user=sub]',
+    readClaims,
+  ),
   requireAuth: toggle('require-auth', 'Refuse to start without keys when bound beyond this machine'),
   metrics: toggle('metrics', 'Serve GET /metrics, in the text format of Prometheus'),
   openMetrics: toggle('open-metrics', 'Serve GET /metrics without a key, also with --keys or --require-auth'),
@@ -432,6 +451,21 @@ function readProxies(raw: unknown): readonly string[] {
   const subnets = readList(raw)
   makeIsProxy(subnets)
   return subnets
+}
+
+function readIssuer(raw: unknown): string {
+  const text = String(raw)
+  if (isSecure(text)) return text
+  throw new Error(`must be the https address that the tokens name as their issuer, not '${text}'`)
+}
+
+const CLAIM = /^(tenant|user|scopes)=[^=]+$/
+
+function readClaims(raw: unknown): readonly string[] {
+  const claims = readList(raw)
+  const wrong = claims.find((claim) => !CLAIM.test(claim))
+  if (wrong === undefined) return claims
+  throw new Error(`must be tenant=<claim>, user=<claim> or scopes=<claim>, not '${wrong}'`)
 }
 
 function readLogLevel(raw: unknown): LogLevel {

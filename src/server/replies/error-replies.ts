@@ -55,6 +55,10 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
       detail: isRemoved(cause) ? 'The store of responses was removed' : 'The store of responses cannot be reached',
       headers: RETRY_LATER,
     }),
+    ISSUER_UNAVAILABLE: () => ({
+      detail: 'The token cannot be checked: its issuer gives no keys',
+      headers: RETRY_LATER,
+    }),
     SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
   }
 

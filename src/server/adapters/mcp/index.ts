@@ -49,7 +49,11 @@ export class McpApiAdapter implements Adapter {
     this.#plain = new HandshakeProtocol(this.#tools, memory)
   }
 
-  adapt(app: FastifyInstance): void {
+  async adapt(app: FastifyInstance): Promise<void> {
+    const { options } = this.#options
+    const hasOwnKey = (options.mcpApiKey ?? process.env.MCP_API_KEY ?? '') !== ''
+    const challenge = options.jwtIssuer && !hasOwnKey ? await import('./token-challenge.ts') : undefined
+    challenge?.serveResourceMetadata(app, options)
     app.removeContentTypeParser('application/json')
     // What is not JSON is answered in terms of JSON-RPC, not of HTTP.
     app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, ({ headers }, text, done) => {
@@ -58,6 +62,10 @@ export class McpApiAdapter implements Adapter {
     const answerError = app.errorHandler
     app.setErrorHandler((error: FastifyError, request, reply) => {
       const refusal = statusOfRefusal(error)
+      if (challenge && error.code === 'UNAUTHORIZED') {
+        reply.code(401).header('www-authenticate', challenge.challengeOf(request, options))
+        return sendJson(reply, failure(null, UNAUTHORIZED, error.message))
+      }
       if (refusal !== undefined) return sendJson(reply.code(refusal), failure(null, UNAUTHORIZED, error.message))
       const { statusCode = 500 } = error
       const detail = DETAILS[statusCode]

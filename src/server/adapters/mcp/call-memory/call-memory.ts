@@ -4,6 +4,8 @@ import type { Message } from '../../../../protocols/message.ts'
 export interface KeptConversation {
   readonly agentId: string
   readonly messages: readonly Message[]
+  /** User whose data it is; undefined where the sender names none. */
+  readonly user?: string | undefined
 }
 
 /** Conversation in a list. */

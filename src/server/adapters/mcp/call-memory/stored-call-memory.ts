@@ -23,6 +23,8 @@ interface Expiring {
 interface ConversationRow extends Expiring {
   readonly agentId: string
   readonly messages: readonly MessageJson[]
+  /** By this name it is found when the data of a user is deleted. */
+  readonly user?: string | undefined
 }
 
 interface QuestionRow extends Expiring {
@@ -82,11 +84,17 @@ export class StoredCallMemory implements CallMemory {
   }
 
   async writeConversation(id: string = randomUUID(), conversation: KeptConversation): Promise<string> {
-    const { agentId, messages } = conversation
+    const { agentId, messages, user } = conversation
     const { retentionDays } = this.#options
     const earlier = await this.#read<ConversationRow>(CONVERSATION, id, CONVERSATION_SHAPE)
     const expiresMs = retentionDays === undefined ? null : Date.now() + retentionDays * DAY_MS
-    const row: ConversationRow = { version: ROW_VERSION, expiresMs, agentId, messages: messages.map(toMessageJson) }
+    const row: ConversationRow = {
+      version: ROW_VERSION,
+      expiresMs,
+      agentId,
+      user,
+      messages: messages.map(toMessageJson),
+    }
     const title = [titlePrefix(agentId) + id, JSON.stringify(titleOf(conversation))] as const
     await this.#write(CONVERSATION + id, row, earlier, [title])
     return id

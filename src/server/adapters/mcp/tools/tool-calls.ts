@@ -232,7 +232,9 @@ export class ToolCalls {
     const content = toContent(text, attachments, version)
     const present = () => (info.output ? withStructure(content, text, info.output, this.#options.catalog) : { content })
     if (!info.conversation) return present()
-    const conversation = { agentId: info.id, messages: [...messages, { role: 'assistant' as const, content: text }] }
+    const { user } = visitsOf(this.#options.host).current ?? {}
+    const said = [...messages, { role: 'assistant' as const, content: text }]
+    const conversation = { agentId: info.id, messages: said, user }
     const memory = this.#options.memory.of(tenant)
     return memory.writeConversation(input.conversationId, conversation).then((id) => {
       // In the text, because models see nothing else.

@@ -5,7 +5,7 @@ import type { Dialect } from '../../../replies/dialect.ts'
 import type { CreateRequest } from '../routes/schema.ts'
 import { readOptions } from './request-options.ts'
 
-export interface OptionsRequest extends Pick<RunOptions, 'variant' | 'traceparent'> {
+export interface OptionsRequest extends Pick<RunOptions, 'variant' | 'traceparent' | 'user'> {
   readonly target: Target
   readonly dialect: Dialect
   /** Tools that the conversation has beside those of the request. */
@@ -19,13 +19,20 @@ export interface OptionsRequest extends Pick<RunOptions, 'variant' | 'traceparen
  */
 export function toRunOptions(
   body: CreateRequest,
-  { target: { agent, capabilities }, dialect, tools, variant, traceparent }: OptionsRequest,
+  {
+    target: { agent, capabilities },
+    dialect,
+    tools,
+    variant,
+    traceparent,
+    user = body.user ?? undefined,
+  }: OptionsRequest,
 ): RunOptions {
   const { requestOptions, clientTools } = readOptions(body, tools, dialect, () => capabilities)
-  const { include, instructions, user, metadata } = body
+  const { include, instructions, metadata } = body
   return {
     instructions: instructions ?? undefined,
-    user: user ?? undefined,
+    user,
     metadata: metadata ?? undefined,
     traceparent,
     background: body.background ?? undefined,

@@ -5,6 +5,7 @@ import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
 import { type ClientCode, failureOf, HostError } from '../../../../errors.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
+import { principalOf } from '../../../guards/principal.ts'
 import { deciderOf } from '../../../inbox/may-decide.ts'
 import { VARIANT_HEADER } from '../../../named-variants.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
@@ -91,7 +92,8 @@ export class CreateRoute {
     const variant = opening && (await opening)
     const traceparent = readTraceparent(request.headers.traceparent)
     const [dialect, decider, untilClientLeaves] = [this.#dialect, deciderOf(request), () => signalOfLeaving(reply)]
-    const circumstances = { dialect, traceparent, decider, variant, idempotency, untilClientLeaves }
+    const { user } = principalOf(request)
+    const circumstances = { dialect, traceparent, user, decider, variant, idempotency, untilClientLeaves }
     const { starter } = this.#partsOf(request)
     if (isTriggered(body, dialect.isExtended)) {
       return this.#show(await starter.compact(body, circumstances), body, request, reply)

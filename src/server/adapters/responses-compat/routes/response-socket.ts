@@ -9,6 +9,7 @@ import { invalidJson, parseJson } from '../../../bodies/json-body.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { makeValidator } from '../../../bodies/validator.ts'
 import { limitMessageTime } from '../../../guards/limit-message-time.ts'
+import { principalOf } from '../../../guards/principal.ts'
 import { deciderOf } from '../../../inbox/may-decide.ts'
 import { logMessage } from '../../../monitoring/request-log.ts'
 import { V1 } from '../../../replies/dialect.ts'
@@ -134,6 +135,7 @@ export class ResponseSocket {
         variant: await variantOf(this.#request, body.model),
         traceparent: readTraceparent(this.#request.headers.traceparent),
         decider: deciderOf(this.#request),
+        user: principalOf(this.#request).user,
         unstored: this.#unstored,
         untilClientLeaves: () => this.#signal(),
       }

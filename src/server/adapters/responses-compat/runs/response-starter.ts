@@ -53,6 +53,8 @@ export interface StartOptions {
   readonly traceparent?: string | undefined
   /** Client, for decisions that it makes. */
   readonly decider: Decider
+  /** User of the sender, in place of the one that the request names. */
+  readonly user: string | undefined
   /** Of the agent, where the request names one. */
   readonly variant?: Turn['variant']
   readonly idempotency?: IdempotentRequest | undefined
@@ -225,10 +227,10 @@ export class ResponseStarter {
     tools: readonly ToolDefinition[],
   ) {
     const { runs, host } = this.#options
-    const { dialect, traceparent, variant } = circumstances
+    const { dialect, traceparent, variant, user } = circumstances
     const data = keeps(body, circumstances) ? toAsked(body) : body
     const target = host.resolve(body.model)
-    const options = toRunOptions(body, { target, tools, dialect, variant, traceparent })
+    const options = toRunOptions(body, { target, tools, dialect, variant, traceparent, user })
     return { id, createdAt, tenant: runs.tenant, adapter: RESPONSES, agent: body.model, options, data }
   }
 

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto'
+import {
+  Client,
+  discoverAuthorizationServerMetadata,
+  discoverOAuthProtectedResourceMetadata,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client'
+import type { ServerOptions } from 'agent-host'
+import { expect } from 'chai'
+import { exportSPKI, SignJWT } from 'jose'
+import { Issuer } from '../support/issuer.ts'
+import { chat, closeServers, makeServer } from '../support/server.ts'
+import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
+
+const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const MCP_CALL = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'probe', arguments: { message: 'facts' } },
+}
+
+describe('tokens of an issuer', () => {
+  let issuer: Issuer
+
+  beforeEach(async () => {
+    issuer = await Issuer.start()
+  })
+
+  afterEach(async () => {
+    await closeServers()
+    await issuer.close()
+  })
+
+  async function open(options: Partial<ServerOptions> = {}, files = {}) {
+    const own = {
+      jwtIssuer: issuer.url,
+      jwtAudience: 'agents',
+      adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter'],
+    }
+    const server = await makeServer({ ...own, ...options }, files)
+    const ask = async (
+      token: string | undefined,
+      payload: object = chat('probe', 'facts', { user: 'eve' }),
+      url = '/v1/chat/completions',
+    ) => {
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+      const reply = await server.app.inject({ method: 'POST', url, payload, headers })
+      return { status: reply.statusCode, json: reply.json(), headers: reply.headers }
+    }
+    const status = async (token: string) => (await ask(token)).status
+    return { ...server, ask, status }
+  }
+
+  for (const alg of ['RS256', 'ES256', 'EdDSA']) {
+    it(`let in whom they name (${alg}): the user of a request is that of its token`, async () => {
+      const { ask } = await open()
+      const { status, json } = await ask(await issuer.sign({}, { alg }))
+      expect(status).to.equal(200)
+      expect(JSON.parse(json.choices[0].message.content)[0]).to.equal('ada')
+    })
+  }
+
+  it('are refused where they do not hold', async () => {
+    const { ask, status } = await open({ jwtClaims: ['tenant=org'] })
+    const now = Math.floor(Date.now() / 1000)
+    const whole = await issuer.sign()
+    const [, payload = '', signature = ''] = whole.split('.')
+    const secret = new TextEncoder().encode(await exportSPKI(issuer.publicKey('RS256')))
+    const claims = { iss: issuer.url, aud: 'agents', sub: 'ada', exp: now + 300, org: 'acme' }
+    const wrong = {
+      'no signature': `${base64({ alg: 'none' })}.${base64(claims)}.`,
+      'alg none with a signature': `${base64({ alg: 'none' })}.${base64(claims)}.${signature}`,
+      'HS256 with the public key': await new SignJWT(claims)
+        .setProtectedHeader({ alg: 'HS256', kid: 'RS256' })
+        .sign(secret),
+      'another audience': await issuer.sign({ aud: 'others' }),
+      'another issuer': await issuer.sign({ iss: 'https://other.example' }),
+      'a time that is over': await issuer.sign({ exp: now - 10 }),
+      'a time to come': await issuer.sign({ nbf: now + 100 }),
+      'no end': await issuer.sign({ exp: undefined }),
+      'no subject': await issuer.sign({ sub: undefined }),
+      'an unknown key': await issuer.sign({}, { kid: 'unknown' }),
+      'no tenant': await issuer.sign({ org: undefined }),
+      'an empty tenant': await issuer.sign({ org: '' }),
+      'a tenant that is no name': await issuer.sign({ org: 'a/b' }),
+      'a tenant that is no text': await issuer.sign({ org: ['acme'] }),
+      'another payload': [base64({ alg: 'RS256', kid: 'RS256' }), base64({ ...claims, sub: 'eve' }), signature].join(
+        '.',
+      ),
+      'no token': 'a.b.c',
+      'too much': `${'a'.repeat(9000)}.${payload}.${signature}`,
+    }
+    const found = Object.fromEntries(
+      await Promise.all(Object.entries(wrong).map(async ([what, token]) => [what, await status(token)])),
+    )
+    expect(found).to.deep.equal(Object.fromEntries(Object.keys(wrong).map((what) => [what, 401])))
+    expect((await ask(undefined)).status).to.equal(401)
+    expect(await status(whole)).to.equal(200)
+  })
+
+  it('cost little where they do not hold', async () => {
+    const { status } = await open()
+    await status(await issuer.sign())
+    const unknown = await issuer.sign({}, { kid: 'unknown' })
+    const before = process.cpuUsage()
+    for (let n = 0; n < 100; n++) expect(await status(unknown)).to.equal(401)
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1000 / 100).to.be.lessThan(5)
+    // An unknown key is asked for every 30 s at most.
+    expect(issuer.asked).to.equal(1)
+  })
+
+  it('stand behind static keys, also one that looks like a token', async () => {
+    const digest = createHash('sha256').update('a.b.c').digest('hex')
+    const keys = `keys: [{ name: ci, digest: "sha256:${digest}", scopes: [run] }]`
+    const { ask, status } = await open({ keys: 'keys.yml', compatApiKey: 'd.e.f' }, { 'keys.yml': keys })
+    const { status: answered, json } = await ask('a.b.c')
+    expect([answered, JSON.parse(json.choices[0].message.content)[0]]).to.deep.equal([200, 'eve'])
+    expect([await status('d.e.f'), await status(await issuer.sign()), issuer.asked]).to.deep.equal([200, 200, 1])
+    expect((await ask('x.y.z')).json.detail).to.equal('Invalid API key')
+  })
+
+  it('give rights by a claim, and only `run` without', async () => {
+    const { ask } = await open({ jwtClaims: ['tenant=org', 'user=email', 'scopes=scope'] })
+    const token = (scope: unknown, more = {}) => issuer.sign({ scope, email: 'ada@acme.example', ...more })
+    const forget = async (scope: unknown) => (await ask(await token(scope), { user: 'bob' }, '/forget')).status
+    expect([await forget('openid run'), await forget('run forget'), await forget(['forget'])]).to.deep.equal([
+      403, 200, 200,
+    ])
+    expect((await ask(await token('approve'))).status).to.equal(403)
+    expect((await ask(await token(undefined))).status).to.equal(401)
+    const { json } = await ask(await token('run'))
+    expect(JSON.parse(json.choices[0].message.content)[0]).to.equal('ada@acme.example')
+  })
+
+  it('keep tenants apart, and decide under their own name', async () => {
+    const options = { jwtClaims: ['tenant=org', 'scopes=scope'] }
+    const { ask, app } = await open(options, {
+      'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
+      ...SHOP_MODULES,
+    })
+    const ada = await issuer.sign({ scope: 'run approve' })
+    const eve = await issuer.sign({ scope: 'run approve', org: 'other', sub: 'eve' })
+    const { json } = await ask(ada, { model: 'shop', input: 'pay', user: 'eve' }, '/v1/responses')
+    expect(json.user).to.equal('ada')
+    const get = async (token: string) =>
+      (await app.inject({ url: `/v1/responses/${json.id}`, headers: { authorization: `Bearer ${token}` } })).statusCode
+    expect([await get(ada), await get(eve)]).to.deep.equal([200, 404])
+    const decision = await ask(ada, { decision: 'approve' }, `/v1/approvals/${json.output[0].id}`)
+    expect([decision.status, decision.json.decided_by]).to.deep.equal([200, 'jwt:ada'])
+  })
+
+  it('hold on while the issuer is away, as long as its keys are known; without them the answer is 503', async () => {
+    const { status } = await open()
+    issuer.answer = { status: 500, body: '{}' }
+    const token = await issuer.sign()
+    expect(await status(token)).to.equal(503)
+    for (const answer of [
+      { status: 302, body: '', location: issuer.url },
+      { status: 200, body: ' '.repeat(70_000) },
+      { status: 200, body: '[]' },
+    ]) {
+      issuer.answer = answer
+      const other = await open()
+      expect(await other.status(token)).to.equal(503)
+    }
+    issuer.answer = undefined
+    const another = await open()
+    expect(await another.status(token)).to.equal(200)
+    issuer.answer = { status: 500, body: '{}' }
+    expect([await another.status(token), await another.status(await issuer.sign({ sub: 'bob' }))]).to.deep.equal([
+      200, 200,
+    ])
+  })
+
+  it('open /mcp to the official client, which finds the issuer by itself', async () => {
+    const { listen, ask } = await open()
+    const refused = await ask(undefined, MCP_CALL, '/mcp')
+    expect([refused.status, refused.json.error.code]).to.deep.equal([401, -32001])
+    const url = `${await listen()}/mcp`
+    const found = await discoverOAuthProtectedResourceMetadata(url)
+    expect(found).to.deep.include({ resource: url, authorization_servers: [issuer.url] })
+    const metadata = await discoverAuthorizationServerMetadata(issuer.url)
+    expect(metadata?.issuer).to.equal(issuer.url)
+    const client = new Client({ name: 'test', version: '1' })
+    const headers = { authorization: `Bearer ${await issuer.sign()}` }
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+    const result = await client.callTool({ name: 'probe', arguments: { message: 'facts' } })
+    expect(JSON.stringify(result.content)).to.include('ada')
+    await client.close()
+  })
+
+  it('change nothing in the answers of /mcp where that has a key of its own', async () => {
+    const { ask } = await open({ mcpApiKey: 'secret' })
+    const { status, json, headers } = await ask('wrong', MCP_CALL, '/mcp')
+    expect([status, json.error.code, headers['www-authenticate']]).to.deep.equal([200, -32001, undefined])
+    expect((await ask(await issuer.sign(), MCP_CALL, '/mcp')).json.result.isError).to.not.equal(true)
+  })
+
+  for (const [what, options, message] of [
+    ['no audience', { jwtAudience: undefined }, '--jwt-issuer needs --jwt-audience'],
+    [
+      'an issuer without TLS',
+      { jwtIssuer: 'http://issuer.example' },
+      '--jwt-issuer (AGENT_HOST_JWT_ISSUER) must be the https address',
+    ],
+    [
+      'a claim that nothing reads',
+      { jwtClaims: ['org=org_id'] },
+      "must be tenant=<claim>, user=<claim> or scopes=<claim>, not 'org=org_id'",
+    ],
+  ] as const) {
+    it(`are no reason to start with ${what}`, async () => {
+      const failure = await open(options as Partial<ServerOptions>).catch((error: Error) => error)
+      expect(failure).to.include({ code: 'OPTION_INVALID' })
+      expect(String(failure)).to.include(message)
+    })
+  }
+})
