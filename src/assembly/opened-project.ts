@@ -128,9 +128,16 @@ export class AssembledProject implements OpenedProject {
     return this.agents.problems()
   }
 
-  async watch(): Promise<void> {
-    this.#watching ??= watchAgents(this.host, this.agents, this.log, (changes) => logChanges(changes, this.log))
+  /** @param isManual true leaves agents as they are until {@link AssembledProject.reload} */
+  async watch(isManual = false): Promise<void> {
+    const report = (changes: readonly FileChange[]) => logChanges(changes, this.log)
+    this.#watching ??= watchAgents(this.host, this.agents, this.log, report, isManual)
     await this.#watching
+  }
+
+  /** Brings the agents up to date at once. */
+  async reload(): Promise<void> {
+    await (await this.#watching)?.reload()
   }
 
   async drain(): Promise<void> {

@@ -39,6 +39,6 @@ export default class Serve extends BaseCommand {
     const { processes = 1 } = flags
     if (processes === 1 || cluster.isWorker) return void (await runServer(options))
     requireShared(options.store, '--processes')
-    await runProcesses(processes, (message) => this.warn(message))
+    await runProcesses(processes, (message) => this.warn(message), options.noWatch)
   }
 }

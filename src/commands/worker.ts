@@ -19,6 +19,7 @@ const OPTIONS = [
   'publicUrl',
   'metrics',
   'debug',
+  'noWatch',
   'logLevel',
   'runTimeout',
   'drainTimeout',

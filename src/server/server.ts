@@ -51,6 +51,8 @@ export interface AgentServer {
 export interface BuiltServer extends AgentServer {
   /** The files that the agents come from. */
   readonly agents: AgentFolder
+  /** Reads agent files and project code again; with `noWatch` nothing else does. */
+  reload(): Promise<void>
 }
 
 /** Node's default of 511 resets connections when thousands arrive at once. */
@@ -106,7 +108,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
     // Without a prefix unknown routes are the app's own.
     if (app.prefix !== '') answerUnknownRoutes(app, options)
     await assemble(app, options, project, { adapters, fileKeys, tokens, describeFailure })
-    onStart(app, 'The watch on the agents', () => project.watch())
+    onStart(app, 'The watch on the agents', () => project.watch(options.noWatch))
   } catch (error) {
     await project.close()
     throw error
@@ -142,14 +144,15 @@ function toServer(app: FastifyInstance, options: ServerOptions, project: Assembl
     problems: () => project.problems(),
     agents: project.agents,
     options,
-    watch: () => project.watch(),
+    watch: () => project.watch(options.noWatch),
+    reload: () => project.reload(),
     handle(request, response) {
       if (hasReadBody(request)) answerReadBody(response)
       else app.routing(request, response)
     },
     async listen() {
       try {
-        await project.watch()
+        await project.watch(options.noWatch)
         const { host, port, development } = options
         // `dev` has a banner.
         const announcement = development ? { listenTextResolver: () => NO_LINE } : {}

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
 import { killRunning, type RunningCli, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -158,6 +159,29 @@ describe('serve', () => {
       expect(await answer).to.deep.equal({ status: 200, content: 'whole' })
     }
     await Promise.all([answerUntil('SIGTERM'), answerUntil('SIGHUP')])
+  })
+
+  it('serves what was there at the start with --no-watch, until SIGHUP has it read again', async () => {
+    const one = handler("await response.respondText('one')")
+    const { dir, write } = await makeProject({ ...one, 'agents/echo.yml': ECHO })
+    const [fixed, watching] = [['--no-watch'], []].map((flags) => startCli(['serve', ...CHAT, ...flags], { cwd: dir }))
+    if (!fixed || !watching) return
+    const [url, other] = [await addressOf(fixed), await addressOf(watching)]
+    const say = async (address: string) => (await ask(address, 'own')).content
+    expect([await say(url), await say(other)]).to.deep.equal(['one', 'one'])
+    await write('modules/own.ts', one['modules/own.ts'].replace("'one'", "'two'"))
+    await write('agents/echo.yml', ECHO.replace('id: echo\n', 'id: again\n'))
+    await eventually(async () => {
+      expect([await say(other), (await ask(other, 'again')).status]).to.deep.equal(['two', 200])
+    })
+    expect([await say(url), (await ask(url, 'again')).status]).to.deep.equal(['one', 400])
+    fixed.signal('SIGHUP')
+    await eventually(async () => expect([await say(url), (await ask(url, 'again')).status]).to.deep.equal(['two', 200]))
+    await write('agents/own.yml', 'id: own\nmodules: [{ id: own, module: nowhere }]')
+    fixed.signal('SIGHUP')
+    await fixed.printed(/agents\/own\.yml[^\n]*nowhere/)
+    expect(await say(url)).to.equal('two')
+    expect(await fixed.stop()).to.equal(0)
   })
 
   it('exits at once with 1 on a second signal', async () => {

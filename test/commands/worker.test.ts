@@ -79,6 +79,20 @@ describe('serve --processes', () => {
     for (const pid of seen) expect(() => process.kill(Number(pid), 0)).to.throw('ESRCH')
   })
 
+  it('has all processes read the agents again on SIGHUP, with --no-watch', async () => {
+    const { dir, write } = await makeProject({ ...RESPONSES_PROJECT, ...WHERE })
+    const server = await startResponses(dir, ['--processes', '2', '--no-watch'])
+    const module = WHERE['modules/where.ts']
+    await write('modules/where.ts', module.replace('String(process.pid)', "'again ' + process.pid"))
+    server.signal('SIGHUP')
+    const seen = new Set<string>()
+    await eventually(async () => {
+      seen.add(textOf(await askAlone(server.url, { model: 'where', input: 'hi' })))
+      expect([...seen].filter((text) => text.startsWith('again ')).length).to.equal(2)
+    }, 25_000)
+    expect(await server.stop()).to.equal(0)
+  })
+
   it('tries a replacement that cannot start again, while the others serve', async () => {
     const { dir } = await makeProject({ ...RESPONSES_PROJECT, ...WHERE })
     const server = await startResponses(dir, ['--processes', '2'])

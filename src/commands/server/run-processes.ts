@@ -4,6 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 /** Message to a process of the group: end in order. */
 export const STOP = 'agent-host:stop'
 
+/** Message to a process of the group: read the agents again. */
+export const RELOAD = 'agent-host:reload'
+
 /** Delay before a process that has died is replaced: one that dies at once must not keep the machine busy. */
 const REPLACE_AFTER_MS = 1000
 /** It doubles with every replacement that cannot start, up to this. */
@@ -14,14 +17,16 @@ const MAX_DELAY_MS = 60_000
  * a signal, with 1 when one of them could not start at first, after the others have finished what they do.
  *
  * @param warn told of replacements that could not start
+ * @param noWatch true: SIGHUP has each of them read its agents again
  */
-export async function runProcesses(count: number, warn: (message: string) => void): Promise<void> {
+export async function runProcesses(count: number, warn: (message: string) => void, noWatch: boolean): Promise<void> {
   const group = new ProcessGroup(warn)
   const stop = (): void => {
     if (group.isStopping) process.exit(1)
     group.stop(0)
   }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop)
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, stop)
+  process.on('SIGHUP', noWatch ? () => group.send(RELOAD) : stop)
   await Promise.all(Array.from({ length: count }, () => group.keepRunning()))
   process.exit(group.exitCode)
 }
@@ -44,6 +49,11 @@ class ProcessGroup {
     this.exitCode = exitCode
     this.#stopping.abort()
     for (const worker of Object.values(cluster.workers ?? {})) if (worker) this.#end(worker)
+  }
+
+  /** Tells those that listen; the others begin with the files as they are now. */
+  send(message: string): void {
+    for (const worker of this.#listening) worker.send(message, () => {})
   }
 
   /** Keeps one process running. If its first one cannot begin to listen, that ends the group: its replacements are tried again. */

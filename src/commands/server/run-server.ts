@@ -5,7 +5,7 @@ import type { Log } from '../../protocols/log.ts'
 import type { ServerOptions } from '../../server/options/options.ts'
 import type { BuiltServer } from '../../server/server.ts'
 import { printError } from '../terminal/print-error.ts'
-import { STOP } from './run-processes.ts'
+import { RELOAD, STOP } from './run-processes.ts'
 
 /** Called with the address whenever requests are answered. */
 export type OnReady = (server: BuiltServer, url: string) => void
@@ -35,7 +35,8 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
   }
   report = log.error
   logSdkWarnings(log.warn)
-  stopOnSignal({ close: () => server.close() }, log, options.drainTimeout)
+  stopOnSignal({ close: () => server.close() }, log, options.drainTimeout, !options.noWatch)
+  if (options.noWatch) reloadOnSignal(() => server.reload(), log)
   return {
     log,
     async restart(newOptions) {
@@ -109,6 +110,7 @@ function stopOnSignal(
   server: { close(): Promise<void> },
   log: Pick<Log, 'info' | 'error'>,
   drainTimeout: number,
+  endsWithTerminal = true,
 ): void {
   let isStopping = false
   const stop = (): void => {
@@ -125,7 +127,17 @@ function stopOnSignal(
   }
   if (cluster.isWorker) stopWithPrimary(stop)
   // SIGHUP: the terminal was closed.
-  else for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop)
+  else for (const signal of ['SIGTERM', 'SIGINT', ...(endsWithTerminal ? ['SIGHUP'] : [])]) process.on(signal, stop)
+}
+
+/** Of a group the first process hands the signal on. */
+function reloadOnSignal(reload: () => Promise<void>, log: Pick<Log, 'info'>): void {
+  const act = () => {
+    log.info('Reading the agents again.')
+    void reload()
+  }
+  if (cluster.isWorker) process.on('message', (message) => message === RELOAD && act())
+  else process.on('SIGHUP', act)
 }
 
 /** Terminals and supervisors send their signals to all processes of a group: the first process decides, also about a second signal. */

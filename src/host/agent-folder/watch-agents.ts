@@ -34,6 +34,8 @@ const LOAD_PATIENCE_MS = 1000
 const CODE_FOLDERS = ['modules', 'tools']
 
 export interface Watching {
+  /** Looks at everything again, as if all had changed. Never fails: the log tells what did. */
+  reload(): Promise<void>
   close(): Promise<void>
 }
 
@@ -41,6 +43,7 @@ export interface Watching {
  * Keeps the agents of a folder, and the project code that they consist of, in step with the disk.
  *
  * @param onChange called after every change with the outcome for each file
+ * @param isManual true leaves everything as it is until `reload`
  * @returns when every folder is watched: later changes are noticed
  */
 export async function watchAgents(
@@ -48,10 +51,12 @@ export async function watchAgents(
   folder: AgentFolder,
   log: Log,
   onChange: (changes: FileChange[]) => void,
+  isManual = false,
 ): Promise<Watching> {
   const watcher = new AgentWatcher(host, folder, log, onChange)
   try {
-    await watcher.start()
+    if (isManual) await watcher.remember()
+    else await watcher.start()
   } catch (error) {
     await watcher.close()
     throw error
@@ -110,6 +115,17 @@ class AgentWatcher implements Watching {
     this.#note(this.#folder.dir, true)
   }
 
+  /** Remembers how the code is now, and watches nothing. */
+  async remember(): Promise<void> {
+    this.#stopListening = this.#folder.onLateChange((changes) => void this.#report(changes))
+    await this.#watchFilesElsewhere()
+  }
+
+  reload(): Promise<void> {
+    this.#work(() => this.#apply(this.#knownFiles(), true))
+    return this.#working
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     this.#stopListening()
@@ -158,6 +174,7 @@ class AgentWatcher implements Watching {
 
   /** Events of a folder that is removed and created again at once are not reliable. */
   #checkFolders(): void {
+    if (!this.#watcher) return
     for (const folder of this.#folders) {
       const inode = inodeOf(folder)
       if (inode === undefined) this.#awaitPath(folder)
@@ -191,8 +208,12 @@ class AgentWatcher implements Watching {
     const mustScan = this.#mustScan
     this.#changed.clear()
     this.#mustScan = false
+    this.#work(() => this.#apply(changed, mustScan))
+  }
+
+  #work(work: () => Promise<void>): void {
     this.#working = this.#working
-      .then(() => this.#apply(changed, mustScan))
+      .then(work)
       .catch((error) => this.#log.error(`The agents could not be brought up to date: ${messageOf(error)}`))
   }
 
@@ -262,10 +283,10 @@ class AgentWatcher implements Watching {
       if (this.#watchedFiles.has(file)) continue
       this.#watchedFiles.add(file)
       this.#hashes.set(file, await hashOf(file))
-      if (!this.#isElsewhere(file)) continue
+      if (!this.#watcher || !this.#isElsewhere(file)) continue
       if (!existsSync(file)) this.#awaitPath(file)
       else {
-        this.#watcher?.add(file)
+        this.#watcher.add(file)
         // What changes until the watch is in place goes unseen.
         this.#later(SECOND_LOOK_MS, () => this.#note(file, false))
       }

@@ -31,6 +31,8 @@ export interface ServerOptions extends ProjectOptions {
   readonly development: boolean
   /** True for `agent-host worker`: it carries out background responses, and serves no API. */
   readonly workerOnly: boolean
+  /** Serves the agents as they are at the start, until a signal has them read again. */
+  readonly noWatch: boolean
   readonly adapters: readonly string[]
   /** Options of single adapters, by the adapter's name. */
   readonly adapterOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -289,6 +291,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
     'allow-variants',
     'Let keys with the scope debug change prompts, models and other values of agents for single requests',
   ),
+  noWatch: toggle('no-watch', 'Serve the agents as they are at the start; SIGHUP reads them again'),
   noV1: toggle('no-v1', 'Serve the chat and responses APIs only under /compat, not under /v1'),
 }
 
