@@ -36,7 +36,7 @@ export const AgentState = defineProtocol<AgentState>('AgentState', ['getState', 
  * Returns a state in memory that tells its changes: the whole of it first, then what changes.
  *
  * @param first what it begins with; `{}` by default
- * @param tell takes `STATE_SNAPSHOT` and `STATE_DELTA`; left out, they are told to none
+ * @param tell takes `STATE_SNAPSHOT` and `STATE_DELTA`; without it, nobody hears of them
  */
 export function makeAgentState(
   first: unknown = {},

@@ -1,6 +1,6 @@
 import type { AgentHost } from 'agent-host'
 
-/** Facts about an agent that its events are told with. */
+/** Facts about an agent that its events need. */
 export interface AgentFacts {
   /** Module that provides `AgentState`. */
   readonly stateModule: string | undefined

@@ -10,7 +10,7 @@ export interface Content {
   readonly attachments?: readonly Attachment[]
 }
 
-/** What an agent takes, and what it was spared. */
+/** Kinds of content that an agent takes, and where those that it does not take are noted. */
 export interface ContentRules {
   readonly capabilities: Pick<Capabilities, 'takes'>
   readonly readAddress: AdapterHttp['readAddress']

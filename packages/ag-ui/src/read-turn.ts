@@ -32,7 +32,7 @@ export function readTurn(
   if (answers.length > 0) return { messages: [], answers }
   if (resume.length > 0) return undefined
   whole(answers, latest.open)
-  // A message that is sent again is asked again.
+  // A client that sends a message again asks again.
   return { messages: requireUser(read(messages.slice(-1))), answers: undefined }
 }
 

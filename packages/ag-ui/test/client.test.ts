@@ -16,7 +16,7 @@ interface ClientMessage {
   readonly toolCalls?: readonly { readonly id: string; readonly function: object }[]
 }
 
-/** What the client has after a turn. */
+/** State of the client after a turn. */
 interface Client {
   readonly threadId: string
   readonly messages: readonly ClientMessage[]
