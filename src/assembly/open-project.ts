@@ -73,15 +73,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       publicUrl,
     })
     const deleteTapes = tapes && ((runIds: readonly string[]) => tapes.delete(runIds))
-    let limiter: Limiter | undefined
-    visitsOf(host).openLimiter = async () => {
-      if (limiter) return limiter
-      const { StoredLimiter } = await import('../limits/limiter.ts')
-      const counted = { records: await records.open(), projectDir, log }
-      // One alone knows what this server holds.
-      limiter ??= new StoredLimiter(counted)
-      return limiter
-    }
+    visitsOf(host).openLimiter = limiterOpener(records, projectDir, log)
     const sweeper = tapes?.record(host, () => shared.open())
     if (sweeper) cleanup.add(() => sweeper.close())
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
@@ -114,6 +106,19 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
   } catch (error) {
     await cleanup.run()
     throw error
+  }
+}
+
+/** Makes the limiter when it is first asked for. */
+function limiterOpener(records: LazyStore, projectDir: string, log: Log): () => Promise<Limiter> {
+  let limiter: Limiter | undefined
+  return async () => {
+    if (limiter) return limiter
+    const { StoredLimiter } = await import('../limits/limiter.ts')
+    const counted = { records: await records.open(), projectDir, log }
+    // One alone knows what this server holds.
+    limiter ??= new StoredLimiter(counted)
+    return limiter
   }
 }
 

@@ -57,13 +57,10 @@ export async function assemble(
   // Goes on with runs that an earlier server has left behind, whichever adapters are served.
   onStart(app, 'The store', () => durableRuns.resume())
   const parts = () => [...adapters, ...worker]
-  let isDraining = false
-  app.addHook('preClose', async () => {
-    isDraining = true
-  })
-  const findObstacle = async () => (isDraining ? 'The server shuts down.' : findUnready(parts()))
-  if (options.schedules && !options.noWorker) followSchedules(app, project)
+  const findObstacle = async () => (isDraining() ? 'The server shuts down.' : findUnready(parts()))
   answerProbes(app, { findObstacle, listMissing: () => host.missing, findWeakness: () => fileKeys?.problem })
+  const isDraining = refuseOnClose(app)
+  if (options.schedules && !options.noWorker) followSchedules(app, project)
   drainOnClose(app, project, streams)
   app.addHook('onRequest', checkHost(servedNames(options)))
   const origins = new Origins(options)
@@ -125,14 +122,21 @@ function openWorker(app: FastifyInstance, runs: RunService): ServedPart {
   return { name: 'worker', part: { gauges: queueGauges(runs), checkReady: () => runs.checkReady() } }
 }
 
-/** New requests are refused, running work ends or is aborted, and every stream gets its last frame before it is cut. */
-function drainOnClose(app: FastifyInstance, project: AssembledProject, streams: EventStreams): void {
+/** Refuses new requests once the server closes. Returns what tells whether it does. */
+function refuseOnClose(app: FastifyInstance): () => boolean {
   let isDraining = false
   app.addHook('onRequest', (_request, _reply, done) => {
     done(isDraining ? new HostError('SHUTTING_DOWN', 'The server shuts down.') : undefined)
   })
   app.addHook('preClose', async () => {
     isDraining = true
+  })
+  return () => isDraining
+}
+
+/** Running work ends or is aborted, and every stream gets its last frame before it is cut. */
+function drainOnClose(app: FastifyInstance, project: AssembledProject, streams: EventStreams): void {
+  app.addHook('preClose', async () => {
     await project.drain()
     await streams.drain(LAST_FRAME_MS)
     await project.close()
