@@ -78,6 +78,7 @@ export const sidebar: SidebarGroup[] = [
       page('Pydantic AI', 'clients/pydantic-ai'),
       page('LiteLLM', 'clients/litellm'),
       page('Codex CLI', 'clients/codex'),
+      page('Claude Code', 'clients/claude-code'),
       page('opencode', 'clients/opencode'),
       page('pi', 'clients/pi'),
       page('cline', 'clients/cline'),
