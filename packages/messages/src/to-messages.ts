@@ -29,7 +29,8 @@ type Opened = ReadonlyMap<unknown, SignedData | undefined>
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export async function toMessages({ messages, system }: Conversation, reading: Reading): Promise<Message[]> {
-  if (messages.at(-1)?.role !== 'user') {
+  // Claude Code ends a request with a message of the system.
+  if (messages.findLast(({ role }) => role !== 'system')?.role !== 'user') {
     throw invalid(
       'messages',
       'the last message must be of the user: an agent does not continue an answer that has begun',
@@ -155,7 +156,7 @@ function checkResults(messages: readonly WireMessage[]): void {
       if (message.role !== 'user' || block.type !== 'tool_result' || open.delete(block.tool_use_id)) continue
       throw invalid(`${field}[${place}].tool_use_id`, `'${String(block.tool_use_id)}' is no open call of an answer`)
     }
-    const [id] = message.role === 'assistant' ? [] : open
+    const [id] = message.role === 'user' ? open : []
     if (id !== undefined) throw invalid(field, `has no tool_result for the call '${String(id)}'`)
   }
 }

@@ -277,6 +277,16 @@ describe('POST /anthropic/v1/messages', () => {
     )
   })
 
+  it('takes messages of the system between a call and its result, and at the end, as Claude Code sends them', async () => {
+    const note = { role: 'system', content: 'A note.' }
+    const call = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'read_file', input: {} }] }
+    const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'A' }] }
+    const conversation = [{ role: 'user', content: 'hi' }, call, note, result, note]
+    const { messages } = await mirror({ model: 'mirror', max_tokens: 9, messages: conversation, tools: [READ_FILE] })
+    const roles = messages.map(({ role }: { role: string }) => role)
+    assert.deepEqual(roles, ['user', 'assistant', 'system', 'tool', 'system'])
+  })
+
   it('names a request in every answer, and answers an unknown path and broken JSON in its format', async () => {
     const { headers } = await post(body('echo', 'hi'))
     assert.equal(typeof headers['request-id'], 'string')
