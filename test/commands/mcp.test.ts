@@ -4,6 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect } from 'chai'
+import { execa } from 'execa'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
 import { MCP_PROJECT } from '../support/mcp.ts'
@@ -86,6 +87,23 @@ describe('mcp --stdio', () => {
     const answer = await client.callTool({ name: 'new', arguments: { message: 'hi' } })
     expect(answer.content).to.deep.equal([{ type: 'text', text: 'hi' }])
     await client.close()
+  })
+
+  it('lets running calls end when its input ends, and answers them', async () => {
+    const { dir } = await makeProject(FILES)
+    const child = execa(process.execPath, [RUN, 'mcp', '--stdio'], { cwd: dir, stdin: 'pipe', reject: false })
+    const send = (message: object) => child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    const params = { protocolVersion: '2025-06-18', clientInfo: { name: 'test', version: '1' }, capabilities: {} }
+    send({ id: 1, method: 'initialize', params })
+    send({ method: 'notifications/initialized' })
+    send({ id: 2, method: 'tools/call', params: { name: 'act', arguments: { message: 'count 40' } } })
+    child.stdin?.end()
+    const { stdout, exitCode } = await child
+    const answer = stdout.split('\n').find((line) => line.includes('"id":2')) ?? '{}'
+    expect(JSON.parse(answer))
+      .nested.property('result.content[0].text')
+      .match(/^w0 .* w39 $/)
+    expect(exitCode).to.equal(0)
   })
 
   it('explains that --stdio is missing', async () => {

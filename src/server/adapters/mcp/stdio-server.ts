@@ -1,4 +1,5 @@
-import { serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
+import { PassThrough } from 'node:stream'
+import { StdioServerTransport, serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
 import { makeDescribeFailure } from '../../../assembly/failures.ts'
 import { openProject } from '../../../assembly/open-project.ts'
 import type { OpenedProject } from '../../../assembly/opened-project.ts'
@@ -66,9 +67,12 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
 }
 
 function connect({ host }: OpenedProject, tools: AgentTools, log: ServerLog) {
-  return serveMcp(() => {
+  const makeServer = () => {
     const server = makeSdkServer(tools, overStdio(log))
     server.onclose = host.onChange(() => void server.sendToolListChanged().catch(() => {}))
     return server
-  })
+  }
+  // Goes on after the end of the input: the SDK would abort the calls that run, whose answers may still be read.
+  const input = process.stdin.pipe(new PassThrough(), { end: false })
+  return serveMcp(makeServer, { transport: new StdioServerTransport(input, process.stdout) })
 }
