@@ -1,6 +1,14 @@
-import { type CallableAgent, defineModule, type Run, ToolProvider, type ToolResult, Type } from 'agent-host'
+import {
+  type ArgumentCheck,
+  type CallableAgent,
+  defineModule,
+  makeArgumentCheck,
+  type Run,
+  ToolProvider,
+  type ToolResult,
+  Type,
+} from 'agent-host'
 import { checkRules, needOf, Rule, ruleOf, withApproval } from './lib/approval-rules.ts'
-import { type ArgumentCheck, makeArgumentCheck } from './lib/check-arguments.ts'
 import { approvalOf, prefix } from './lib/settings.ts'
 
 const MESSAGE = Type.Object({ message: Type.String({ minLength: 1, description: 'What to ask the agent.' }) })

@@ -1,4 +1,5 @@
 import {
+  checkArguments,
   compileSchema,
   defineModule,
   Memory,
@@ -8,7 +9,6 @@ import {
   type ToolResult,
   Type,
 } from 'agent-host'
-import { checkArguments } from './lib/check-arguments.ts'
 import { findTool } from './lib/find-tool.ts'
 
 const Id = Type.String({ minLength: 1, description: 'Id of the memory, as search and list tell it.' })

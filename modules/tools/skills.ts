@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { join, resolve } from 'node:path'
 import {
+  checkArguments,
   compileSchema,
   defineModule,
   messageOf,
@@ -10,7 +11,6 @@ import {
   type ToolResult,
   Type,
 } from 'agent-host'
-import { checkArguments } from './lib/check-arguments.ts'
 import { chooseByName, chosenNames } from './lib/settings.ts'
 import { type LoadedSkill, loadSkills, MAX_BYTES, SKILL_FILE } from './lib/skills/skill-folder.ts'
 

@@ -1,12 +1,25 @@
-import { type CompiledSchema, compileSchema, hasPatterns, isTimeLimit, runLimited } from 'agent-host'
+import { type CompiledSchema, compileSchema } from './compile-schema.ts'
+import { hasPatterns } from './has-patterns.ts'
+import { isTimeLimit, runLimited } from './run-limited.ts'
 
 /** Time of one check: a pattern may backtrack for ever. */
-const CHECK_MS = 200
+export const CHECK_MS = 200
 
 /** @throws Error that names the tool and every field that does not fit */
 export type ArgumentCheck = (args: unknown) => Record<string, unknown>
 
-/** Makes the check of the arguments of a tool, from their JSON Schema. */
+/**
+ * Makes the check of the arguments of a tool, from their JSON Schema.
+ *
+ * @example
+ * ```ts
+ * const checkOrder = makeArgumentCheck('find_order', { type: 'object', properties: { id: { type: 'string' } } })
+ *
+ * export function orderOf(args: Readonly<Record<string, unknown>>): string {
+ *   return String(checkOrder(args).id)
+ * }
+ * ```
+ */
 export function makeArgumentCheck(name: string, parameters: Parameters<typeof compileSchema>[0]): ArgumentCheck {
   const compiled = compileSchema(parameters)
   const check: ArgumentCheck = (args) => checkArguments(name, compiled, args)
@@ -25,6 +38,15 @@ export function makeArgumentCheck(name: string, parameters: Parameters<typeof co
  * The arguments as a tool expects them: models write "5" for 5, and omit arguments with a default.
  *
  * @throws Error that names the tool and every field that does not fit
+ *
+ * @example
+ * ```ts
+ * const transfer = compileSchema({ type: 'object', properties: { euros: { type: 'number' } }, required: ['euros'] })
+ *
+ * export function eurosOf(args: Readonly<Record<string, unknown>>): number {
+ *   return Number(checkArguments('transfer', transfer, args).euros)
+ * }
+ * ```
  */
 export function checkArguments(tool: string, parameters: CompiledSchema, args: unknown): Record<string, unknown> {
   const filled = parameters.fill(coerce(parameters.schema, args))

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Type } from 'typebox'
-import { coerce } from '../../../modules/tools/lib/check-arguments.ts'
+import { coerce } from '../../src/definition/check-arguments.ts'
 
 describe('coerce', () => {
   const cases: [schema: object, given: unknown, expected: unknown][] = [

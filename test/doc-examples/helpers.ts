@@ -4,6 +4,7 @@ import {
   AgentError,
   AgentHost,
   AnswerParts,
+  checkArguments,
   compileSchema,
   decodeText,
   ERROR_CODES,
@@ -16,6 +17,7 @@ import {
   type Message,
   ModelLimited,
   ModelRefused,
+  makeArgumentCheck,
   makeRedact,
   memoryStorage,
   messageOf,
@@ -41,6 +43,22 @@ const address = compileSchema({ type: 'object', properties: { zip: { type: 'numb
 
 export function checkAddress(value: unknown): string[] {
   return address.matches(address.fill(value)) ? [] : address.problems(value, 'the address')
+}
+// #endregion
+
+// #region checkArguments
+const transfer = compileSchema({ type: 'object', properties: { euros: { type: 'number' } }, required: ['euros'] })
+
+export function eurosOf(args: Readonly<Record<string, unknown>>): number {
+  return Number(checkArguments('transfer', transfer, args).euros)
+}
+// #endregion
+
+// #region makeArgumentCheck
+const checkOrder = makeArgumentCheck('find_order', { type: 'object', properties: { id: { type: 'string' } } })
+
+export function orderOf(args: Readonly<Record<string, unknown>>): string {
+  return String(checkOrder(args).id)
 }
 // #endregion
 

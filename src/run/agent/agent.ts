@@ -78,7 +78,7 @@ export class Agent {
     this.#hostModules = findHostModules(source.definition, modules)
     this.#guarding = withDependencies(this.#hostModules.OutputGuard, modules)
     this.#runModules = new RunModules(blueprint, this.#hostModules)
-    this.#callees = nameCallees(blueprint.modules)
+    this.#callees = nameCallees(blueprint)
     this.#shared = shared
     this.#events = events
     this.#boundaries = boundaries
@@ -100,7 +100,7 @@ export class Agent {
     const warn = warnOnce(definition.id, log)
     const shared = new Exchange({
       warn,
-      callees: nameCallees(blueprint.modules),
+      callees: nameCallees(blueprint),
       recorder,
       boundaries,
       ...(base && { shared: base.#shared }),

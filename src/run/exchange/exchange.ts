@@ -1,18 +1,21 @@
 import { isPromise, settlesWithin } from '../../async.ts'
 import { HostError, messageOf } from '../../errors.ts'
 import type { MaybeDisposable } from '../../module/define-module.ts'
+import type { LoadedModule } from '../../module/load-module.ts'
 import { ApprovalPolicy } from '../../protocols/approval-policy.ts'
 import { LLM } from '../../protocols/llm.ts'
 import type { Protocol } from '../../protocols/protocol.ts'
 import type { Run } from '../../protocols/run.ts'
 import type { Storage } from '../../protocols/storage.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
+import type { AgentBlueprint } from '../../wiring/plan-agent.ts'
 import { type EntryPoint, type Link, RUN_PROVIDERS, STORAGE, type WiredModule } from '../../wiring/wiring.ts'
 import type { AgentRun } from '../agent-run.ts'
 import type { Boundaries } from '../calls/boundaries.ts'
 import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from '../calls/facade.ts'
 import { completeRequests, recordLLM } from '../calls/recorded-llm.ts'
 import { CLIENT_TOOL_PROVIDER, recordToolProvider } from '../calls/recorded-tools.ts'
+import { ToolChecks } from '../checks/tool-checks.ts'
 import type { RunConversation, RunResponse } from './run-providers.ts'
 import { storageOfRun } from './storage-of-run.ts'
 
@@ -27,6 +30,8 @@ export interface NamedCallee extends Callee {
   readonly asksModels?: boolean
   /** True for one that says `boundary: true`. */
   readonly isBoundary?: boolean
+  /** Checks of the tools of a module that is not of the library: those check their own. */
+  readonly toolChecks?: ToolChecks
 }
 
 /** Options of a new exchange. */
@@ -235,7 +240,11 @@ export class Exchange {
         this.#options.callees.get(id)?.asksModels,
       )
     if (protocol !== ToolProvider.name || id === CLIENT_TOOLS) return instance
-    return recordToolProvider(instance as ToolProvider, id, (policy, agentId) => this.#policy(policy, agentId))
+    const { callees, warn } = this.#options
+    const given = instance as ToolProvider
+    const checks = callees.get(id)?.toolChecks
+    const provider = checks ? checks.checked(given, (message) => warn?.(`module '${id}' ${message}`)) : given
+    return recordToolProvider(provider, id, (policy, agentId) => this.#policy(policy, agentId))
   }
 
   #policy(id: string, agentId: string): ApprovalPolicy {
@@ -271,18 +280,34 @@ function dispose(id: string, instance: MaybeDisposable, report: (message: string
 }
 
 /** Returns the names by which events refer to the modules of an agent and to the providers of a run. */
-export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string, NamedCallee> {
+export function nameCallees({
+  modules,
+  loaded,
+}: Pick<AgentBlueprint, 'modules' | 'loaded'>): ReadonlyMap<string, NamedCallee> {
   const ofRun = Object.entries(RUN_PROVIDERS).map(([protocol, id]): [string, Callee] => [
     id,
     { moduleId: id, moduleClass: protocol, reference: id },
   ])
   const ofModules = modules.map(({ id, module, reference, links }): [string, NamedCallee] => [
     id,
-    { moduleId: id, moduleClass: module.name, reference, asksModels: asksModels(links), isBoundary: module.boundary },
+    {
+      moduleId: id,
+      moduleClass: module.name,
+      reference,
+      asksModels: asksModels(links),
+      isBoundary: module.boundary,
+      ...(isChecked(loaded.get(id)) && { toolChecks: new ToolChecks() }),
+    },
   ])
   const storage: Callee = { moduleId: STORAGE, moduleClass: 'Storage', reference: STORAGE }
   const clientTools: Callee = { moduleId: CLIENT_TOOLS, moduleClass: 'ClientTools', reference: CLIENT_TOOLS }
   return new Map([...ofRun, [STORAGE, storage], [CLIENT_TOOLS, clientTools], ...ofModules])
+}
+
+/** Modules of the library, and the project's copies of them, check the arguments of their tools. */
+function isChecked(loaded: LoadedModule | undefined): boolean {
+  const isOwn = loaded?.source === 'project' || loaded?.source === 'package'
+  return isOwn && loaded.module.provides.some(({ name }) => name === ToolProvider.name)
 }
 
 function asksModels(links: readonly Link[]): boolean {

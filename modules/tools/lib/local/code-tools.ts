@@ -1,6 +1,13 @@
 import { basename, extname } from 'node:path'
-import { isObject, type ModuleContext, type Run, type Tool, type ToolResult } from 'agent-host'
-import { type ArgumentCheck, makeArgumentCheck } from '../check-arguments.ts'
+import {
+  type ArgumentCheck,
+  isObject,
+  type ModuleContext,
+  makeArgumentCheck,
+  type Run,
+  type Tool,
+  type ToolResult,
+} from 'agent-host'
 import { toToolResult, withinTimeout } from '../tool-result.ts'
 import type { LocalTool } from './local-tool.ts'
 

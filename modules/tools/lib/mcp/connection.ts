@@ -13,6 +13,7 @@ import {
 } from '@modelcontextprotocol/client'
 import {
   type CompiledSchema,
+  checkArguments,
   compileSchema,
   isTimeLimit,
   type ModuleContext,
@@ -25,7 +26,6 @@ import {
 } from 'agent-host'
 import { Backoff, LAST_MS } from '../backoff.ts'
 import { boundedFetch } from '../bounded-fetch.ts'
-import { checkArguments } from '../check-arguments.ts'
 import { pickEnvironment } from '../child-environment.ts'
 import { withinTimeout } from '../tool-result.ts'
 import { toToolResult } from './content.ts'
@@ -57,6 +57,8 @@ export interface McpServerConfig {
 }
 
 /** Time that a server has to report its protocol version. One that stays silent is old. */
+type Arguments = Readonly<Record<string, unknown>>
+
 const PROBE_TIMEOUT_MS = 3000
 const CONNECT_TIMEOUT_MS = 15_000
 /** A server is not trusted: its schemas may take for ever. */
@@ -152,12 +154,13 @@ export class McpConnection {
    * @throws Error when the arguments do not fit, the server cannot be reached, or does not answer in time
    */
   async call(name: string, localName: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
-    const checked = this.#check(name, localName, args)
+    const { checked, misfit } = this.#check(name, localName, args)
     for (let attempt = 0; ; attempt++) {
       const connected = this.#client ?? this.#connect()
       const client = await withinTimeout(localName, Promise.resolve(connected), this.#config.timeout, run.signal)
       try {
         const result = toToolResult(await this.#request(client, name, checked, run))
+        if (result.isError && misfit) throw misfit
         if (result.isError && saysUnknownTool(result.text)) await this.#listAgain(client)
         return result
       } catch (error) {
@@ -198,19 +201,20 @@ export class McpConnection {
     )
   }
 
-  #check(name: string, localName: string, args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  /** The arguments to send, and what does not fit: the server decides, since it may take more than its schema says. */
+  #check(name: string, localName: string, args: Arguments): { readonly checked: Arguments; readonly misfit?: unknown } {
     const parameters = this.#tools.find((tool) => tool.name === name)?.parameters
     if (!parameters) throw new Error(`The MCP server '${this.name}' cannot be reached, or has no tool '${name}'.`)
-    if (this.#unchecked.has(name)) return args
+    if (this.#unchecked.has(name)) return { checked: args }
     try {
-      return runLimited(() => checkArguments(localName, this.#compile(name, parameters), args), CHECK_MS)
-    } catch (error) {
-      if (!isTimeLimit(error)) throw error
+      return { checked: runLimited(() => checkArguments(localName, this.#compile(name, parameters), args), CHECK_MS) }
+    } catch (misfit) {
+      if (!isTimeLimit(misfit)) return { checked: args, misfit }
       this.#unchecked.add(name)
       this.#context.log.warn(
         `The MCP server '${this.name}' describes '${name}' by a schema that takes too long to check; its arguments are sent unchecked.`,
       )
-      return args
+      return { checked: args }
     }
   }
 
