@@ -97,7 +97,8 @@ export class AgUiAdapter implements Adapter {
   }
 
   #prepare(id: string, { agent, input, own }: Asked, latest: StoredRunInfo | undefined): AnsweringRun {
-    const known = new Set(latest?.open.flatMap(({ call: { callId, within = callId } }) => [callId, within]))
+    const open = latest?.open.flatMap(({ call: { callId, within = callId } }) => [callId, within]) ?? []
+    const known = new Set([...open, ...input.messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id))])
     return new AnsweringRun({ ...this.#options, agent, input, own, known, facts: this.#agents.factsOf(id) })
   }
 }

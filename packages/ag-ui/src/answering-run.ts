@@ -25,7 +25,7 @@ export interface AnsweringRunOptions extends Pick<AdapterOptions, 'http' | 'opti
   readonly agent: string
   readonly input: RunAgentInput
   readonly own: TenantRuns
-  /** Calls of the run before, which the client has. */
+  /** Calls of earlier runs, which the client has. */
   readonly known: ReadonlySet<string>
   readonly facts: AgentFacts
 }

@@ -5,7 +5,7 @@ import type { Interrupt } from './to-interrupt.ts'
 export interface EventWriterOptions {
   /** Beginning of the ids of messages, unique for ever. */
   readonly prefix: string
-  /** Calls of the run before, which the client has. */
+  /** Calls of earlier runs, which the client has. */
   readonly known: ReadonlySet<string>
   /** Returns the name of the agent that a call of a module begins; undefined for any other. */
   readonly calledAgent: (moduleId: string, tool: string) => string | undefined

@@ -11,6 +11,7 @@ const ClientMessage = Type.Object({
   role: Type.String(),
   // An activity has an object; none of them goes to an agent.
   content: Type.Optional(Type.Union([Type.String(), Type.Array(Part), Type.Object({}), Type.Null()])),
+  toolCalls: Type.Optional(Type.Array(Type.Object({ id: Type.String() }))),
   toolCallId: Type.Optional(Type.String()),
   error: Type.Optional(Type.String()),
 })

@@ -85,7 +85,14 @@ describe('an interrupt', () => {
     const half = await send(served, 'tools', { ...say('x'), resume: [{ interruptId: first.id, ...approve }] })
     const [left, ...others] = interruptsOf(half)
     assert.deepEqual([left.toolCallId, others], [second.toolCallId, []])
-    assert.equal(textOf(await resume(half, approve)), 'pay: pay Lima; pay: pay Rome')
+    const toolCalls = ['call_tools1_0', 'call_tools1_1'].map((id) => ({ id, type: 'function', function: {} }))
+    const messages = [{ id: 'a', role: 'assistant', toolCalls }]
+    const entry = { interruptId: left.id, ...approve }
+    const after = await send(served, 'tools', { messages, resume: [entry] })
+    assert.equal(textOf(after), 'pay: pay Lima; pay: pay Rome')
+    // The client has the calls already: said again, their arguments would stand there twice.
+    const told = after.events.filter(({ type }) => type.startsWith('TOOL_CALL')).map(({ type }) => type)
+    assert.deepEqual(told, ['TOOL_CALL_RESULT', 'TOOL_CALL_RESULT'])
   })
 
   it('of a called agent suspends the subagent, which goes on under its id', async () => {
