@@ -36,11 +36,7 @@ export const AgentState = defineProtocol<AgentState>('AgentState', ['getState', 
  * Returns a state in memory that tells its changes: the whole of it first, then what changes.
  *
  * @param first what it begins with; `{}` by default
-<<<<<<< HEAD
- * @param tell takes `STATE_SNAPSHOT` and `STATE_DELTA`; without it, nobody hears of them
-=======
  * @param tell takes `STATE_SNAPSHOT` and `STATE_DELTA`; left out, nothing does
->>>>>>> fa259b99 (ag-ui: a call that the client has is not said again after the next answer)
  */
 export function makeAgentState(
   first: unknown = {},

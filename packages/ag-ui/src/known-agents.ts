@@ -1,10 +1,6 @@
 import type { AgentHost } from 'agent-host'
 
-<<<<<<< HEAD
-/** Facts about an agent that its events need. */
-=======
 /** Facts about an agent for the events of its runs. */
->>>>>>> fa259b99 (ag-ui: a call that the client has is not said again after the next answer)
 export interface AgentFacts {
   /** Module that provides `AgentState`. */
   readonly stateModule: string | undefined

@@ -10,11 +10,7 @@ export interface Content {
   readonly attachments?: readonly Attachment[]
 }
 
-<<<<<<< HEAD
-/** Kinds of content that an agent takes, and where those that it does not take are noted. */
-=======
 /** Kinds of parts that an agent takes, and those that it was spared. */
->>>>>>> fa259b99 (ag-ui: a call that the client has is not said again after the next answer)
 export interface ContentRules {
   readonly capabilities: Pick<Capabilities, 'takes'>
   readonly readAddress: AdapterHttp['readAddress']

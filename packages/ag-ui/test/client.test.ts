@@ -16,11 +16,7 @@ interface ClientMessage {
   readonly toolCalls?: readonly { readonly id: string; readonly function: object }[]
 }
 
-<<<<<<< HEAD
-/** State of the client after a turn. */
-=======
 /** Client as it is after a turn. */
->>>>>>> fa259b99 (ag-ui: a call that the client has is not said again after the next answer)
 interface Client {
   readonly threadId: string
   readonly messages: readonly ClientMessage[]
