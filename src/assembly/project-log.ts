@@ -28,7 +28,7 @@ export async function openLog(
   if (!isatty(fd)) return pino(settings, pino.destination({ fd, sync: false }))
   const { default: pretty } = await import('pino-pretty')
   const shown = { ...settings, hooks: { logMethod, streamWrite: (line: string) => cleanJson(redact(line)) } }
-  const look = { colorize: true, ignore: 'reqId', translateTime: 'SYS:HH:MM:ss', sync: true }
+  const look = { colorize: true, ignore: 'reqId,address,key,tenant,agent', translateTime: 'SYS:HH:MM:ss', sync: true }
   return pino(shown, pretty({ ...look, destination: fd }))
 }
 

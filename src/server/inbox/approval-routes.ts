@@ -6,6 +6,7 @@ import { type Approval, type HiddenApproval, hideApproval } from '../../wire/app
 import { toPage } from '../adapters/responses-compat/routes/pages.ts'
 import type { ResponseRoutes } from '../adapters/responses-compat/routes/table.ts'
 import { showsContent } from '../guards/shows-content.ts'
+import { noteAgent } from '../monitoring/request-log.ts'
 import { toGivenAnswer } from './decision-request.ts'
 import { deciderOf, requireMayDecide } from './may-decide.ts'
 
@@ -41,7 +42,9 @@ export function addApprovalRoutes(scope: FastifyInstance, { runsOf, routes }: Ap
       const decisions = new Map([[id, toGivenAnswer(request.body)]])
       const { deciding } = runsOf(request)
       const { approvals, continuedBy } = await deciding.decide(decisions, deciderOf(request).by)
-      return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
+      const decided = approvals.find((approval) => approval.id === id) as StoredApproval
+      noteAgent(request, decided.agent)
+      return toView({ ...decided, continuedBy })
     }),
     logLevel: 'warn',
   })

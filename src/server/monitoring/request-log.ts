@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ServerLog } from '../../assembly/project-log.ts'
 import { formatDuration } from '../../wire/format-duration.ts'
+import { principalOf } from '../guards/principal.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
 import { isProbe } from './probes.ts'
 
@@ -16,6 +17,7 @@ const REPLY = Symbol('reply')
 const REFUSAL = Symbol('refusal')
 const FAILURE = Symbol('failure')
 const HAS_LEFT = Symbol('has left')
+const AGENT = Symbol('agent')
 
 /** Request as the log sees it. */
 export interface LoggedRequest extends Pick<FastifyRequest, 'id' | 'log'> {
@@ -25,12 +27,25 @@ export interface LoggedRequest extends Pick<FastifyRequest, 'id' | 'log'> {
   [REFUSAL]?: string
   /** Failure within an answer of status 200. */
   [FAILURE]?: Failure
+  /** Name of the agent that it is for. */
+  [AGENT]?: string
   /** Set once a line tells that its client has left. */
   [HAS_LEFT]?: true
 }
 
 /** Reason why a run ends whose client has left. */
 export const CLIENT_HAS_LEFT = 'The client has left.'
+
+/** Keeps the agent that a request runs, for its line. */
+export function noteAgent(request: LoggedRequest, name: string): void {
+  request[AGENT] = name
+}
+
+/** Facts of the line of a request, beside its text: who asks for what, and from where. The key itself is in no line. */
+function factsOf(request: LoggedRequest & FastifyRequest): object {
+  const { name: key, tenant } = principalOf(request)
+  return { reqId: request.id, address: request.ip, key, tenant: tenant || undefined, agent: request[AGENT] }
+}
 
 /** Keeps the description of the error that a request is answered with for the line of that request. */
 export function noteFailure(request: LoggedRequest, description: string): void {
@@ -51,11 +66,11 @@ export function noteFailureInside(request: LoggedRequest, failure: Failure): boo
 
 /** Logs the line of a request whose client has left before it had its answer. Fastify calls no hook for it. */
 export function logLeaving({ request, elapsedTime }: FastifyReply): void {
-  const logged: LoggedRequest = request
+  const logged: FastifyRequest & LoggedRequest = request
   // The debug UI and other readers leave a stream when they have seen enough.
   if (!logged[REPLY] || logged[HAS_LEFT] || request.method === 'GET') return
   logged[HAS_LEFT] = true
-  request.log.warn({ reqId: request.id }, `${describeStart(request, elapsedTime)}: ${LEFT}`)
+  request.log.warn(factsOf(logged), `${describeStart(request, elapsedTime)}: ${LEFT}`)
 }
 
 const LEFT = 'The client has left before the answer was complete.'
@@ -70,15 +85,16 @@ interface MessageOutcome {
 
 /** Logs the line of a message of a WebSocket, as that of a request. */
 export function logMessage(
-  request: LoggedRequest & Pick<FastifyRequest, 'url'>,
+  request: LoggedRequest & FastifyRequest,
   { statusCode, elapsedMs, failure }: MessageOutcome,
 ): void {
   if (!request[REPLY]) return
-  const { id: reqId, log, url } = request
+  const { log, url } = request
+  const facts = factsOf(request)
   const start = describeStart({ method: 'WS', url }, elapsedMs, statusCode)
-  if (statusCode === undefined) log.warn({ reqId }, `${start}: ${LEFT}`)
-  else if (failure) log[failure.level]({ reqId }, `${start}: ${failure.description}`)
-  else log.info({ reqId }, start)
+  if (statusCode === undefined) log.warn(facts, `${start}: ${LEFT}`)
+  else if (failure) log[failure.level](facts, `${start}: ${failure.description}`)
+  else log.info(facts, start)
 }
 
 /** The answer to an upgrade never ends, nor one whose client has left. */
@@ -99,7 +115,7 @@ export function logRequests(app: FastifyInstance, log: ServerLog): void {
   app.addHook('onResponse', (request: FastifyRequest & LoggedRequest, reply, done) => {
     const level = request[FAILURE]?.level ?? levelOf(reply.statusCode)
     if (log.isLevelEnabled(level) && !(level === 'info' && isQuiet(request))) {
-      log[level]({ reqId: request.id }, describeRequest(request, reply))
+      log[level](factsOf(request), describeRequest(request, reply))
     }
     done()
   })

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { type AgentHost, START_MADE } from '../../host/host.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
-import { CLIENT_HAS_LEFT, type LoggedRequest, logLeaving } from '../monitoring/request-log.ts'
+import { CLIENT_HAS_LEFT, type LoggedRequest, logLeaving, noteAgent } from '../monitoring/request-log.ts'
 import { logFailureInside } from '../replies/error-replies.ts'
 import type { EventStream, EventStreamOptions, EventStreams } from './event-streams.ts'
 
@@ -20,6 +20,7 @@ export interface StreamedAnswer extends EventStreamOptions {
  */
 export function startTurn(reply: FastifyReply, host: AgentHost, name: string, turn: Turn): RunHandle {
   const handle = host[START_MADE](name, turn)
+  noteAgent(reply.request, name)
   whenClientLeaves(reply, (reason) => handle.abort(reason))
   return handle
 }

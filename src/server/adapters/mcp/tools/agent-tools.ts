@@ -2,7 +2,7 @@ import type { AdapterRuns } from '../../../../durable/adapter-runs/adapter-runs.
 import type { HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import type { Redact } from '../../../../redaction/redact.ts'
-import type { LoggedRequest } from '../../../monitoring/request-log.ts'
+import { type LoggedRequest, noteAgent } from '../../../monitoring/request-log.ts'
 import type { CallMemory } from '../call-memory/call-memory.ts'
 import { invalidParams } from '../json-rpc.ts'
 import { AgentResources } from '../resources/agent-resources.ts'
@@ -61,6 +61,7 @@ export class AgentTools {
   call(params: Readonly<Record<string, unknown>>, options: CallOptions): Call<ToolResult> {
     try {
       const request = this.#readRequest(params)
+      noteAgent(options.source, request.info.id)
       const isNew = options.elicitation?.state === undefined
       if (options.takesTasks && request.info.tasks && isNew) return this.#startTask(request, options)
       return this.#calls.start(request, options)

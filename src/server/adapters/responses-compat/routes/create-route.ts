@@ -7,6 +7,7 @@ import { type ClientCode, failureOf, HostError } from '../../../../errors.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { principalOf } from '../../../guards/principal.ts'
 import { deciderOf } from '../../../inbox/may-decide.ts'
+import { noteAgent } from '../../../monitoring/request-log.ts'
 import { VARIANT_HEADER } from '../../../named-variants.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { logFailureInside } from '../../../replies/error-replies.ts'
@@ -52,6 +53,7 @@ export class CreateRoute {
   handle(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     // An unknown name is refused before the store is read.
     this.#adapter.host.resolve(body.model)
+    noteAgent(request, body.model)
     const ignored = this.#ignored.find(body, this.#dialect, request)
     if (ignored !== undefined) reply.header('x-ignored', ignored)
     const key = readIdempotencyKey(request, body)

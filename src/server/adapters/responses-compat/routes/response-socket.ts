@@ -11,7 +11,7 @@ import { makeValidator } from '../../../bodies/validator.ts'
 import { limitMessageTime } from '../../../guards/limit-message-time.ts'
 import { principalOf } from '../../../guards/principal.ts'
 import { deciderOf } from '../../../inbox/may-decide.ts'
-import { logMessage } from '../../../monitoring/request-log.ts'
+import { logMessage, noteAgent } from '../../../monitoring/request-log.ts'
 import { V1 } from '../../../replies/dialect.ts'
 import { replyFor, toFailure } from '../../../replies/error-replies.ts'
 import type { EventStream } from '../../../streams/event-streams.ts'
@@ -128,6 +128,7 @@ export class ResponseSocket {
       const body = resumeByApproval(readMessage(text))
       previous = body.previous_response_id ?? undefined
       this.#options.host.resolve(body.model)
+      noteAgent(this.#request, body.model)
       this.#options.ignored.find(body, V1, this.#request)
       const { starter, variantOf } = this.#options
       const circumstances = {
