@@ -122,11 +122,7 @@ export class Account {
   /** @throws LimitReached */
   async admitCall(): Promise<void> {
     if (this.limits.tokens_per_day === undefined && this.limits.cost_per_day === undefined) return
-    const [text] = await this.#sources.records.get([this.#key])
-    const nowMs = await this.#sources.clock.now()
-    const counts = readCounts(this.#key, text)
-    renew(counts, nowMs, this.#jumps !== this.#sources.clock.jumps)
-    const reached = this.#findSpent(counts, nowMs)
+    const reached = await this.#change((counts, nowMs) => this.#findSpent(counts, nowMs))
     if (reached) throw reached
   }
 
@@ -163,21 +159,18 @@ export class Account {
 
   /** @returns false when all are still there */
   async #forgetEnded(): Promise<boolean> {
-    const { records, clock, isOpen } = this.#sources
-    const [text] = await records.get([this.#key])
-    const { servers, background } = readCounts(this.#key, text)
-    const nowMs = await clock.now()
-    const dead = await filter(Object.keys(servers), async (id) => !(await records.isServerAlive(id)))
-    const ended = await filter(Object.keys(background), async (id) => {
-      const isNew = nowMs - (background[id] ?? 0) < STORED_WITHIN_MS
-      return !isNew && !(await isOpen(id, this.#tenant))
+    const { records, isOpen } = this.#sources
+    const { servers, stored } = await this.#change(({ servers, background }, nowMs) => {
+      const isStored = (id: string) => nowMs - (background[id] ?? 0) > STORED_WITHIN_MS
+      return { servers: Object.keys(servers), stored: Object.keys(background).filter(isStored) }
     })
-    if (dead.length + ended.length === 0) return false
+    const alive = await Promise.all(servers.map((id) => records.isServerAlive(id)))
+    const open = await Promise.all(stored.map((id) => isOpen(id, this.#tenant)))
     await this.#change((counts) => {
-      for (const id of dead) delete counts.servers[id]
-      for (const id of ended) delete counts.background[id]
+      for (const [index, id] of servers.entries()) if (!alive[index]) delete counts.servers[id]
+      for (const [index, id] of stored.entries()) if (!open[index]) delete counts.background[id]
     })
-    return true
+    return alive.includes(false) || open.includes(false)
   }
 
   #release(edit: Edit<void>): void {
@@ -247,9 +240,4 @@ export class Account {
 export function keyOf({ tenant, key }: Pick<LimitHolder, 'tenant' | 'key'>): string {
   const names = key === undefined ? [tenant] : [tenant, key]
   return `limit:${names.map(encodeURIComponent).join('/')}:`
-}
-
-async function filter<T>(values: readonly T[], isMeant: (value: T) => Promise<boolean>): Promise<T[]> {
-  const found = await Promise.all(values.map(isMeant))
-  return values.filter((_, index) => found[index])
 }

@@ -43,10 +43,7 @@ export class StoredLimiter implements Limiter {
   resume(holders: readonly LimitHolder[], runId: string): RunQuota {
     const accounts = holders.map((holder) => this.#accountOf(holder))
     for (const account of accounts) account.resume(runId)
-    const end = (tokens: number) => {
-      for (const account of accounts) account.endAccepted(runId, tokens)
-    }
-    return new Quota({ holders, accounts, prices: this.#prices }, { end, giveBack: () => end(0) })
+    return acceptedQuota({ holders, accounts, prices: this.#prices }, runId)
   }
 
   #accountOf(holder: LimitHolder): Account {
@@ -100,26 +97,19 @@ class StoredTicket implements Ticket {
 
   take(): RunQuota {
     this.#isClaimed = true
-    const { accounts } = this.#of
     const minutes = this.#minutes
     if (!minutes) throw this.#refusal ?? new LimitReached(ONE_RUN, 'concurrent_runs', 1)
     this.#minutes = undefined
-    return new Quota(this.#of, {
-      end: (tokens) => {
-        for (const account of accounts) account.end(tokens)
-      },
-      giveBack: () => giveBack(accounts, minutes),
-    })
+    return new Quota(this.#of, (account, tokens, index) =>
+      tokens === undefined ? account.giveBack(minutes[index] ?? 0) : account.end(tokens),
+    )
   }
 
   async accept(runId: string): Promise<RunQuota> {
     const { accounts } = this.#of
     this.#minutes = undefined
     for (const account of accounts) await account.accept(runId)
-    const end = (tokens: number) => {
-      for (const account of accounts) account.endAccepted(runId, tokens)
-    }
-    return new Quota(this.#of, { end, giveBack: () => end(0) })
+    return acceptedQuota(this.#of, runId)
   }
 
   giveBack(): void {
@@ -138,24 +128,25 @@ function giveBack(accounts: readonly Account[], minutes: readonly number[]): voi
   for (const [index, minute] of minutes.entries()) accounts[index]?.giveBack(minute)
 }
 
-/** Ways in which a place is given back. */
-interface Place {
-  readonly end: (tokens: number) => void
-  readonly giveBack: () => void
+function acceptedQuota(of: Holders, runId: string): Quota {
+  return new Quota(of, (account, tokens = 0) => account.endAccepted(runId, tokens))
 }
+
+/** Gives a place back. @param tokens of its run that are not counted yet; left out for a run that has not begun */
+type GiveBack = (account: Account, tokens: number | undefined, index: number) => void
 
 class Quota implements RunQuota {
   readonly holders: readonly LimitHolder[]
   readonly #of: Holders
-  readonly #place: Place
+  readonly #giveBack: GiveBack
   #isOver = false
   /** Tokens that calls of models have reported. */
   #counted = 0
 
-  constructor(of: Holders, place: Place) {
+  constructor(of: Holders, giveBack: GiveBack) {
     this.holders = of.holders
     this.#of = of
-    this.#place = place
+    this.#giveBack = giveBack
   }
 
   async admitCall(): Promise<void> {
@@ -173,15 +164,17 @@ class Quota implements RunQuota {
   }
 
   end(usage: Readonly<Usage>): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#place.end(Math.max(0, tokensOf(usage) - this.#counted))
+    this.#leave(Math.max(0, tokensOf(usage) - this.#counted))
   }
 
   giveBack(): void {
+    this.#leave()
+  }
+
+  #leave(tokens?: number): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#place.giveBack()
+    for (const [index, account] of this.#of.accounts.entries()) this.#giveBack(account, tokens, index)
   }
 }
 
