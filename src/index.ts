@@ -20,7 +20,14 @@ export { raceAbort, withDeadline } from './async.ts'
 export { decodeText } from './decode-text.ts'
 export { type ArgumentCheck, checkArguments, makeArgumentCheck } from './definition/check-arguments.ts'
 export { type CompiledSchema, compileSchema } from './definition/compile-schema.ts'
-export type { JsonObjectSchema, ToolAnnotations, ToolMetadata } from './definition/definition.ts'
+export type {
+  JsonObjectSchema,
+  Schedule,
+  ToolAnnotations,
+  ToolMetadata,
+  Trigger,
+  TriggerSignature,
+} from './definition/definition.ts'
 export { type FrontMatter, readFrontMatter } from './definition/front-matter.ts'
 export { hasPatterns } from './definition/has-patterns.ts'
 export type { Environment } from './definition/interpolate.ts'
@@ -140,6 +147,8 @@ export type { ClientTool, ToolDefinition } from './protocols/tool-definition.ts'
 export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
 export { sumUsage } from './protocols/usage.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
+export { checkHeaders, isForbiddenHeader } from './proxy/forbidden-headers.ts'
+export { type GuardedFetch, type GuardedFetchOptions, hostOf, makeGuardedFetch } from './proxy/guarded-fetch.ts'
 export { proxyAgentFor } from './proxy/proxy-agent-for.ts'
 export { type ReadFileLimits, readRegularFile } from './read-regular-file.ts'
 export { makeRedact, type Redact } from './redaction/redact.ts'

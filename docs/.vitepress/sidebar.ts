@@ -47,6 +47,8 @@ export const sidebar: SidebarGroup[] = [
       page('Conversations', 'conversations'),
       page('Approvals', 'approvals'),
       page('Schedules', 'schedules'),
+      page('Triggers', 'triggers'),
+      page('Webhooks', 'webhooks'),
       page('Guard rails', 'guards'),
       page('Cost control', 'cost'),
       page('A chat page of your own', 'front-end'),

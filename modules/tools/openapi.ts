@@ -1,11 +1,11 @@
-import { defineModule, messageOf, ToolProvider, Type } from 'agent-host'
+import { defineModule, hostOf, makeGuardedFetch, messageOf, ToolProvider, Type } from 'agent-host'
 import { checkRules, needOf, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { findTool } from './lib/find-tool.ts'
-import { hostOf, makeGuardedFetch } from './lib/guarded-fetch.ts'
 import { readAnswer } from './lib/openapi/answer.ts'
 import { buildRequest } from './lib/openapi/request.ts'
 import { hasCredentials, NO_CREDENTIALS } from './lib/openapi/server.ts'
 import { LoadedOperations } from './lib/openapi/tools.ts'
+import { PRIVATE_HOSTS } from './lib/private-hosts.ts'
 import { callTimeout, optionalApproval, prefix } from './lib/settings.ts'
 import { withinTimeout } from './lib/tool-result.ts'
 
@@ -48,7 +48,11 @@ export default defineModule({
   }),
   create: async (_, config, context) => {
     checkRules(config.approval, ['always', 'never'], context)
-    const fetch = makeGuardedFetch({ namedHosts: namedHosts(config), maxBytes: MAX_BYTES })
+    const fetch = makeGuardedFetch({
+      namedHosts: namedHosts(config),
+      advice: PRIVATE_HOSTS,
+      maxBytes: MAX_BYTES,
+    })
     const operations = new LoadedOperations(config, context, fetch)
     try {
       await operations.load()

@@ -32,6 +32,8 @@ export interface ProjectOptions {
   readonly queue?: string | undefined
   /** Leaves background runs to other processes that share the store. */
   readonly noWorker: boolean
+  /** Allows webhooks at addresses that are not public. */
+  readonly webhookAllowPrivate: boolean
   /** Days after which stored runs are removed; undefined keeps them. */
   readonly retentionDays?: number | undefined
   /** Messages of one conversation. */

@@ -45,7 +45,7 @@ export default class Check extends BaseCommand {
       const said: string[] = []
       const log = { ...silentLog, warn: (message: string) => void said.push(message) }
       const { host, folder, close } = await openAgents(agentDir, { log })
-      const [agents, problems] = [host.list(), folder.problems()]
+      const [agents, problems] = [host.list(), [...folder.problems(), ...(await findWebhookProblems())]]
       await close()
       // Problems are logged, too.
       const isProblem = (warning: string) => problems.some((problem) => warning.startsWith(formatProblem(problem)))
@@ -89,6 +89,18 @@ export default class Check extends BaseCommand {
       for (const suggestion of problem.suggestions) this.logToStderr(`  ${suggestion}`)
     }
     this.log(`${plural(agents.length, 'agent')}, ${plural(problems.length, 'problem')}`)
+  }
+}
+
+/** Problems of the file of webhooks, where there is one. */
+async function findWebhookProblems(): Promise<Problem[]> {
+  const { readWebhooks } = await import('../durable/webhooks/webhooks-file.ts')
+  try {
+    await readWebhooks(process.cwd(), process.env)
+    return []
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error
+    return [{ message: error.message, suggestions: error.suggestions }]
   }
 }
 

@@ -38,6 +38,9 @@ import StoreMigrate from './store/migrate.ts'
 import StoreRestore from './store/restore.ts'
 import Test from './test.ts'
 import Tool from './tool.ts'
+import WebhooksList from './webhooks/list.ts'
+import WebhooksRetry from './webhooks/retry.ts'
+import WebhooksTest from './webhooks/test.ts'
 import Worker from './worker.ts'
 
 /** By the words that call them, with a colon between. */
@@ -77,6 +80,9 @@ export const COMMANDS = {
   'eval:compare': EvalCompare,
   schedules: Schedules,
   'schedules:run': SchedulesRun,
+  'webhooks:list': WebhooksList,
+  'webhooks:test': WebhooksTest,
+  'webhooks:retry': WebhooksRetry,
   'keys:add': KeysAdd,
   'keys:list': KeysList,
   'keys:revoke': KeysRevoke,

@@ -12,6 +12,7 @@ const OPTIONS = [
   'serverName',
   'queue',
   'schedules',
+  'webhookAllowPrivate',
   'responsesDir',
   'secretKey',
   'host',

@@ -20,6 +20,23 @@ export interface AgentDefinition {
   readonly runPolicy: RunPolicy
   /** Absent without any. */
   readonly schedules?: readonly Schedule[]
+  /** Absent without any. */
+  readonly triggers?: readonly Trigger[]
+}
+
+/** Forms in which senders sign requests. */
+export type TriggerSignature = 'standard' | 'github' | 'slack' | 'bearer'
+
+/** Requests that start runs of an agent, as its file has them. */
+export interface Trigger {
+  readonly id: string
+  /** As it was written: variables not yet filled in. */
+  readonly secret: string
+  readonly signature: TriggerSignature
+  /** Default: the nameless one. */
+  readonly tenant?: string
+  /** Name of a key whose limits count for its runs. */
+  readonly key?: string
 }
 
 /** Times at which an agent runs by itself, as its file has them. Either `cron` or `every` is there. */
@@ -206,6 +223,17 @@ const ScheduleSchema = Type.Object({
   key: NameText,
 })
 
+const TriggerSchema = Type.Object({
+  id: Type.String({ pattern: MODULE_ID, maxLength: 64 }),
+  secret: Type.String({ minLength: 1, description: '${NAME} of the environment. For standard: whsec_ and Base64.' }),
+  signature: Type.Union(
+    (['standard', 'github', 'slack', 'bearer'] as const).map((form) => Type.Literal(form)),
+    { description: 'Form in which the sender signs: Standard Webhooks, GitHub, Slack, or the secret as bearer token.' },
+  ),
+  tenant: NameText,
+  key: NameText,
+})
+
 /** The schema of an agent file. */
 export const AgentSchema = Type.Object({
   id: Type.String({ pattern: AGENT_ID }),
@@ -247,6 +275,9 @@ export const AgentSchema = Type.Object({
   ),
   schedules: Type.Optional(
     Type.Array(ScheduleSchema, { maxItems: 100, description: 'Times at which the agent runs by itself.' }),
+  ),
+  triggers: Type.Optional(
+    Type.Array(TriggerSchema, { maxItems: 100, description: 'Signed requests that start a run of the agent.' }),
   ),
   modules: Type.Array(ModuleSchema, { minItems: 1 }),
   exchange: Type.Optional(Type.Array(ExchangeSchema)),
@@ -318,7 +349,7 @@ function withoutPatterns(message: string): string {
 }
 
 function findDuplicates(value: unknown): ValueProblem[] {
-  const kinds = ['modules', 'schedules'] as const
+  const kinds = ['modules', 'schedules', 'triggers'] as const
   return kinds.flatMap((kind) => {
     const entries = fieldsOf(value)[kind]
     if (!Array.isArray(entries)) return []
@@ -362,7 +393,7 @@ function findContradictions(value: unknown): ValueProblem[] {
 }
 
 function normalise(raw: RawDefinition): AgentDefinition {
-  const { id, description = '', examples = [], schedules, modules, exchange = [], ...settings } = raw
+  const { id, description = '', examples = [], schedules, triggers, modules, exchange = [], ...settings } = raw
   const { request_options, restart, approval_ttl, ...toolMetadata } = settings
   return {
     id,
@@ -375,6 +406,7 @@ function normalise(raw: RawDefinition): AgentDefinition {
       approvalTtl: approval_ttl,
     },
     ...(schedules?.length ? { schedules } : {}),
+    ...(triggers?.length ? { triggers } : {}),
     modules: modules.map(({ config, ...entry }) => ({ ...entry, config: config ?? {} })),
     exchange: exchange.map(({ field_name, fieldName = field_name, provider, ...entry }) => ({
       ...entry,

@@ -2,7 +2,7 @@ import type { AgentDefinition } from './definition.ts'
 
 /** An agent file with this content, as plain data: reading it gives an equal definition. */
 export function toAgentFile(definition: AgentDefinition): Record<string, unknown> {
-  const { id, description, examples, toolMetadata, runPolicy, schedules, modules, exchange } = definition
+  const { id, description, examples, toolMetadata, runPolicy, schedules, triggers, modules, exchange } = definition
   const { requestOptions, isRestartSafe, approvalTtl } = runPolicy
   return {
     id,
@@ -13,6 +13,7 @@ export function toAgentFile(definition: AgentDefinition): Record<string, unknown
     ...(isRestartSafe ? { restart: 'safe' } : {}),
     ...(approvalTtl === undefined ? {} : { approval_ttl: approvalTtl }),
     ...(schedules ? { schedules } : {}),
+    ...(triggers ? { triggers } : {}),
     modules,
     ...(exchange.length === 0
       ? {}

@@ -28,6 +28,8 @@ import type { Draft } from './runs/run-row.ts'
 import { RunStore, type StoredRun } from './runs/run-store.ts'
 import { StepFeed } from './runs/step-feed.ts'
 import { endUnstored } from './runs/steps.ts'
+import { Outbox } from './webhooks/outbox.ts'
+import type { Webhook } from './webhooks/webhooks-file.ts'
 
 export interface DurableRunsOptions {
   /** The whole store. */
@@ -42,6 +44,8 @@ export interface DurableRunsOptions {
   /** Seals what clients keep. */
   readonly sealing: RecordSealing
   readonly log: Log
+  /** Webhooks at this moment; undefined where there are never any. */
+  readonly webhooks?: (() => readonly Webhook[]) | undefined
   /** Called when a run of this process is stored, or was stored before. */
   readonly onStored?: ((id: string, tenant: string) => void) | undefined
 }
@@ -100,9 +104,10 @@ export class DurableRuns {
     this.#runs = view ? view.of.#runs : new Map()
     this.tenant = tenant
     this.records = records
-    this.store = new RunStore(records, tenant)
+    const outbox = options.webhooks && new Outbox(options.webhooks, tenant)
+    this.store = new RunStore(records, tenant, outbox)
     this.requests = new IdempotentRequests(records)
-    this.approvals = new Approvals(records, tenant)
+    this.approvals = new Approvals(records, tenant, outbox)
     this.conversations = new ConversationStore(records)
     this.deciding = new Deciding({ approvals: this.approvals, goOn: (decided) => this.#goOn(decided), log })
     this.#feed = new StepFeed(records)

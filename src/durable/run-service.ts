@@ -13,6 +13,7 @@ import { RunWorker, type RunWorkerOptions } from './queue/run-worker.ts'
 import { ServedAgents } from './queue/served-agents.ts'
 import { hasOpenRuns } from './runs/has-open-runs.ts'
 import { RUN_PREFIX, RunIds } from './runs/run-ids.ts'
+import { WebhookSender } from './webhooks/webhook-sender.ts'
 
 /** Options of a project for its durable runs. */
 export interface RunLimits extends HistoryLimits, DeliveryOptions {
@@ -22,6 +23,8 @@ export interface RunLimits extends HistoryLimits, DeliveryOptions {
   readonly maxQueuedRuns: number
   /** Leaves background runs to other processes that share the store. */
   readonly noWorker: boolean
+  /** Allows webhooks at addresses that are not public. */
+  readonly webhookAllowPrivate: boolean
 }
 
 export interface RunServiceOptions extends Pick<RunWorkerOptions, 'describeFailure' | 'onFailure'> {
@@ -43,6 +46,8 @@ interface Opened {
   readonly runs: DurableRuns
   /** Delivers queued runs to the worker of this process. */
   readonly delivery: QueuePoller | BullDelivery
+  /** Sends events to the webhooks of the project. */
+  readonly webhooks: WebhookSender
 }
 
 /**
@@ -133,31 +138,35 @@ export class RunService {
     await this.#resuming?.catch(() => {})
     const opened = await this.#opening?.catch(() => undefined)
     await opened?.delivery.stop()
+    // The next server tells of runs that end at this moment.
+    await opened?.webhooks.stop()
     await opened?.runs.close()
   }
 
   async #open(): Promise<Opened> {
     try {
-      const runs = await this.#openRuns()
+      const { runs, webhooks } = await this.#openRuns()
       this.#runs = runs
       const delivery = await this.#openDelivery(runs)
       if (!this.#options.limits.noWorker) delivery.start()
-      return { runs, delivery }
+      return { runs, delivery, webhooks }
     } catch (error) {
       this.#opening = undefined
       throw error
     }
   }
 
-  async #openRuns(): Promise<DurableRuns> {
+  async #openRuns(): Promise<Pick<Opened, 'runs' | 'webhooks'>> {
     const { host, log, limits, sealing, openRecords, onStored } = this.#options
     const { retentionDays, maxQueuedRuns } = limits
     const records = await openRecords()
+    const webhooks = await WebhookSender.open(records, { log, ...limits })
     try {
       const { ids } = this
-      const more = { retentionDays, maxQueuedRuns, limits, onStored }
-      return await DurableRuns.open({ records, ids, log, host, sealing, ...more })
+      const more = { retentionDays, maxQueuedRuns, limits, onStored, webhooks: () => webhooks.all }
+      return { runs: await DurableRuns.open({ records, ids, log, host, sealing, ...more }), webhooks }
     } catch (error) {
+      await webhooks.stop()
       await records.close()
       throw error
     }

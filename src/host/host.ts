@@ -141,6 +141,13 @@ export interface ReplayingRun {
  */
 export const START_MADE = Symbol('start a turn that was made here')
 
+let findSecret: (host: AgentHost, agent: string, trigger: string) => string | undefined
+
+/** Returns the secret of a trigger of an agent in service: no public method gives it away. */
+export function secretOfTrigger(host: AgentHost, agent: string, trigger: string): string | undefined {
+  return findSecret(host, agent, trigger)
+}
+
 let startReplay: (host: AgentHost, name: string, run: ReplayingRun) => Promise<RunHandle>
 
 /**
@@ -191,6 +198,7 @@ export class AgentHost {
       host.#boundaries = boundaries
     }
     readVisits = (host) => host.#visits
+    findSecret = (host, agent, trigger) => host.#agents.get(agent)?.triggerSecrets.get(trigger)
     startReplay = (host, name, run) => host.#replay(name, run)
   }
 

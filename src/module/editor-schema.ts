@@ -16,6 +16,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   modules: 'The parts that the agent consists of.',
   exchange: 'Providers of dependencies. Only needed where several modules provide the same protocol.',
   schedules: 'Times at which the agent runs by itself, on `serve` and `worker`.',
+  triggers: 'Signed requests that start a run, at /triggers/<agent>/<id>.',
   input: 'JSON Schema (type: object) of what the agent takes instead of a message when it is called as a tool.',
   output: 'JSON Schema (type: object) of the JSON that the agent answers with.',
   conversation: 'Whether calls as a tool may continue a conversation.',
@@ -51,6 +52,7 @@ export async function makeAgentFileSchema(projectDir: string): Promise<JsonSchem
       ...properties,
       modules: { ...properties.modules, items: makeEntry(entry, modules) },
       schedules: close(properties.schedules as { items: JsonSchema }),
+      triggers: close(properties.triggers as { items: JsonSchema }),
       exchange: close(properties.exchange as { items: JsonSchema }),
     },
   }

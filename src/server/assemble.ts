@@ -103,7 +103,10 @@ export async function assemble(
     served,
   }
   adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
-  if (!options.workerOnly) warnOfOpenAdapters(adapters, options, app.log)
+  if (!options.workerOnly) {
+    warnOfOpenAdapters(adapters, options, app.log)
+    warnOfTriggers(app, project, served)
+  }
   doors.logSurprises(app.log)
   const checkPrices = async (read: KeysAndTenants) => {
     const { checkCosts } = await import('./guards/check-costs.ts')
@@ -112,6 +115,26 @@ export async function assemble(
   if (fileKeys) await checkPrices(fileKeys.used)
   const stop = doors.follow(app.log, () => host.list().map(({ id }) => id), checkPrices)
   app.addHook('onClose', async () => stop())
+}
+
+/** Warns of triggers that no adapter serves. */
+function warnOfTriggers(
+  app: FastifyInstance,
+  { host }: AssembledProject,
+  served: readonly { readonly name: string }[],
+): void {
+  if (served.some(({ name }) => name === 'TriggersAdapter')) return
+  const told = new Set<string>()
+  const look = () => {
+    const all = host.list().filter(({ id, triggers }) => triggers && !told.has(id))
+    for (const { id } of all) {
+      told.add(id)
+      app.log.warn(`Agent '${id}' has triggers, and nothing serves them. Add --adapter TriggersAdapter.`)
+    }
+  }
+  look()
+  const unfollow = host.onChange(look)
+  app.addHook('onClose', async () => unfollow())
 }
 
 /** Carries out the runs of other servers from the start on. */

@@ -21,6 +21,7 @@ import { findScheduleProblems } from './check-schedules.ts'
 import { findClientFault } from './client-schema.ts'
 import { inlineFiles } from './inline-files.ts'
 import { planWiring } from './plan-wiring.ts'
+import { readTriggerSecrets } from './read-trigger-secrets.ts'
 import type { EntryPoint, PlannedModule, WiredModule } from './wiring.ts'
 
 /** Path of the page to which other sites send people back. */
@@ -55,6 +56,8 @@ export interface AgentBlueprint {
   readonly files: Set<string>
   /** Agents that it calls, by their names and globs. Modules add to them when they are created. */
   readonly calls: Map<string, CalledName>
+  /** Secrets of its triggers, by their ids. */
+  readonly triggerSecrets: ReadonlyMap<string, string>
 }
 
 /** Place at which an agent names another that it calls. */
@@ -111,6 +114,7 @@ export function planLoaded(
     const module = loaded.get(entry.id)
     return module ? prepareConfig(read, entry, index, module, project, problems) : {}
   })
+  const triggerSecrets = readTriggerSecrets(read, project.environment, problems)
   if (loaded.size < definition.modules.length) throw new AgentError('AGENT_INVALID', problems, { files })
   const calls = new Map<string, CalledName>()
   const facts = new Map([...loaded].map(([id, { module }]) => [id, module]))
@@ -124,7 +128,7 @@ export function planLoaded(
     const storage = project.storage.storageOf({ agentId: definition.id, moduleId: planned.id })
     return Object.freeze({ ...planned, module, reference, config: configs[index] ?? {}, context, storage })
   })
-  return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files, calls }
+  return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files, calls, triggerSecrets }
 }
 
 /** Separates modules passed as objects from the plain data around them, which refers to them by name. */

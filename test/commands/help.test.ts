@@ -25,6 +25,7 @@ describe('help and version', () => {
       expect([...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, name]) => name)).to.deep.equal([
         'keys',
         'store',
+        'webhooks',
         'init',
         'dev',
         'chat',

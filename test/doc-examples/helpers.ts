@@ -5,12 +5,15 @@ import {
   AgentHost,
   AnswerParts,
   checkArguments,
+  checkHeaders,
   compileSchema,
   decodeText,
   ERROR_CODES,
   fieldsOf,
   HostError,
   hasPatterns,
+  hostOf,
+  isForbiddenHeader,
   isObject,
   isTimeLimit,
   type LLM,
@@ -18,6 +21,7 @@ import {
   ModelLimited,
   ModelRefused,
   makeArgumentCheck,
+  makeGuardedFetch,
   makeRedact,
   memoryStorage,
   messageOf,
@@ -132,6 +136,35 @@ export async function tryTo(work: () => Promise<string>): Promise<string> {
 // #region pairCalls
 export function openCalls(messages: readonly Message[]): string[] {
   return pairCalls(messages).flatMap(({ call, answeredAt }) => (answeredAt === undefined ? [call.name] : []))
+}
+// #endregion
+
+// #region checkHeaders
+export function checkConfigured(headers: Record<string, string>): void {
+  checkHeaders(Object.keys(headers), 'config.headers')
+}
+// #endregion
+
+// #region isForbiddenHeader
+export function settableOf(names: readonly string[]): string[] {
+  return names.filter((name) => !isForbiddenHeader(name))
+}
+// #endregion
+
+// #region hostOf
+export function isLocal(address: string): boolean {
+  return ['localhost', '127.0.0.1', '::1'].includes(hostOf(new URL(address)))
+}
+// #endregion
+
+// #region makeGuardedFetch
+export async function readPage(address: string): Promise<string> {
+  const guarded = makeGuardedFetch({ namedHosts: new Set(['wiki.internal']), maxBytes: 1024 * 1024 })
+  try {
+    return await (await guarded(address)).text()
+  } finally {
+    await guarded[Symbol.asyncDispose]()
+  }
 }
 // #endregion
 

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { makeGuardedFetch } from '../../modules/tools/lib/guarded-fetch.ts'
+import { makeGuardedFetch } from '../../src/proxy/guarded-fetch.ts'
 import { readProxySettings } from '../../src/proxy/proxy-settings.ts'
 import { useProxy } from '../../src/proxy/use-proxy.ts'
 

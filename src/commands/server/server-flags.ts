@@ -50,7 +50,7 @@ const GROUPS: readonly (readonly [group: string, flags: string])[] = [
     'access',
     'host public-url allowed-host require-auth compat-api-key responses-api-key mcp-api-key ui-token keys cors-origin trusted-origin auth-rate-limit trusted-proxy open-metrics jwt-issuer jwt-audience jwt-claim',
   ],
-  ['store', 'store responses-dir secret-key retention-days server-name queue no-worker'],
+  ['store', 'store responses-dir secret-key retention-days server-name queue no-worker webhook-allow-private'],
   [
     'limit',
     'run-timeout drain-timeout streaming-timeout write-timeout body-limit max-concurrent-runs max-background-runs max-queued-runs ' +

@@ -12,6 +12,7 @@ import { RUN_PREFIX, uuidOf } from '../runs/run-ids.ts'
 import { WAITING } from '../runs/run-keys.ts'
 import { nowSeconds } from '../runs/steps.ts'
 import { isMarked, markWaiting } from '../runs/waiting-mark.ts'
+import { deliveryTopics, isSilent, type Outbox } from '../webhooks/outbox.ts'
 
 /** Call of a waiting run that a person decides. */
 export interface StoredApproval {
@@ -30,6 +31,8 @@ export interface StoredApproval {
   readonly decision: StoredDecision | null
   /** The run that continues with the decision; null until it starts. */
   readonly continuedBy: string | null
+  /** True where its decision is no event for webhooks. */
+  readonly isSilent?: boolean
 }
 
 export interface StoredDecision {
@@ -46,6 +49,8 @@ export interface NewApprovals {
   readonly agent: string
   readonly pending: readonly PendingCall[]
   readonly createdAt: number
+  /** See {@link StoredApproval.isSilent}. */
+  readonly isSilent?: boolean
 }
 
 /** Prefix of the records of approvals. */
@@ -70,7 +75,7 @@ export function runIdOf(approval: string): string {
 }
 
 /** Changes that open the approvals of a run. Client tools need none. */
-export function openApprovals({ runId, agent, pending, createdAt }: NewApprovals): Change[] {
+export function openApprovals({ runId, agent, pending, createdAt, isSilent }: NewApprovals): Change[] {
   return pending.flatMap((call, index): Change[] => {
     if (call.kind === 'client_tool') return []
     const expiresAt = call.ttlSeconds === undefined ? null : createdAt + Math.ceil(call.ttlSeconds)
@@ -85,6 +90,7 @@ export function openApprovals({ runId, agent, pending, createdAt }: NewApprovals
       createdAt,
       expiresAt,
       ...fresh,
+      ...(isSilent ? { isSilent } : {}),
     }
     const indexed = openKeysOf(row).map((key): Change => [key, JSON.stringify(null)])
     return [[APPROVALS + id, JSON.stringify(row)], ...indexed]
@@ -93,7 +99,8 @@ export function openApprovals({ runId, agent, pending, createdAt }: NewApprovals
 
 /** Changes that store what a run waits for, together with its end: approvals, and a mark where a program is to run a tool. */
 export function openWaiting(waiting: NewApprovals, adapter: string): Change[] {
-  return [...openApprovals(waiting), ...(isMarked(adapter, waiting.pending) ? [markWaiting(waiting.runId)] : [])]
+  const opened = openApprovals({ ...waiting, isSilent: isSilent(adapter) })
+  return [...opened, ...(isMarked(adapter, waiting.pending) ? [markWaiting(waiting.runId)] : [])]
 }
 
 /** Keys of the indexes that an approval is in until it is closed. */
@@ -108,9 +115,10 @@ function callbackKey(state: string): string {
   return `${CALLBACKS}${hash('sha256', state)}:`
 }
 
-/** Topics of a commit for those who watch the inbox of a tenant: none where it opens and closes no approval. */
-export function inboxTopics(changes: readonly Change[], tenant: string): string[] {
-  return changes.some(([key]) => key.startsWith(OPEN)) ? [inboxTopic(tenant)] : []
+/** Topics of a commit for those who watch the inbox of a tenant, and those who deliver events: none where it changes neither. */
+export function topicsOfCommit(changes: readonly Change[], tenant: string): string[] {
+  const inbox = changes.some(([key]) => key.startsWith(OPEN)) ? [inboxTopic(tenant)] : []
+  return [...inbox, ...deliveryTopics(changes)]
 }
 
 function inboxTopic(tenant: string): string {
@@ -126,11 +134,13 @@ function toSortable(seconds: number): string {
 export class Approvals {
   readonly #records: RecordStore
   readonly #tenant: string
+  readonly #outbox: Outbox | undefined
 
   /** @param records of the tenant */
-  constructor(records: RecordStore, tenant = '') {
+  constructor(records: RecordStore, tenant = '', outbox?: Outbox) {
     this.#records = records
     this.#tenant = tenant
+    this.#outbox = outbox
   }
 
   /**
@@ -220,7 +230,9 @@ export class Approvals {
    * @returns false when another was quicker
    */
   async commit({ changes, equal }: Claim): Promise<boolean> {
-    return changes.length === 0 || this.#records.commit(changes, { equal }, inboxTopics(changes, this.#tenant))
+    if (changes.length === 0) return true
+    const all = [...changes, ...(this.#outbox?.ofDecisions(changes, equal) ?? [])]
+    return this.#records.commit(all, { equal }, topicsOfCommit(all, this.#tenant))
   }
 }
 

@@ -14,12 +14,17 @@ export interface IdempotentRequest {
   readonly body: string
   /** Unix milliseconds. */
   readonly atMs: number
+  /** Time for which it is remembered; left out: 24 hours. */
+  readonly keptMs?: number | undefined
 }
+
+type KeptRequest = Pick<IdempotentRequest, 'hash' | 'atMs' | 'keptMs'>
 
 interface RequestRow {
   readonly response_id: string
   readonly body: string
   readonly at_ms: number
+  readonly kept_ms?: number | undefined
 }
 
 const EXPIRY_MS = 24 * 60 * 60 * 1000
@@ -76,14 +81,15 @@ export class IdempotentRequests {
     body: unknown,
     replay: (runId: string) => Promise<T | undefined>,
     run: (request: IdempotentRequest) => Promise<T>,
+    keptMs?: number,
   ): Promise<T> {
-    const request = { hash: hash('sha256', key), body: hash('sha256', JSON.stringify(body)), atMs: Date.now() }
+    const request = { hash: hash('sha256', key), body: hash('sha256', JSON.stringify(body)), atMs: Date.now(), keptMs }
     for (;;) {
       const row = await this.#find(request)
       if (row) {
         const replayed = await replay(row.response_id)
         if (replayed !== undefined) return replayed
-        await this.#remove(request.hash, row.at_ms)
+        await this.#remove(keptOf(request.hash, row))
         continue
       }
       const underWay = this.#underWay.get(request.hash)
@@ -96,8 +102,8 @@ export class IdempotentRequests {
   }
 
   /** Forgets a request whose run has failed without an effect: it runs again when it comes again. */
-  async forget({ hash, atMs }: IdempotentRequest): Promise<void> {
-    await this.#remove(hash, atMs)
+  async forget(request: IdempotentRequest): Promise<void> {
+    await this.#remove(request)
   }
 
   /** @returns undefined when another server was quicker with the same request */
@@ -118,19 +124,19 @@ export class IdempotentRequests {
   async #find({ hash, body }: IdempotentRequest): Promise<RequestRow | undefined> {
     const row = await readRequest(this.#store, hash)
     if (row === undefined) return undefined
-    if (isExpired(row)) return void (await this.#remove(hash, row.at_ms))
+    if (isExpired(row)) return void (await this.#remove(keptOf(hash, row)))
     if (row.body !== body) throw new HostError('RESPONSE_CONFLICT', 'This Idempotency-Key was used with another body')
     return row
   }
 
   /** Removes exactly this row: its mark of expiry is its own, the key of the row may belong to a newer request by now. */
-  async #remove(hash: string, atMs: number): Promise<void> {
-    const removals = requestKeys({ hash, atMs }).map((key): Change => [key, undefined])
-    const expiry = expiryKey(hash, atMs)
+  async #remove(request: KeptRequest): Promise<void> {
+    const removals = requestKeys(request).map((key): Change => [key, undefined])
+    const expiry = expiryKey(request)
     if (await this.#store.commit(removals, { present: [expiry] })) return
     // Without its mark it was stored by half, or another has forgotten it.
-    const now = await readRequest(this.#store, hash)
-    if (now?.at_ms === atMs) await this.#store.commit(removals, { absent: [expiry] })
+    const now = await readRequest(this.#store, request.hash)
+    if (now?.at_ms === request.atMs) await this.#store.commit(removals, { absent: [expiry] })
   }
 }
 
@@ -143,8 +149,8 @@ export async function readRequest(store: RecordStore, hash: string): Promise<Req
   return row
 }
 
-export function isExpired({ at_ms }: RequestRow): boolean {
-  return Date.now() - at_ms >= EXPIRY_MS
+export function isExpired({ at_ms, kept_ms = EXPIRY_MS }: RequestRow): boolean {
+  return Date.now() - at_ms >= kept_ms
 }
 
 /**
@@ -169,14 +175,14 @@ async function expireOne(records: RecordStore, expiry: string): Promise<void> {
   const hash = expiry.slice(expiry.lastIndexOf(':') + 1)
   const [text] = await records.get([requestKey(hash)])
   const row = parseRow(text)
-  const isOwn = row !== undefined && expiryKey(hash, row.at_ms) === expiry
+  const isOwn = row !== undefined && expiryKey(keptOf(hash, row)) === expiry
   const removals: Change[] = [[expiry, undefined], ...(isOwn ? [[requestKey(hash), undefined] as const] : [])]
   await records.commit(removals, { present: [expiry] })
 }
 
 /** Keys of the records of a request. */
-export function requestKeys({ hash, atMs }: Pick<IdempotentRequest, 'hash' | 'atMs'>): string[] {
-  return [requestKey(hash), expiryKey(hash, atMs)]
+export function requestKeys(request: KeptRequest): string[] {
+  return [requestKey(request.hash), expiryKey(request)]
 }
 
 export function requestKey(hash: string): string {
@@ -184,26 +190,31 @@ export function requestKey(hash: string): string {
 }
 
 /** Changes that store a request together with the run that it started. */
-export function requestChanges({ hash, body, atMs }: IdempotentRequest, runId: string): Change[] {
-  const row: RequestRow = { response_id: runId, body, at_ms: atMs }
+export function requestChanges(request: IdempotentRequest, runId: string): Change[] {
+  const { hash, body, atMs, keptMs } = request
+  const row: RequestRow = { response_id: runId, body, at_ms: atMs, kept_ms: keptMs }
   return [
-    [expiryKey(hash, atMs), '1'],
+    [expiryKey(request), '1'],
     [requestKey(hash), JSON.stringify(row)],
   ]
 }
 
 function parseRow(text: string | undefined): RequestRow | undefined {
   try {
-    const { response_id, body, at_ms } = fieldsOf(JSON.parse(text ?? 'null'))
+    const { response_id, body, at_ms, kept_ms } = fieldsOf(JSON.parse(text ?? 'null'))
     if (typeof response_id !== 'string' || typeof body !== 'string' || typeof at_ms !== 'number') return undefined
-    return { response_id, body, at_ms }
+    return { response_id, body, at_ms, kept_ms: typeof kept_ms === 'number' ? kept_ms : undefined }
   } catch {
     return undefined
   }
 }
 
-function expiryKey(hash: string, atMs: number): string {
-  return `${EXPIRING_REQUESTS}${timeKey(atMs + EXPIRY_MS)}:${hash}`
+function keptOf(hash: string, { at_ms: atMs, kept_ms: keptMs }: RequestRow): KeptRequest {
+  return { hash, atMs, keptMs }
+}
+
+function expiryKey({ hash, atMs, keptMs = EXPIRY_MS }: KeptRequest): string {
+  return `${EXPIRING_REQUESTS}${timeKey(atMs + keptMs)}:${hash}`
 }
 
 /** Ordered as texts are. */

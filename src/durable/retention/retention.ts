@@ -6,6 +6,7 @@ import { tenantPart } from '../rows/tenant-part.ts'
 import type { UnreadableRows } from '../rows/unreadable-rows.ts'
 import type { RunIds } from '../runs/run-ids.ts'
 import type { RunStore } from '../runs/run-store.ts'
+import { expireDeliveries } from '../webhooks/delivery-rows.ts'
 import { sweepBytes } from './sweep-bytes.ts'
 
 /** Runs of one tenant, with their conversations. */
@@ -43,10 +44,11 @@ export class Retention {
     this.#forEach = forEach
   }
 
-  /** Deletes what is older than the retention, bytes without a turn, and expired requests. */
+  /** Deletes what is older than the retention, bytes without a turn, expired requests, and deliveries that have no webhook any more. */
   async sweep(): Promise<void> {
     const { records, retentionDays } = this.#options
     await expireRequests(records)
+    await expireDeliveries(records)
     const missing = new Set<string>()
     for (const tenant of await listTenants(records)) {
       for (const id of await sweepBytes(tenantPart(records, tenant), this.#missingTurns)) missing.add(id)

@@ -7,8 +7,11 @@ export const EXPIRING_APPROVALS = 'expiring-approval:'
 /** Index of the requests with an idempotency key, in the order in which they expire. */
 export const EXPIRING_REQUESTS = 'expires:'
 
+/** Index of the deliveries to webhooks, by webhook and the time when they are due. */
+export const DELIVERIES_DUE = 'delivery-due:'
+
 /** Indexes that the server reads for all tenants together. */
-const INDEXES = [RUNNING, QUEUED, EXPIRING_APPROVALS, EXPIRING_REQUESTS]
+const INDEXES = [RUNNING, QUEUED, EXPIRING_APPROVALS, EXPIRING_REQUESTS, DELIVERIES_DUE]
 
 /**
  * Returns the part of the store that holds the runs of a tenant, with everything that belongs to them.

@@ -3,7 +3,7 @@ import type { Message } from '../../protocols/message.ts'
 import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
 import { appendLog, removeLog } from '../../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
-import { Approvals, claimOf, closeOpen, inboxTopics } from '../approvals/approvals.ts'
+import { Approvals, claimOf, closeOpen, topicsOfCommit } from '../approvals/approvals.ts'
 import { ConversationStore } from '../conversations/conversation-store.ts'
 import {
   detach,
@@ -28,6 +28,7 @@ import { giveBack, hasFailedUnacted, type Resumes } from '../decisions/resumptio
 import type { Taken } from '../decisions/start-taken.ts'
 import { requestChanges, requestKey } from '../idempotency/idempotent-requests.ts'
 import { undefinedIfDamaged } from '../rows/parse-row.ts'
+import type { Outbox } from '../webhooks/outbox.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
 import { JoinedReads } from './joined-reads.ts'
 import { listKeysOfRun } from './keys-of-run.ts'
@@ -106,16 +107,18 @@ export class RunStore {
   readonly #tenant: string
   /** Mark of the runs that this server begins without a queue. */
   readonly #mark: string
+  readonly #outbox: Outbox | undefined
   readonly #approvals: Approvals
   readonly #conversations: ConversationStore
   readonly #large = new LargeRuns<StoredRun>()
   readonly #reads = new JoinedReads((id) => this.#get(id))
 
   /** @param records of the tenant */
-  constructor(records: RecordStore, tenant = '') {
+  constructor(records: RecordStore, tenant = '', outbox?: Outbox) {
     this.#records = records
     this.#tenant = tenant
-    this.#approvals = new Approvals(records, tenant)
+    this.#outbox = outbox
+    this.#approvals = new Approvals(records, tenant, outbox)
     this.#conversations = new ConversationStore(records)
     this.#mark = writeOwner(records.serverId)
   }
@@ -177,7 +180,7 @@ export class RunStore {
     const begun = draft.makeTurn()
     const turn = isEnded ? endTurn(begun, { steps, outcome }) : begun
     const created = await this.#create(draft, turn, (run) => {
-      if (isEnded) return endChanges(run, { steps, outcome })
+      if (isEnded) return [...endChanges(run, { steps, outcome }), ...this.#eventOf(run, steps, outcome)]
       const first = steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]
       return [[runningKey(id), mark], ...first, ...beginChanges(run)]
     })
@@ -260,7 +263,8 @@ export class RunStore {
     const marks = [runningKey(id), ...(facts.options.background ? [queuedKey(id)] : [])]
     const removals = [...marks.map((key): Change => [key, undefined]), ...removeLog(log, batches)]
     const absent = [appendLog(log, batches, '')[0]]
-    const changes = [...endChanges({ row: run.row, turn }, ending), ...removals]
+    const event = this.#eventOf(run, ending.steps, ending.outcome)
+    const changes = [...endChanges({ row: run.row, turn }, ending), ...removals, ...event]
     const back = await this.#giveBack(run, ending)
     if (back) {
       const equal = [...(guards.equal ?? []), ...back.equal]
@@ -273,7 +277,14 @@ export class RunStore {
 
   /** Commits changes that may open or close approvals. */
   #commit(changes: readonly Change[], guards: Guards, notify: readonly string[]): Promise<boolean> {
-    return this.#records.commit(changes, guards, [...notify, ...inboxTopics(changes, this.#tenant)])
+    const decided = this.#outbox?.ofDecisions(changes, guards.equal) ?? []
+    const all = decided.length > 0 ? [...changes, ...decided] : changes
+    return this.#records.commit(all, guards, [...notify, ...topicsOfCommit(all, this.#tenant)])
+  }
+
+  /** Changes that tell webhooks of the end of a run. */
+  #eventOf({ row: { id, facts } }: Pick<EndingRun, 'row'>, steps: readonly Step[], outcome?: TurnOutcome): Change[] {
+    return this.#outbox?.ofEnd({ id, ...facts }, steps, outcome) ?? []
   }
 
   /** Gives back the decisions of a run that fails before a call of it may have begun. */
@@ -383,7 +394,8 @@ export class RunStore {
       const [row, open] = await Promise.all([this.#row(id), this.#approvals.ofRun(id)])
       if (!row) return undefined
       const { changes, equal } = claimOf(open, closeOpen(open, 'cancelled'))
-      const all = [rowChange({ ...row, ...packSteps(steps) }), unmarkWaiting(id), ...changes]
+      const event = this.#eventOf({ row }, steps)
+      const all = [rowChange({ ...row, ...packSteps(steps) }), unmarkWaiting(id), ...changes, ...event]
       // Otherwise a decision was quicker: look again.
       if (await this.#commit(all, { present: [rowKey(id)], equal }, [])) return { ...ended, steps }
     }

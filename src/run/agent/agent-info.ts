@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Schedule, ToolMetadata } from '../../definition/definition.ts'
+import type { Schedule, ToolMetadata, Trigger } from '../../definition/definition.ts'
 import type { Scope } from '../../definition/scope.ts'
 import type { ModuleSource } from '../../module/load-module.ts'
 import type { AgentBlueprint } from '../../wiring/plan-agent.ts'
@@ -28,6 +28,8 @@ export interface AgentInfo extends ToolMetadata {
   readonly isRestartSafe?: boolean
   /** Absent without any. */
   readonly schedules?: readonly Schedule[]
+  /** Without their secrets; absent without any. */
+  readonly triggers?: readonly Omit<Trigger, 'secret'>[]
   readonly modules: readonly ModuleInfo[]
 }
 
@@ -59,6 +61,7 @@ export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprin
     ...(approvalTtl === undefined ? {} : { approvalTtl }),
     ...(isRestartSafe ? { isRestartSafe } : {}),
     ...(definition.schedules ? { schedules: definition.schedules } : {}),
+    ...(definition.triggers ? { triggers: definition.triggers.map(({ secret: _hidden, ...shown }) => shown) } : {}),
     modules: definition.modules.map(({ id, module }) =>
       Object.freeze({
         id,

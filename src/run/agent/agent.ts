@@ -42,6 +42,8 @@ export class Agent {
   readonly files: ReadonlySet<string>
   /** Agents that it calls, by their names and globs. */
   readonly calls: ReadonlyMap<string, CalledName>
+  /** Secrets of its triggers, by their ids. */
+  readonly triggerSecrets: ReadonlyMap<string, string>
   readonly #entryPoints: ReadonlyMap<string, EntryPoint>
   readonly #modules: readonly WiredModule[]
   readonly #hostModules: HostModules
@@ -73,6 +75,7 @@ export class Agent {
     this.#described = { definition: source.definition, modules, loaded, entryPoints }
     this.files = blueprint.files
     this.calls = blueprint.calls
+    this.triggerSecrets = blueprint.triggerSecrets
     this.#entryPoints = blueprint.entryPoints
     this.#modules = blueprint.modules
     this.#hostModules = findHostModules(source.definition, modules)

@@ -42,6 +42,11 @@ const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
     keys: ({ mcpApiKey = process.env.MCP_API_KEY || undefined }) => keysOf(mcpApiKey),
     readCredentials: readExactBearer,
   },
+  TriggersAdapter: {
+    load: async () => (await import('./triggers/index.ts')).TriggersAdapter,
+    // It checks its requests itself.
+    keys: () => [],
+  },
   UiApiAdapter: {
     load: async () => (await import('./ui/index.ts')).UiApiAdapter,
     keys: operatorKeys,

@@ -217,6 +217,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
     max: 1_000_000,
   }),
   noWorker: toggle('no-worker', 'Leave background responses to other processes that share the store'),
+  webhookAllowPrivate: toggle('webhook-allow-private', 'Send webhooks to addresses that are not public, too'),
   schedules: toggle('schedules', "Run agents at the times of their files' schedules"),
   runTimeout: number('run-timeout', 3600, 'Seconds after which a run is aborted; 0 for no limit', {
     min: 0,

@@ -1,6 +1,12 @@
-import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
+import {
+  checkHeaders,
+  type ModuleContext,
+  type Run,
+  type Storage,
+  type ToolDefinition,
+  type ToolResult,
+} from 'agent-host'
 import { findTool } from '../find-tool.ts'
-import { checkHeaders } from '../forbidden-headers.ts'
 import { McpConnection, type McpServerConfig } from './connection.ts'
 import { type GivenName, namesFor } from './names.ts'
 import { type OAuthServerConfig, type SignedInServer, SignedInServers } from './signed-in.ts'

@@ -8,8 +8,15 @@ import {
   refreshAuthorization,
   type Tool,
 } from '@modelcontextprotocol/client'
-import { fieldsOf, type ModuleContext, messageOf, type Question, type Run, type Storage } from 'agent-host'
-import type { GuardedFetch } from '../guarded-fetch.ts'
+import {
+  fieldsOf,
+  type GuardedFetch,
+  type ModuleContext,
+  messageOf,
+  type Question,
+  type Run,
+  type Storage,
+} from 'agent-host'
 import { type OAuthConfig, type SignedIn, SignInProvider } from './sign-in-provider.ts'
 
 export interface McpSignInOptions {

@@ -1,5 +1,14 @@
-import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
-import { type GuardedFetch, hostOf, makeGuardedFetch } from '../guarded-fetch.ts'
+import {
+  type GuardedFetch,
+  hostOf,
+  type ModuleContext,
+  makeGuardedFetch,
+  type Run,
+  type Storage,
+  type ToolDefinition,
+  type ToolResult,
+} from 'agent-host'
+import { PRIVATE_HOSTS } from '../private-hosts.ts'
 import { McpConnection, type McpServerConfig } from './connection.ts'
 import { McpSignIn, needsSignIn } from './sign-in.ts'
 import type { OAuthConfig } from './sign-in-provider.ts'
@@ -155,7 +164,11 @@ function fetchFor(config: OAuthServerConfig): GuardedFetch & AsyncDisposable {
     url,
     oauth: { hosts },
   } = config
-  const fetch = makeGuardedFetch({ namedHosts: new Set([hostOf(new URL(url)), ...hosts]), maxBytes: MAX_AUTH_BYTES })
+  const fetch = makeGuardedFetch({
+    namedHosts: new Set([hostOf(new URL(url)), ...hosts]),
+    advice: PRIVATE_HOSTS,
+    maxBytes: MAX_AUTH_BYTES,
+  })
   const limited: GuardedFetch = (input, init) =>
     fetch(input, { ...init, signal: AbortSignal.timeout(timeoutOf(config)) })
   return Object.assign(limited, { [Symbol.asyncDispose]: fetch[Symbol.asyncDispose] })

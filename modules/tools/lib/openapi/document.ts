@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import {
   decodeText,
   fieldsOf,
+  type GuardedFetch,
   HostError,
   isObject,
   type ModuleContext,
@@ -12,7 +13,6 @@ import {
   readRegularFile,
   readYamlText,
 } from 'agent-host'
-import type { GuardedFetch } from '../guarded-fetch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 

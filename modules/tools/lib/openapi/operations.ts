@@ -1,5 +1,4 @@
-import { HostError, isObject } from 'agent-host'
-import { isForbiddenHeader } from '../forbidden-headers.ts'
+import { HostError, isForbiddenHeader, isObject } from 'agent-host'
 import type { Json, OpenApiDocument } from './document.ts'
 import { SchemaCollector } from './schema.ts'
 import type { ParameterStyle } from './style.ts'

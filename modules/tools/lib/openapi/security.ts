@@ -1,5 +1,4 @@
-import { isObject } from 'agent-host'
-import { checkHeaders } from '../forbidden-headers.ts'
+import { checkHeaders, isObject } from 'agent-host'
 import type { Json, OpenApiDocument } from './document.ts'
 import type { Operation } from './operations.ts'
 import type { Credentials } from './request.ts'

@@ -1,7 +1,6 @@
-import { type ArgumentCheck, type ModuleContext, makeArgumentCheck, messageOf } from 'agent-host'
+import { type ArgumentCheck, type GuardedFetch, type ModuleContext, makeArgumentCheck, messageOf } from 'agent-host'
 import { fits } from '../approval-rules.ts'
 import { Backoff, LAST_MS } from '../backoff.ts'
-import type { GuardedFetch } from '../guarded-fetch.ts'
 import { DocumentAway, OpenApiDocument } from './document.ts'
 import { listOperations, type Operation } from './operations.ts'
 import type { Credentials } from './request.ts'

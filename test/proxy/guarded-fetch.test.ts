@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { type AddressInfo, isIP, type LookupFunction, Socket } from 'node:net'
 import { messageOf } from 'agent-host'
 import { expect } from 'chai'
-import { isPrivate, makeGuardedFetch } from '../../../modules/tools/lib/guarded-fetch.ts'
+import { isPrivate, makeGuardedFetch } from '../../src/proxy/guarded-fetch.ts'
 
 describe('the guarded fetch', () => {
   it('tells private addresses from public ones, in every notation', () => {

@@ -3,27 +3,50 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
-import { messageOf, proxyAgentFor } from 'agent-host'
+import { messageOf } from '../errors.ts'
 import { checkHeaders } from './forbidden-headers.ts'
+import { proxyAgentFor } from './proxy-agent-for.ts'
 
 /** Time that the system gets for a name that a proxy may know better. */
 const RESOLVE_MS = 5000
 
+/** Options of {@link makeGuardedFetch}. */
 export interface GuardedFetchOptions {
-  /** Names of hosts that the agent file names: they may have private addresses. */
-  readonly namedHosts: ReadonlySet<string>
+  /** Names of hosts that may have private addresses: the operator has named them. */
+  readonly namedHosts: Pick<ReadonlySet<string>, 'has'>
+  /** Says how a host is named, for the error of one that is not. */
+  readonly advice?: string
+  /** Size of an answer, in bytes. */
   readonly maxBytes: number
 }
 
+/** Fetch of {@link makeGuardedFetch}. */
 export type GuardedFetch = (input: string | URL, init?: RequestInit) => Promise<Response>
 
 /**
  * Makes a `fetch` for addresses that strangers name. It connects only to public addresses, checked after each resolution of the
  * name, follows no redirect, sets no header of the message itself, and fails when more than this many bytes arrive. A proxy resolves
  * names itself: it gets those that have no private address here.
+ *
+ * @example
+ * ```ts
+ * export async function readPage(address: string): Promise<string> {
+ *   const guarded = makeGuardedFetch({ namedHosts: new Set(['wiki.internal']), maxBytes: 1024 * 1024 })
+ *   try {
+ *     return await (await guarded(address)).text()
+ *   } finally {
+ *     await guarded[Symbol.asyncDispose]()
+ *   }
+ * }
+ * ```
  */
-export function makeGuardedFetch({ namedHosts, maxBytes }: GuardedFetchOptions): GuardedFetch & AsyncDisposable {
-  const lookup = guardedLookup(namedHosts)
+export function makeGuardedFetch({
+  namedHosts,
+  advice = '',
+  maxBytes,
+}: GuardedFetchOptions): GuardedFetch & AsyncDisposable {
+  const refuse: RefusePrivate = (address, host) => refusePrivate(address, host, namedHosts, advice)
+  const lookup = guardedLookup(refuse)
   const options = { keepAlive: true, timeout: 30_000, lookup }
   const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) }
   const fetch: GuardedFetch = async (input, init) => {
@@ -33,7 +56,7 @@ export function makeGuardedFetch({ namedHosts, maxBytes }: GuardedFetchOptions):
     checkHeaders(request.headers.keys(), `The request to ${url.host}`)
     // The lookup is not called for an address.
     const host = hostOf(url)
-    if (isIP(host) !== 0) refusePrivate(host, host, namedHosts)
+    if (isIP(host) !== 0) refuse(host, host)
     const proxyAgent = proxyAgentFor(url)
     if (proxyAgent && !namedHosts.has(host)) await lookUpBefore(host, lookup)
     const body = request.body === null ? undefined : Buffer.from(await request.arrayBuffer())
@@ -76,13 +99,15 @@ function toResponse(message: IncomingMessage, maxBytes: number): Response {
   return new Response(body as ReadableStream<Uint8Array>, { status: Math.max(status, 200), headers })
 }
 
-function guardedLookup(namedHosts: ReadonlySet<string>): LookupFunction {
+type RefusePrivate = (address: string, host: string) => void
+
+function guardedLookup(refuse: RefusePrivate): LookupFunction {
   return (host, options, callback) => {
     resolveHost(host, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '')
       try {
         // One private address among several is enough: the next connection might use it.
-        for (const { address } of addresses) refusePrivate(address, host, namedHosts)
+        for (const { address } of addresses) refuse(address, host)
       } catch (refusal) {
         return callback(refusal instanceof Error ? refusal : new Error(messageOf(refusal)), '')
       }
@@ -105,14 +130,27 @@ function lookUpBefore(host: string, lookup: LookupFunction): Promise<void> {
   })
 }
 
-/** @throws Error for a private address of a host that the agent file does not name */
-function refusePrivate(address: string, host: string, namedHosts: ReadonlySet<string>): void {
+/** @throws Error for a private address of a host that is not named */
+function refusePrivate(
+  address: string,
+  host: string,
+  namedHosts: GuardedFetchOptions['namedHosts'],
+  advice: string,
+): void {
   if (namedHosts.has(host) || !isPrivate(address)) return
-  throw new Error(
-    `${host}${host === address ? '' : ` has the address ${address}, which`} is not public. Only hosts that the agent file names may have one: name it as base_url (tools/openapi), or in oauth.hosts (tools/mcp).`,
-  )
+  throw new Error(`${host}${host === address ? '' : ` has the address ${address}, which`} is not public. ${advice}`)
 }
 
+/**
+ * Returns the host of an address as it is looked up: an IPv6 address without brackets.
+ *
+ * @example
+ * ```ts
+ * export function isLocal(address: string): boolean {
+ *   return ['localhost', '127.0.0.1', '::1'].includes(hostOf(new URL(address)))
+ * }
+ * ```
+ */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }

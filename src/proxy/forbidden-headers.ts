@@ -32,7 +32,16 @@ const OF_THE_CLIENT = [
 /** Name of a header (RFC 9110, section 5.1). */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** Tells whether a model may not set a header, whatever a document says. */
+/**
+ * Tells whether a model may not set a header, whatever a document says.
+ *
+ * @example
+ * ```ts
+ * export function settableOf(names: readonly string[]): string[] {
+ *   return names.filter((name) => !isForbiddenHeader(name))
+ * }
+ * ```
+ */
 export function isForbiddenHeader(rawName: string): boolean {
   const name = rawName.toLowerCase()
   if (!TOKEN.test(name)) return true
@@ -40,7 +49,16 @@ export function isForbiddenHeader(rawName: string): boolean {
   return /^(proxy|sec|access-control-request)-/.test(name)
 }
 
-/** @throws Error that names a header which would make another message of a request, or cannot be sent at all */
+/**
+ * @throws Error that names a header which would make another message of a request, or cannot be sent at all
+ *
+ * @example
+ * ```ts
+ * export function checkConfigured(headers: Record<string, string>): void {
+ *   checkHeaders(Object.keys(headers), 'config.headers')
+ * }
+ * ```
+ */
 export function checkHeaders(names: Iterable<string>, place: string): void {
   for (const name of names) {
     if (!TOKEN.test(name)) throw new Error(`${place}: ${JSON.stringify(name)} is not the name of a header.`)

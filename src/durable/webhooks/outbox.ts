@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import type { Change, Entry } from '../../store/record-store.ts'
+import type { TurnOutcome } from '../conversations/conversation-tree.ts'
+import { ROW_VERSION } from '../rows/parse-row.ts'
+import type { RunFacts } from '../runs/run-facts.ts'
+import { isEnd, type Step } from '../runs/steps.ts'
+import { DELIVERIES, putDelivery, toSortable } from './delivery-rows.ts'
+import type { EventType } from './event-types.ts'
+import type { Webhook } from './webhooks-file.ts'
+
+/** Topic of those who deliver. */
+export const DELIVERY_TOPIC = 'deliveries'
+/** Clients of these adapters have their answer. */
+const SILENT: ReadonlySet<string> = new Set(['ChatCompatApiAdapter'])
+const APPROVAL = 'approval:'
+
+type Ended = Pick<RunFacts, 'adapter' | 'agent'> & { readonly id: string }
+
+/** Events of one tenant, as changes that are committed with what they tell. */
+export class Outbox {
+  readonly #hooks: () => readonly Webhook[]
+  readonly #tenant: string
+
+  constructor(hooks: () => readonly Webhook[], tenant: string) {
+    this.#hooks = hooks
+    this.#tenant = tenant
+  }
+
+  /** Event of a run that ends. */
+  ofEnd({ id, adapter, agent }: Ended, steps: readonly Step[], outcome?: TurnOutcome): Change[] {
+    const last = steps.at(-1)
+    if (this.#hooks().length === 0 || !isEnd(last) || isSilent(adapter)) return []
+    const waits = outcome?.pending.some(({ kind }) => kind !== 'client_tool')
+    const status = last.end === 'completed' && last.incomplete !== undefined ? 'incomplete' : last.end
+    const isCancelled = status === 'cancelled'
+    return this.#add(waits ? 'response.waiting' : `response.${status}`, id, {
+      run: id,
+      agent,
+      order: isCancelled ? 3 : 1,
+    })
+  }
+
+  /** Events of the decisions that a commit takes. @param equal records as they were before */
+  ofDecisions(changes: readonly Change[], equal: readonly Entry[] = []): Change[] {
+    if (this.#hooks().length === 0) return []
+    return changes.flatMap(([key, text]) => {
+      if (!key.startsWith(APPROVAL) || text === undefined) return []
+      const before = equal.find(([other]) => other === key)?.[1]
+      const { id, runId, agent, decision, isSilent } = JSON.parse(text)
+      const isNew = decision !== null && before !== undefined && JSON.parse(before).decision === null
+      return isNew && !isSilent ? this.#add('approval.decided', id, { run: runId, agent, order: 2 }) : []
+    })
+  }
+
+  #add(
+    type: EventType,
+    subject: string,
+    { run, agent, order }: { run: string; agent: string; order: number },
+  ): Change[] {
+    const [id, createdMs] = [`evt_${randomUUID()}`, Date.now()]
+    const [owner = ''] = agent.split('/')
+    const hooks = this.#hooks().filter(
+      ({ events, agents, tenants }) =>
+        events.has(type) &&
+        tenants.includes(this.#tenant) &&
+        (agents === undefined || agents.includes(agent) || agents.includes(owner)),
+    )
+    return hooks.flatMap(({ id: hook, shown }) => {
+      const key = `${DELIVERIES}${run}:${order}${toSortable(createdMs)}${id.slice(4, 12)}:${hook}`
+      const more = { createdMs, dueMs: createdMs, tries: 0, isDead: false }
+      return putDelivery(key, { version: ROW_VERSION, id, type, subject, hook, shown, ...more })
+    })
+  }
+}
+
+/** Tells whether runs of an adapter send no events. */
+export function isSilent(adapter: string): boolean {
+  return SILENT.has(adapter)
+}
+
+/** Topics of a commit for those who deliver. */
+export function deliveryTopics(changes: readonly Change[]): string[] {
+  return changes.some(([key]) => key.startsWith(DELIVERIES)) ? [DELIVERY_TOPIC] : []
+}

@@ -1,0 +1,297 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import OpenAI from 'openai'
+import { openProject } from '../../src/assembly/open-project.ts'
+import type { AssembledProject } from '../../src/assembly/opened-project.ts'
+import { Deliveries } from '../../src/durable/webhooks/deliveries.ts'
+import { type Delivery, expireDeliveries, parseDelivery } from '../../src/durable/webhooks/delivery-rows.ts'
+import { FollowedWebhooks, readWebhooks } from '../../src/durable/webhooks/webhooks-file.ts'
+import { resolveServerOptions } from '../../src/server/options/options.ts'
+import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
+
+const SECRET = `whsec_${Buffer.from('a secret of 24 characters').toString('base64')}`
+const EVENTS =
+  '[response.completed, response.failed, response.cancelled, response.incomplete, response.waiting, approval.decided]'
+
+interface Received {
+  readonly body: string
+  readonly headers: IncomingHttpHeaders
+  readonly event: { readonly id: string; readonly type: string; readonly data: { readonly id: string } }
+}
+
+describe('webhooks', () => {
+  let folder: TempProject
+  let project: AssembledProject
+  let receiver: Server
+  let received: Received[]
+  let answer: (path: string, count: number) => number | undefined
+  let port: number
+  const closing: (() => Promise<unknown>)[] = []
+
+  beforeEach(async () => {
+    received = []
+    answer = () => 204
+    receiver = createServer(async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      const body = Buffer.concat(chunks).toString()
+      received.push({ body, headers: request.headers, event: JSON.parse(body) })
+      const status = answer(request.url ?? '', received.length)
+      if (status === undefined) return
+      response.writeHead(status, status === 302 ? { location: 'http://169.254.169.254/' } : {})
+      if (status === 200) response.write('x'.repeat(1_000_000))
+      if (status !== 200) response.end()
+    })
+    await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done))
+    port = (receiver.address() as AddressInfo).port
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+    receiver.closeAllConnections()
+    await new Promise((done) => receiver.close(done))
+  })
+
+  const hook = (more = '', path = '') =>
+    `  - { url: "http://127.0.0.1:${port}/${path}", secret: "${SECRET}", events: ${EVENTS}${more} }\n`
+  const open = async (webhooks: string, options: object = {}) => {
+    folder = await makeProject({ ...CLIENT_TOOLS_PROJECT, 'webhooks.yml': `webhooks:\n${webhooks}` })
+    project = await reopen(options)
+  }
+  const reopen = async (options: object = {}) => {
+    const given = { projectDir: folder.dir, logLevel: 'silent', drainTimeout: 0, webhookAllowPrivate: true, ...options }
+    const opened = await openProject(resolveServerOptions(given), {})
+    closing.push(() => opened.close())
+    return opened
+  }
+  const ask = async (content: string, tenant = '', agent = 'tools') => {
+    const runs = project.runs.of(tenant)
+    const { id } = await runs.start({ agent, messages: [{ role: 'user', content }] })
+    await runs.outcome(id)
+    return id
+  }
+  const told = () => received.map(({ event: { type, data } }) => `${type} ${data.id}`)
+  const stored = async (tenant = ''): Promise<Delivery[]> => {
+    const { records } = project.durableRuns.opened.of(tenant)
+    return (await records.entries({ prefix: 'delivery:', limit: 100 })).map(([key, text]) => parseDelivery(key, text))
+  }
+
+  it("tell of a response once it has ended, as OpenAI's clients read it", async () => {
+    await open(hook())
+    const id = await ask('hello')
+    await eventually(() => expect(told()).to.deep.equal([`response.completed ${id}`]))
+    const [{ body, headers } = { body: '', headers: {} }] = received
+    const client = new OpenAI({ apiKey: 'x' })
+    const event = await client.webhooks.unwrap(body, headers as Record<string, string>, SECRET)
+    expect(event).to.deep.include({ object: 'event', type: 'response.completed', data: { id } })
+    const changed = await client.webhooks
+      .unwrap(body.replace('resp_', 'resq_'), headers as never, SECRET)
+      .catch((error) => error.name)
+    expect(changed).to.equal('Error')
+    expect(Buffer.byteLength(body)).to.be.below(4096)
+    await eventually(async () => expect(await stored()).to.deep.equal([]))
+  })
+
+  it('are signed with both secrets while one is rotated', async () => {
+    const old = `whsec_${Buffer.from('another secret of 24 ch.').toString('base64')}`
+    await open(hook().replace(`"${SECRET}"`, `["${SECRET}", "${old}"]`))
+    await ask('hello')
+    await eventually(() => expect(received).to.have.lengthOf(1))
+    const [{ body, headers } = { body: '', headers: {} }] = received
+    for (const secret of [SECRET, old])
+      await new OpenAI({ apiKey: 'x' }).webhooks.verifySignature(body, headers as Record<string, string>, secret)
+  })
+
+  it('tell of a run that waits, of the decision, and of the run that goes on, in this order', async () => {
+    answer = (_, count) => (count === 1 ? 500 : 204)
+    await open(hook())
+    const id = await ask('pay Lima')
+    const runs = project.runs.of('')
+    const [waiting] = (await runs.listWaiting()).waiting
+    await runs.answer(new Map([[waiting?.id ?? '', { kind: 'approval', decision: 'approve' }]]), 'me')
+    const next = (await runs.find(id))?.continuedBy
+    await runs.outcome(next ?? '')
+    await eventually(() => expect(received).to.have.lengthOf(4), 20_000)
+    expect(told().filter((line) => !line.includes(String(next)))).to.deep.equal([
+      `response.waiting ${id}`,
+      `response.waiting ${id}`,
+      `approval.decided ${waiting?.id}`,
+    ])
+    expect(told()).to.include(`response.completed ${next}`)
+    expect(new Set(received.map(({ event }) => event.id)).size).to.equal(3)
+  })
+
+  it('tell of a cancellation after a wait', async () => {
+    await open(hook())
+    const id = await ask('pay Lima')
+    await project.runs.of('').cancel(id)
+    await eventually(() => expect(told()).to.deep.equal([`response.waiting ${id}`, `response.cancelled ${id}`]))
+  })
+
+  it('tell only of their agents, events and tenants', async () => {
+    await open(hook(', tenants: [acme], agents: [sight]', 'acme') + hook('', 'nameless'))
+    const [own, other] = [await ask('hello', 'acme', 'sight'), await ask('hello', 'beta', 'sight')]
+    await ask('hello', 'acme', 'tools')
+    const nameless = await ask('hello')
+    await eventually(() => expect(received).to.have.lengthOf(2))
+    expect(told()).to.have.members([`response.completed ${own}`, `response.completed ${nameless}`])
+    expect(told().join()).to.not.contain(other)
+  })
+
+  it('are delivered by any server that has them, after the one that ended the run is gone', async () => {
+    await open(hook(), { noWorker: true })
+    await project.durableRuns.open()
+    await project.runs.of('').start({ agent: 'tools', messages: [{ role: 'user', content: 'hello' }] })
+    project = await reopen()
+    await project.durableRuns.resume()
+    await eventually(() => expect(received).to.have.lengthOf(1))
+  })
+
+  it('hold up no other receiver while one hangs or answers without end', async () => {
+    answer = (path) => (path === '/hangs' ? undefined : path === '/endless' ? 200 : 204)
+    await open(hook('', 'hangs') + hook('', 'endless') + hook('', 'good'))
+    for (let count = 0; count < 20; count++) await ask('hello')
+    await eventually(async () => {
+      const left = await stored()
+      expect(left.filter(({ shown }) => !shown.endsWith('/hangs'))).to.deep.equal([])
+    })
+    expect((await stored()).length).to.equal(20)
+  })
+
+  it('follow no redirect, and reach no address that is not public', async () => {
+    answer = () => 302
+    await open(hook())
+    await ask('hello')
+    await eventually(async () => expect((await stored())[0]).to.include({ tries: 1, error: 'It answered 302.' }))
+    await project.close()
+    project = await reopen({ webhookAllowPrivate: false })
+    await ask('hello')
+    await eventually(async () =>
+      expect((await stored()).map(({ error }) => error)).to.include(
+        '127.0.0.1 is not public. --webhook-allow-private allows such addresses.',
+      ),
+    )
+  })
+
+  it('are tried ten times in 24 hours, then dead, and removed after a week', async () => {
+    answer = () => 500
+    await open(hook(), { noWorker: true })
+    const runs = await project.durableRuns.open()
+    let nowMs = Date.now()
+    const hooks = new FollowedWebhooks(folder.dir, { error: () => {} })
+    await hooks.follow(() => {})
+    closing.push(async () => hooks.close())
+    const fail = (error: unknown) => {
+      throw error
+    }
+    const made = new Deliveries({ records: runs.records, hooks, allowPrivate: true, onFailure: fail, now: () => nowMs })
+    closing.push(() => made.stop())
+    const other = await reopen({ noWorker: false, projectDir: folder.dir })
+    await other.durableRuns.open()
+    await folder.write('webhooks.yml', `webhooks:\n${hook()}`)
+    project = other
+    const began = nowMs
+    await ask('hello')
+    await eventually(async () => expect((await stored())[0]?.tries).to.equal(1))
+    await other.close()
+    project = await reopen({ noWorker: true })
+    await project.durableRuns.open()
+    for (let tries = 2; tries <= 10; tries++) {
+      nowMs = ((await stored())[0]?.dueMs ?? 0) + 1
+      made.look()
+      await eventually(async () => expect((await stored())[0]?.tries).to.equal(tries))
+    }
+    expect([(await stored())[0]?.isDead, nowMs - began < 24 * 3_600_000]).to.deep.equal([true, true])
+    nowMs += 7 * 24 * 3_600_000 + 1000
+    made.look()
+    await eventually(async () => expect(await stored()).to.deep.equal([]))
+    expect(received).to.have.lengthOf(10)
+  })
+
+  it('of a webhook that is in no file any more are dead after a day', async () => {
+    answer = () => 500
+    await open(hook())
+    await ask('hello')
+    await eventually(async () => expect((await stored())[0]?.tries).to.equal(1))
+    await folder.write('webhooks.yml', 'webhooks: []')
+    await expireDeliveries(project.durableRuns.opened.records, Date.now() + 25 * 3_600_000)
+    expect((await stored())[0]).to.include({ isDead: true, error: 'No server has this webhook any more.' })
+  })
+
+  it('are followed live, and the last good version stays', async () => {
+    await open('')
+    await ask('hello')
+    await folder.write('webhooks.yml', `webhooks:\n${hook()}`)
+    await eventually(async () => {
+      await ask('hello')
+      expect(received.length).to.be.above(0)
+    })
+    await folder.write('webhooks.yml', 'webhooks: {')
+    const before = received.length
+    await eventually(async () => {
+      await ask('hello')
+      expect(received.length).to.be.above(before + 2)
+    })
+  })
+
+  it('send nothing of runs that are not stored, and nothing without the file', async () => {
+    await open(hook())
+    await project.host.run('tools', 'hello')
+    await project.durableRuns.open()
+    const id = await ask('hello')
+    await eventually(() => expect(told()).to.deep.equal([`response.completed ${id}`]))
+  })
+
+  for (const [title, text, problem] of [
+    [
+      'a short secret',
+      'webhooks: [{ url: "https://a.example", secret: short, events: [response.failed] }]',
+      'secret has fewer than 16 characters.',
+    ],
+    [
+      'a secret with white space',
+      `webhooks: [{ url: "https://a.example", secret: "${SECRET} ", events: [response.failed] }]`,
+      'secret has white space at an end.',
+    ],
+    [
+      'a secret of another form',
+      'webhooks: [{ url: "https://a.example", secret: abcdefghijklmnopq, events: [response.failed] }]',
+      'secret must be whsec_ and Base64',
+    ],
+    [
+      'a missing variable',
+      'webhooks: [{ url: "https://a.example", secret: "${NOT_SET_HERE}", events: [response.failed] }]',
+      "needs the environment variable 'NOT_SET_HERE'",
+    ],
+    [
+      'an address that is none',
+      `webhooks: [{ url: "ftp://a.example", secret: "${SECRET}", events: [response.failed] }]`,
+      'url must be an http or https address',
+    ],
+    [
+      'an address with a password',
+      `webhooks: [{ url: "https://a:b@c.example", secret: "${SECRET}", events: [response.failed] }]`,
+      'url must be an http or https address',
+    ],
+    [
+      'an unknown event',
+      `webhooks: [{ url: "https://a.example", secret: "${SECRET}", events: [response.done] }]`,
+      'response.completed',
+    ],
+    [
+      'an unknown field',
+      `webhooks: [{ url: "https://a.example", secret: "${SECRET}", events: [response.failed], tenant: a }]`,
+      "tenant' is not known",
+    ],
+  ] as const)
+    it(`name ${title} in the file, with its line`, async () => {
+      const { dir } = await makeProject({ 'webhooks.yml': text })
+      const error = await readWebhooks(dir, {}).catch((error: Error) => error)
+      expect(String(error))
+        .to.contain(problem)
+        .and.to.match(/webhooks\.yml:1:\d+/)
+      expect(String(error)).to.not.contain(SECRET.slice(6))
+    })
+})
