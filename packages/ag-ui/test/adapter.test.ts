@@ -16,7 +16,8 @@ describe('AgUiAdapter', () => {
       return message
     },
     // A failure after the stream has begun stands in the stream.
-    statuses: { failure: 200 },
+    statusOf: (status) => (status === 500 ? 200 : status),
+    describedPath: '/ag-ui/{agent}',
   })
   for (const { title, run } of checks) it(title, run)
 })
