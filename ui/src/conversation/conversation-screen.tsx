@@ -48,9 +48,11 @@ export function ConversationScreen({ route: { path } }: ScreenProps) {
           Conversation
         </h1>
         {runs.length > 0 && (
-          <a class="button" href={href(['runs'], { conversation: id })}>
-            As a list
-          </a>
+          <div class="head-links">
+            <a class="button" href={href(['runs'], { conversation: id })}>
+              As a list
+            </a>
+          </div>
         )}
       </div>
       {error && <Notice kind="bad" title={error} />}
