@@ -8,7 +8,7 @@ const MODULES = {
 const done = (globalThis.waitingDone ??= [])
 const parameters = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }
 export default defineModule({ name: 'Tools', provides: [ToolProvider], create: () => ({
-  listTools: () => ['pay', 'choose', 'note', 'careless', 'endless'].map((name) => ({ name, description: name, parameters })),
+  listTools: () => ['pay', 'choose', 'note', 'careless', 'endless'].map((name) => ({ name, description: name, parameters: name === 'pay' ? parameters : { type: 'object' } })),
   needsApproval: (name) => name === 'pay',
   async executeTool(name, args, run) {
     if (name === 'choose') {
