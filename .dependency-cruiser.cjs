@@ -94,7 +94,7 @@ module.exports = {
   options: {
     doNotFollow: { path: 'node_modules' },
     // Its parser does not know `using`; tests may import what they like.
-    exclude: { path: '^packages/[^/]+/test/' },
+    exclude: { path: '^packages/[^/]+/(test|dist)/' },
     tsPreCompilationDeps: true,
     parser: 'swc',
     enhancedResolveOptions: {
