@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
 import { RunService } from '../durable/run-service.ts'
 import { AgentFolder } from '../host/agent-folder/agent-folder.ts'
-import { AgentHost, visitsOf } from '../host/host.ts'
+import { AgentHost, VISITS } from '../host/host.ts'
 import type { Limiter } from '../host/visits.ts'
 import type { Log } from '../protocols/log.ts'
 import { proxiesInUse } from '../proxy/proxy-agent-for.ts'
@@ -73,7 +73,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       publicUrl,
     })
     const deleteTapes = tapes && ((runIds: readonly string[]) => tapes.delete(runIds))
-    visitsOf(host).openLimiter = limiterOpener(records, projectDir, log)
+    host[VISITS].openLimiter = limiterOpener(records, projectDir, log)
     const sweeper = tapes?.record(host, () => shared.open())
     if (sweeper) cleanup.add(() => sweeper.close())
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))

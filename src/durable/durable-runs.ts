@@ -1,5 +1,5 @@
 import { getOrAdd } from '../get-or-add.ts'
-import { type AgentHost, START_MADE, visitsOf } from '../host/host.ts'
+import { type AgentHost, START_MADE, VISITS } from '../host/host.ts'
 import type { Reservation } from '../host/reservation.ts'
 import type { Sees } from '../host/visits.ts'
 import type { Log } from '../protocols/log.ts'
@@ -28,8 +28,7 @@ import type { Draft } from './runs/run-row.ts'
 import { RunStore, type StoredRun } from './runs/run-store.ts'
 import { StepFeed } from './runs/step-feed.ts'
 import { endUnstored } from './runs/steps.ts'
-import { Outbox } from './webhooks/outbox.ts'
-import type { Webhook } from './webhooks/webhooks-file.ts'
+import { Outbox, type Webhooks } from './webhooks/outbox.ts'
 
 export interface DurableRunsOptions {
   /** The whole store. */
@@ -45,7 +44,7 @@ export interface DurableRunsOptions {
   readonly sealing: RecordSealing
   readonly log: Log
   /** Webhooks at this moment; undefined where there are never any. */
-  readonly webhooks?: (() => readonly Webhook[]) | undefined
+  readonly webhooks?: Webhooks | undefined
   /** Called when a run of this process is stored, or was stored before. */
   readonly onStored?: ((id: string, tenant: string) => void) | undefined
 }
@@ -203,8 +202,8 @@ export class DurableRuns {
    *   does not accept
    * @throws RequestRepeated when another was quicker
    */
-  async start(made: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
-    return visitsOf(this.#shared.options.host).admitted(() => this.#start(made, options))
+  start(made: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
+    return this.#shared.options.host[VISITS].admitted(() => this.#start(made, options))
   }
 
   async #start({ draft, turn }: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
@@ -271,8 +270,8 @@ export class DurableRuns {
    * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `STORE_UNAVAILABLE`; `REQUEST_INVALID` for a turn that the agent does not accept
    * @throws RequestRepeated when another was quicker
    */
-  async enqueue(made: NextRun): Promise<StoredRun> {
-    return visitsOf(this.#shared.options.host).admitted(() => this.#enqueue(made))
+  enqueue(made: NextRun): Promise<StoredRun> {
+    return this.#shared.options.host[VISITS].admitted(() => this.#enqueue(made))
   }
 
   async #enqueue({ draft, turn }: NextRun): Promise<StoredRun> {
@@ -281,14 +280,14 @@ export class DurableRuns {
     if (facts.options.variant) await host.openVariant(facts.agent, facts.options.variant)
     host.check(facts.agent, turn)
     await this.queue.refuseWhenFull()
-    const quota = await visitsOf(host).current?.ticket?.accept(id)
+    const quota = await host[VISITS].current?.ticket?.accept(id)
     const stored = await this.#store(quota ? { ...draft, facts: { ...facts, limitedBy: quota.holders } } : draft).catch(
       (error) => {
         quota?.giveBack()
         throw error
       },
     )
-    visitsOf(host).leave(() => this.queue.onWaiting(indexIdOf({ tenant: this.tenant, id })))
+    host[VISITS].leave(() => this.queue.onWaiting(indexIdOf({ tenant: this.tenant, id })))
     return stored
   }
 

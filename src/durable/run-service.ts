@@ -1,5 +1,5 @@
 import { HostError, messageOf } from '../errors.ts'
-import { type AgentHost, visitsOf } from '../host/host.ts'
+import { type AgentHost, VISITS } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RecordSealing } from '../store/sealing.ts'
@@ -76,7 +76,7 @@ export class RunService {
   async open(): Promise<DurableRuns> {
     if (this.#isClosed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
     // Its clocks outlive the request that opens it.
-    this.#opening ??= visitsOf(this.#options.host).leave(() => this.#open())
+    this.#opening ??= this.#options.host[VISITS].leave(() => this.#open())
     return (await this.#opening).runs
   }
 
@@ -163,7 +163,7 @@ export class RunService {
     const webhooks = await WebhookSender.open(records, { log, ...limits })
     try {
       const { ids } = this
-      const more = { retentionDays, maxQueuedRuns, limits, onStored, webhooks: () => webhooks.all }
+      const more = { retentionDays, maxQueuedRuns, limits, onStored, webhooks: webhooks.hooks }
       return { runs: await DurableRuns.open({ records, ids, log, host, sealing, ...more }), webhooks }
     } catch (error) {
       await webhooks.stop()

@@ -112,12 +112,9 @@ const MODULE_CALL = object({
 })
 
 let setBoundaries: (host: AgentHost, boundaries: Boundaries) => void
-let readVisits: (host: AgentHost) => Visits
 
-/** Returns the visits that a host serves: what does not exist for a visitor is neither found, listed nor run. */
-export function visitsOf(host: AgentHost): Visits {
-  return readVisits(host)
-}
+/** Names the visits that a host serves: what does not exist for a visitor is neither found, listed nor run. The package does not export it. */
+export const VISITS = Symbol('visits')
 
 /** Has something stand at the calls that leave the agents of a host: those that are registered from now on. */
 export function attachBoundaries(host: AgentHost, boundaries: Boundaries): void {
@@ -187,7 +184,8 @@ export class AgentHost {
   readonly #listeners: EventListeners
   #boundaries: Boundaries | undefined
   readonly #running: RunningRuns
-  readonly #visits = new Visits()
+  /** @internal */
+  readonly [VISITS] = new Visits()
   readonly #versions: AgentVersions
   readonly #onChange: Listeners
   readonly #onRunEnd: Listeners<RunEnd>
@@ -197,7 +195,6 @@ export class AgentHost {
     setBoundaries = (host, boundaries) => {
       host.#boundaries = boundaries
     }
-    readVisits = (host) => host.#visits
     findSecret = (host, agent, trigger) => host.#agents.get(agent)?.triggerSecrets.get(trigger)
     startReplay = (host, name, run) => host.#replay(name, run)
   }
@@ -315,7 +312,7 @@ export class AgentHost {
   /** In the order of registration. */
   list(): AgentInfo[] {
     const infos = this.#agents.all.map(({ info }) => info)
-    const { sees } = this.#visits.current ?? {}
+    const { sees } = this[VISITS].current ?? {}
     return sees ? infos.filter(({ id }) => sees(id)) : infos
   }
 
@@ -324,16 +321,16 @@ export class AgentHost {
   }
 
   #get(id: string): Agent | undefined {
-    return this.#agents.get(id, this.#visits.current?.sees)
+    return this.#agents.get(id, this[VISITS].current?.sees)
   }
 
   #find(name: string, separator: NameSeparator): FoundAgent {
-    return this.#agents.find(name, separator, this.#visits.current?.sees)
+    return this.#agents.find(name, separator, this[VISITS].current?.sees)
   }
 
   /** Agents in service that an agent can call, by its modules. */
   callsOf(id: string): AgentCalls[] {
-    return this.#agents.callsOf(this.#agents.require(id, this.#visits.current?.sees))
+    return this.#agents.callsOf(this.#agents.require(id, this[VISITS].current?.sees))
   }
 
   /** Returns the modules and wiring of an agent; undefined for an unknown id. */
@@ -458,7 +455,7 @@ export class AgentHost {
   ): Promise<RunResult> {
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
     if (turn.variant) await this.openVariant(name, turn.variant)
-    const begun = this.#visits.admitted(() => start({ ...turn, messages }))
+    const begun = this[VISITS].admitted(() => start({ ...turn, messages }))
     // Without limits no turn passes: a signal that is aborted already ends the run before any code of it.
     const result = await untilEnd(begun instanceof Promise ? await begun : begun, signal)
     if (result.status === 'waiting') this.#onWaiting.tell(toResumableRun(name, result, turn))
@@ -482,7 +479,7 @@ export class AgentHost {
     const { agent, entryPoint } = this.#find(name, separator)
     const kind = turn.background ? 'background runs' : 'runs'
     const version = this.#versions.variantOf(agent, turn)
-    const { user } = this.#visits.current ?? {}
+    const { user } = this[VISITS].current ?? {}
     // A run that goes on with answers is for the user that it began with, whoever answers.
     const own = user === undefined || turn.answers ? turn : { ...turn, user }
     return this.#begin(kind, (observer) => version.start(entryPoint, own, observer))
@@ -514,7 +511,7 @@ export class AgentHost {
    */
   async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
     requireGiven(MODULE_CALL, call, 'call')
-    const agent = this.#agents.require(id, this.#visits.current?.sees)
+    const agent = this.#agents.require(id, this[VISITS].current?.sees)
     const { moduleId, protocol, user, tenant, metadata, onQuestion, isLook } = call
     if (!agent.hasProvider(moduleId, protocol)) {
       throw badRequest(`Agent '${id}' has no module '${moduleId}' that provides ${protocol.name}.`)
@@ -525,7 +522,7 @@ export class AgentHost {
     }
     const given = { moduleId, protocol, act, user, tenant, metadata, onQuestion, isLook }
     const begin = () => this.#begin(isLook ? 'looks' : 'runs', (observer) => agent.startCall(given, observer))
-    await (isLook ? begin() : await this.#visits.admitted(begin)).result
+    await (isLook ? begin() : await this[VISITS].admitted(begin)).result
     return value
   }
 
@@ -625,7 +622,7 @@ export class AgentHost {
     const agent = await this.#versions.open(blueprint, undefined, { boundaries, replays })
     try {
       const turn = run.turn(agent.info.version)
-      return await this.#visits.admitted(() =>
+      return await this[VISITS].admitted(() =>
         this.#begin('runs', (observer) => agent.start(entryPoint, turn, observer)),
       )
     } finally {
@@ -636,7 +633,7 @@ export class AgentHost {
 
   #begin(kind: RunKind, start: (observer: RunObserver) => RunHandle): RunHandle {
     this.#agents.refuseWhenClosed()
-    const quota = kind === 'looks' ? undefined : this.#visits.current?.ticket?.take()
+    const quota = kind === 'looks' ? undefined : this[VISITS].current?.ticket?.take()
     try {
       return this.#running.begin(kind, start, quota)
     } catch (error) {
@@ -647,7 +644,7 @@ export class AgentHost {
 
   #takeQuota(slot: Slot): RunQuota | undefined {
     try {
-      return this.#visits.current?.ticket?.take()
+      return this[VISITS].current?.ticket?.take()
     } catch (error) {
       slot.release()
       throw error

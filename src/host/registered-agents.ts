@@ -68,8 +68,8 @@ export class RegisteredAgents {
    * @throws HostError `AGENT_NOT_FOUND`
    */
   find(name: string, separator: NameSeparator, sees?: Sees): FoundAgent {
-    const exact = this.get(name, sees)
-    if (exact) return { agent: exact, entryPoint: ENTRY }
+    const exact = this.#byId.get(name)
+    if (exact && (!sees || sees(name))) return { agent: exact, entryPoint: ENTRY }
     requireGiven(TEXT, name, 'The name of the agent')
     const cut = name.lastIndexOf(separator)
     const agent = cut > 0 ? this.get(name.slice(0, cut), sees) : undefined

@@ -20,11 +20,14 @@ export interface Reservation {
   /**
    * Starts the run.
    *
-   * @param quota place of a run in the background that a sender with limits was given before
-   *
    * @throws HostError `REQUEST_INVALID` as {@link Reservation.check}; the slot is given up then
    */
-  start(turn: Turn, quota?: RunQuota): RunHandle
+  start(turn: Turn): RunHandle
+  /**
+   * @param quota place of a run in the background that a sender with limits was given before
+   * @internal
+   */
+  start(turn: Turn, quota: RunQuota | undefined): RunHandle
   /** Gives slot and version up, unless the run has begun. */
   release(): void
 }
@@ -63,7 +66,7 @@ export function reserveAgent(
       agent.check(entryPoint, turn)
       checkChildren(turn)
     },
-    start: (turn, quota = taken) => {
+    start: (turn: Turn, quota: RunQuota | undefined = taken) => {
       try {
         requireGiven(TURN, turn, 'turn')
         const handle = slot.begin((observer) => agent.start(entryPoint, turn, observer), quota)

@@ -78,7 +78,7 @@ export class RunningRuns {
    */
   begin(kind: RunKind, start: (observer: RunObserver) => RunHandle, quota?: RunQuota): RunHandle {
     this.#refuseWhenFull(kind)
-    const handle = start(withQuota(this.#observers[kind], quota))
+    const handle = start(quota ? withQuota(this.#observers[kind], quota) : this.#observers[kind])
     this.#occupied[kind]++
     return this.#add(handle)
   }
@@ -100,7 +100,7 @@ export class RunningRuns {
     }
     return {
       begin: (start, quota) => {
-        const handle = start(withQuota(this.#observers[kind], quota))
+        const handle = start(quota ? withQuota(this.#observers[kind], quota) : this.#observers[kind])
         leave()
         return this.#add(handle)
       },
@@ -169,8 +169,7 @@ export class RunningRuns {
 }
 
 /** Ends the place of a run with its outcome. */
-function withQuota(observer: RunObserver, quota: RunQuota | undefined): RunObserver {
-  if (!quota) return observer
+function withQuota(observer: RunObserver, quota: RunQuota): RunObserver {
   return {
     quota,
     onSettled: (handle, describe) => {

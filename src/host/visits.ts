@@ -75,12 +75,12 @@ export class Visits {
    * @returns no promise of its own where there are none
    * @throws as {@link Ticket.prepare}
    */
-  admitted<T>(work: () => T | Promise<T>): T | Promise<T> {
+  admitted<T>(work: () => T): T | Promise<Awaited<T>> {
     const visit = this.current
     return visit?.ticket ? this.#admitted(visit, visit.ticket.claim(), work) : work()
   }
 
-  async #admitted<T>(visit: Visit, ticket: Ticket, work: () => T | Promise<T>): Promise<T> {
+  async #admitted<T>(visit: Visit, ticket: Ticket, work: () => T): Promise<Awaited<T>> {
     await ticket.prepare()
     try {
       return await this.enter({ ...visit, ticket }, work)

@@ -4,7 +4,7 @@ import type { AssembledProject } from '../assembly/opened-project.ts'
 import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
 import type { RunService } from '../durable/run-service.ts'
 import { HostError, messageOf } from '../errors.ts'
-import { visitsOf } from '../host/host.ts'
+import { VISITS } from '../host/host.ts'
 import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
 import { DEBUG_UI, type LoadedAdapter, operatorKeys } from './adapters/load-adapter.ts'
@@ -80,7 +80,7 @@ export async function assemble(
   setVisitor(app, doors.unseen)
   if (fileKeys || tokens) {
     const { enterVisits } = await import('./guards/enter-visits.ts')
-    enterVisits(app, visitsOf(host), (tenant) => fileKeys?.limitsOf(tenant))
+    enterVisits(app, host[VISITS], (tenant) => fileKeys?.limitsOf(tenant))
     const { serveForget } = await import('./forget/serve-forget.ts')
     serveForget(app, project, { fileKeys, tokens, origins, refuseWrongKey })
   }

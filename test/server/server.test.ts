@@ -374,7 +374,7 @@ export class Faulty { adapt(app) {
       "The adapter 'x.ChatCompatApiAdaptr' was not found.",
       "Did you mean 'ChatCompatApiAdapter'?",
       'There is no file x.ts (.mts, .js, .mjs) in the project.',
-      'Built-in adapters: ChatCompatApiAdapter, ResponsesCompatApiAdapter, McpApiAdapter, UiApiAdapter.',
+      'Built-in adapters: ChatCompatApiAdapter, ResponsesCompatApiAdapter, McpApiAdapter, TriggersAdapter, UiApiAdapter.',
     ])
     expect(await failure(['./more.js#Moer'])).to.deep.equal([
       "./more.js has no export 'Moer' that is an adapter.",

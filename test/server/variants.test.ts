@@ -116,7 +116,7 @@ for (const { name, isThere, startServer } of KINDS) {
         return (await one('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, headers)).result
       }
       const { requestState } = await call({})
-      const inputResponses = { call_1: { action: 'accept', content: { decision: 'approve' } } }
+      const inputResponses = { call_1: { action: 'accept', content: {} } }
       expect((await call({ requestState, inputResponses })).content[0].text).to.equal(PAID)
     })
   })

@@ -1,6 +1,7 @@
 import type { AgentHost, Message, RunResult, Turn } from 'agent-host'
 import { HostError } from '../../src/errors.ts'
-import { START_MADE } from '../../src/host/host.ts'
+import { START_MADE, VISITS } from '../../src/host/host.ts'
+import { Visits } from '../../src/host/visits.ts'
 import { NO_USAGE } from '../../src/protocols/usage.ts'
 
 /** Creates a host whose runs do what the test tells them, with slots for so many at once. */
@@ -18,6 +19,7 @@ export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']
       if (host.freeBackgroundSlots <= 0) throw new HostError('OVERLOADED', 'All slots are taken.')
       return { vary: async () => {}, check: () => {}, start: (turn: Turn) => host.start(name, turn), release: () => {} }
     },
+    [VISITS]: new Visits(),
     [START_MADE]: (name: string, turn: Turn) => host.start(name, turn),
     start: (_name: string, turn: Turn) => {
       const run = new ManualRun(turn)

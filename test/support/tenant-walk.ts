@@ -107,6 +107,10 @@ const LINES: Readonly<Record<string, Line>> = {
   'GET /openapi.json': isShared('/openapi.json'),
   // Sums of all tenants, for the operator.
   'GET /metrics': async () => {},
+  // Needs a scope of its own; its tests have tenants.
+  'POST /forget': async ({ own }) => {
+    expect((await own.visitor.ask('POST', '/forget', { user: 'ada' })).status).to.equal(403)
+  },
   'GET /{api}/models': isShared('/{api}/models'),
   'GET /{api}/models/{model}': isShared('/{api}/models/teller'),
   'POST /{api}/chat/completions': async ({ own, other, api }) => {

@@ -1,5 +1,5 @@
 import { HostError } from '../../errors.ts'
-import { type AgentHost, visitsOf } from '../../host/host.ts'
+import { type AgentHost, VISITS } from '../../host/host.ts'
 import { checkAnswers } from '../../host/waiting-run.ts'
 import { type Before, type BeforeOptions, loadBefore } from '../continuation/before.ts'
 import { type Given, type NextRun, next } from '../continuation/next.ts'
@@ -61,7 +61,7 @@ export async function nextOf(
   const lastId = named ? named.head : previousId
   const before = lastId == null ? undefined : await readBefore(runs, lastId, { budget, named, readsContinued: true })
   if (answers) checkAnswers({ runId: lastId ?? id, agent, pending: before?.conversation.last.pending ?? [] }, answers)
-  const { user = options.user } = visitsOf(host).current ?? {}
+  const { user = options.user } = host[VISITS].current ?? {}
   const kept = { ...options, user, ...own, shows: ADAPTER_EVENTS, isRestartSafe }
   const begun = { id, createdAt: nowSeconds(), tenant: runs.tenant, adapter, agent, messages, data, named, key }
   return next(before, { ...begun, answers, idempotency, options: kept, by, isOnce: true }, runs.rulesFor(agent))

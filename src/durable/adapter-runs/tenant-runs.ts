@@ -13,7 +13,7 @@ import {
   SIGNAL,
   TEXT,
 } from '../../given.ts'
-import { type AgentHost, visitsOf } from '../../host/host.ts'
+import { type AgentHost, VISITS } from '../../host/host.ts'
 import { checkAnswers } from '../../host/waiting-run.ts'
 import { NO_USAGE } from '../../protocols/usage.ts'
 import { CheckTime } from '../../run/checks/check-time.ts'
@@ -261,12 +261,12 @@ class StoredTenantRuns implements TenantRuns {
 
   async #open(): Promise<Runs> {
     const { service, host, tenant } = this.#options
-    return (await service.open()).of(tenant, visitsOf(host).current?.sees)
+    return (await service.open()).of(tenant, host[VISITS].current?.sees)
   }
 
   /** Options of a run that is for the user of the visitor, where that one is known. */
   #ofVisitor<T extends object>(options: T): T {
-    const { user } = visitsOf(this.#options.host).current ?? {}
+    const { user } = this.#options.host[VISITS].current ?? {}
     return user === undefined ? options : { ...options, user }
   }
 

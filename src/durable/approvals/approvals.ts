@@ -12,7 +12,8 @@ import { RUN_PREFIX, uuidOf } from '../runs/run-ids.ts'
 import { WAITING } from '../runs/run-keys.ts'
 import { nowSeconds } from '../runs/steps.ts'
 import { isMarked, markWaiting } from '../runs/waiting-mark.ts'
-import { deliveryTopics, isSilent, type Outbox } from '../webhooks/outbox.ts'
+import { DELIVERIES } from '../webhooks/delivery-rows.ts'
+import { DELIVERY_TOPIC, isSilent, type Outbox } from '../webhooks/outbox.ts'
 
 /** Call of a waiting run that a person decides. */
 export interface StoredApproval {
@@ -117,8 +118,12 @@ function callbackKey(state: string): string {
 
 /** Topics of a commit for those who watch the inbox of a tenant, and those who deliver events: none where it changes neither. */
 export function topicsOfCommit(changes: readonly Change[], tenant: string): string[] {
-  const inbox = changes.some(([key]) => key.startsWith(OPEN)) ? [inboxTopic(tenant)] : []
-  return [...inbox, ...deliveryTopics(changes)]
+  const topics = new Set<string>()
+  for (const [key] of changes) {
+    if (key.startsWith(OPEN)) topics.add(inboxTopic(tenant))
+    else if (key.startsWith(DELIVERIES)) topics.add(DELIVERY_TOPIC)
+  }
+  return [...topics]
 }
 
 function inboxTopic(tenant: string): string {

@@ -1,5 +1,5 @@
 import { HostError, hasCode } from '../../errors.ts'
-import { type AgentHost, visitsOf } from '../../host/host.ts'
+import { type AgentHost, VISITS } from '../../host/host.ts'
 import type { Reservation } from '../../host/reservation.ts'
 import type { LimitHolder, RunQuota } from '../../run/state/run-quota.ts'
 import type { Turn } from '../../run/turn.ts'
@@ -98,12 +98,12 @@ export class RunWorker implements Taker {
     if (failedMs !== undefined && performance.now() - failedMs < RETRY_UNREADABLE_MS) return false
     const { host, served } = this.#options
     // One that no server can carry out fails here.
-    return agent === undefined || visitsOf(host).leave(() => host.has(agent)) || served.isAbandoned(id)
+    return agent === undefined || host[VISITS].leave(() => host.has(agent)) || served.isAbandoned(id)
   }
 
   /** A visitor's request may have woken the worker: whose run it is, is for the row to say. */
   takeUp(waiting: QueuedRun): Promise<DurableRun | undefined> {
-    return visitsOf(this.#options.host).leave(() => this.#takeUp(waiting))
+    return this.#options.host[VISITS].leave(() => this.#takeUp(waiting))
   }
 
   async #takeUp(waiting: QueuedRun): Promise<DurableRun | undefined> {
@@ -138,7 +138,7 @@ export class RunWorker implements Taker {
    * @throws RequestRepeated when another was quicker; HostError for a turn that the agent does not accept: then nothing is stored
    */
   async beginNext(tenant: string, made: NextRun): Promise<boolean> {
-    return visitsOf(this.#options.host).admitted(() => this.#beginNext(tenant, made))
+    return this.#options.host[VISITS].admitted(() => this.#beginNext(tenant, made))
   }
 
   async #beginNext(tenant: string, { draft, turn }: NextRun): Promise<boolean> {
@@ -207,7 +207,7 @@ export class RunWorker implements Taker {
 
   /** A run counts for those who had it accepted, on whichever server. */
   async #quotaOf(holders: readonly LimitHolder[], id: string): Promise<RunQuota | undefined> {
-    const limiter = await visitsOf(this.#options.host).openLimiter?.()
+    const limiter = await this.#options.host[VISITS].openLimiter?.()
     return limiter?.resume(holders, id)
   }
 

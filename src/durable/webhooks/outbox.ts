@@ -16,12 +16,17 @@ const APPROVAL = 'approval:'
 
 type Ended = Pick<RunFacts, 'adapter' | 'agent'> & { readonly id: string }
 
+/** Those of a project, as its file is at any moment. */
+export interface Webhooks {
+  readonly all: readonly Webhook[]
+}
+
 /** Events of one tenant, as changes that are committed with what they tell. */
 export class Outbox {
-  readonly #hooks: () => readonly Webhook[]
+  readonly #hooks: Webhooks
   readonly #tenant: string
 
-  constructor(hooks: () => readonly Webhook[], tenant: string) {
+  constructor(hooks: Webhooks, tenant: string) {
     this.#hooks = hooks
     this.#tenant = tenant
   }
@@ -29,7 +34,7 @@ export class Outbox {
   /** Event of a run that ends. */
   ofEnd({ id, adapter, agent }: Ended, steps: readonly Step[], outcome?: TurnOutcome): Change[] {
     const last = steps.at(-1)
-    if (this.#hooks().length === 0 || !isEnd(last) || isSilent(adapter)) return []
+    if (this.#hooks.all.length === 0 || !isEnd(last) || isSilent(adapter)) return []
     const waits = outcome?.pending.some(({ kind }) => kind !== 'client_tool')
     const status = last.end === 'completed' && last.incomplete !== undefined ? 'incomplete' : last.end
     const isCancelled = status === 'cancelled'
@@ -42,7 +47,7 @@ export class Outbox {
 
   /** Events of the decisions that a commit takes. @param equal records as they were before */
   ofDecisions(changes: readonly Change[], equal: readonly Entry[] = []): Change[] {
-    if (this.#hooks().length === 0) return []
+    if (this.#hooks.all.length === 0) return []
     return changes.flatMap(([key, text]) => {
       if (!key.startsWith(APPROVAL) || text === undefined) return []
       const before = equal.find(([other]) => other === key)?.[1]
@@ -59,7 +64,7 @@ export class Outbox {
   ): Change[] {
     const [id, createdMs] = [`evt_${randomUUID()}`, Date.now()]
     const [owner = ''] = agent.split('/')
-    const hooks = this.#hooks().filter(
+    const hooks = this.#hooks.all.filter(
       ({ events, agents, tenants }) =>
         events.has(type) &&
         tenants.includes(this.#tenant) &&
@@ -76,9 +81,4 @@ export class Outbox {
 /** Tells whether runs of an adapter send no events. */
 export function isSilent(adapter: string): boolean {
   return SILENT.has(adapter)
-}
-
-/** Topics of a commit for those who deliver. */
-export function deliveryTopics(changes: readonly Change[]): string[] {
-  return changes.some(([key]) => key.startsWith(DELIVERIES)) ? [DELIVERY_TOPIC] : []
 }

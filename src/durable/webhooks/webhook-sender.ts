@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import type { Deliveries } from './deliveries.ts'
-import { FollowedWebhooks, type Webhook } from './webhooks-file.ts'
+import { FollowedWebhooks } from './webhooks-file.ts'
 
 export interface WebhookSenderOptions {
   readonly log: Log
@@ -14,11 +14,11 @@ export interface WebhookSenderOptions {
 
 /** The webhooks of a project, and the deliveries to them as long as there are any. */
 export class WebhookSender {
-  readonly #hooks: FollowedWebhooks
+  readonly hooks: FollowedWebhooks
   #deliveries: Promise<Deliveries> | undefined
 
   private constructor(hooks: FollowedWebhooks) {
-    this.#hooks = hooks
+    this.hooks = hooks
   }
 
   static async open(
@@ -40,13 +40,8 @@ export class WebhookSender {
     return sender
   }
 
-  /** The webhooks at this moment. */
-  get all(): readonly Webhook[] {
-    return this.#hooks.all
-  }
-
   async stop(): Promise<void> {
-    this.#hooks.close()
+    this.hooks.close()
     await (await this.#deliveries)?.stop()
   }
 }

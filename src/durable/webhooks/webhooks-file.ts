@@ -121,7 +121,8 @@ export class FollowedWebhooks {
   readonly #projectDir: string
   readonly #log: Pick<Log, 'error'>
   readonly #environment: Environment
-  #hooks: readonly Webhook[] = []
+  /** The webhooks at this moment. A field: every stored run asks. */
+  all: readonly Webhook[] = []
   #reading = Promise.resolve()
   #onRead = () => {}
   readonly #listener: StatsListener = () => void this.#readAgain()
@@ -146,20 +147,16 @@ export class FollowedWebhooks {
     return this.#reading
   }
 
-  get all(): readonly Webhook[] {
-    return this.#hooks
-  }
-
   close(): void {
     unwatchFile(join(this.#projectDir, WEBHOOKS_FILE), this.#listener)
   }
 
   async #read(): Promise<void> {
     try {
-      this.#hooks = await readWebhooks(this.#projectDir, this.#environment)
+      this.all = await readWebhooks(this.#projectDir, this.#environment)
       this.#onRead()
     } catch (error) {
-      this.#log.error(`${messageOf(error)}\nThe webhooks stay as they were: ${this.#hooks.length}.`)
+      this.#log.error(`${messageOf(error)}\nThe webhooks stay as they were: ${this.all.length}.`)
     }
   }
 }

@@ -216,7 +216,8 @@ export class Exchange {
     const { recorder, shared, callees } = this.#options
     const instance = this.#instances.get(id) ?? shared?.instanceOf(id) ?? own
     if (!instance) throw new Error(`The plan names '${id}' before it was created.`)
-    const recorded = this.#record(this.#attach(instance, id, protocol, callerId), id, protocol.name)
+    const attached = this.#attach(this.#checked(instance, id, protocol.name), id, protocol, callerId)
+    const recorded = this.#record(attached, id, protocol.name)
     if (!recorder || !caller) return recorded
     const named: NamedCallee = callees.get(id) ?? { moduleId: id, moduleClass: 'Override', reference: id }
     const callee = protocol.name === LLM.name ? withModel(named, instance as LLM) : named
@@ -240,11 +241,14 @@ export class Exchange {
         this.#options.callees.get(id)?.asksModels,
       )
     if (protocol !== ToolProvider.name || id === CLIENT_TOOLS) return instance
+    return recordToolProvider(instance as ToolProvider, id, (policy, agentId) => this.#policy(policy, agentId))
+  }
+
+  /** Behind the boundary: a tape has what the model asked for, and no listing that is for the check alone. */
+  #checked(instance: object, id: string, protocol: string): object {
     const { callees, warn } = this.#options
-    const given = instance as ToolProvider
-    const checks = callees.get(id)?.toolChecks
-    const provider = checks ? checks.checked(given, (message) => warn?.(`module '${id}' ${message}`)) : given
-    return recordToolProvider(provider, id, (policy, agentId) => this.#policy(policy, agentId))
+    const checks = protocol === ToolProvider.name ? callees.get(id)?.toolChecks : undefined
+    return checks?.checked(instance as ToolProvider, (message) => warn?.(`module '${id}' ${message}`)) ?? instance
   }
 
   #policy(id: string, agentId: string): ApprovalPolicy {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { AssembledProject } from '../../assembly/opened-project.ts'
 import { HostError } from '../../errors.ts'
-import { visitsOf } from '../../host/host.ts'
+import { VISITS } from '../../host/host.ts'
 import { type DoorOptions, makeDoor } from '../guards/door.ts'
 import { makePrincipal, principalOf, visitorOf } from '../guards/principal.ts'
 import { describeRoutes } from '../openapi/describe-routes.ts'
@@ -18,7 +18,7 @@ export function serveForget(app: FastifyInstance, project: AssembledProject, gua
       if (agents) throw new HostError('KEY_FORBIDDEN', 'Data of users is deleted by a key for all agents')
       const { forgetUser } = await import('./forget-user.ts')
       // The runs of that user are not those of the sender.
-      const forgotten = await visitsOf(project.host).leave(() => forgetUser(project, { tenant, user }))
+      const forgotten = await project.host[VISITS].leave(() => forgetUser(project, { tenant, user }))
       if (forgotten.left.length > 0) throw new HostError('STORE_UNAVAILABLE', forgotten.left.join('\n'))
       return { object: 'user.forgotten', user, ...forgotten }
     }),

@@ -4,7 +4,7 @@ import { touchFile } from '../files/trace-files.ts'
 import { FACT_COLUMNS } from '../run-columns.ts'
 
 /** Version of the tables below: an index of another version is rebuilt from the files. */
-const VERSION = 16
+const VERSION = 17
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (

@@ -201,7 +201,7 @@ describe('the file of keys', () => {
     ])
     const twice = 'tenants: [{ name: b, limits: {} }, { name: b, limits: {} }]'
     expect(await read('{}', twice)).to.deep.equal([
-      "keys.yml:3:44: The tenant 'b' stands here a second time.",
+      "keys.yml:3:38: The tenant 'b' stands here a second time.",
       'Give each tenant one entry.',
     ])
     const rotated = `{}}\n  - { name: a, digest: "${digestOf('y')}", scopes: [run], limits: { tokens_per_day: 1 }`
@@ -228,7 +228,7 @@ describe('the file of keys', () => {
     const { exitCode, stderr } = await runCli(['serve', '--port', '0'], { cwd: dir, env })
     expect([exitCode, stderr]).to.deep.equal([
       2,
-      'Error: keys.yml:1:1: keys must be an array.\n  The file lists keys: { name, tenant, digest, scopes, adapters, expires }.\n',
+      'Error: keys.yml:1:1: keys must be an array.\n  The file lists keys: { name, tenant, digest, scopes, adapters, agents, expires, limits }.\n',
     ])
   })
 })

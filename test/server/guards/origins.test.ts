@@ -89,7 +89,7 @@ describe('hosts and origins', () => {
       'access-control-allow-origin': origin,
       'access-control-allow-credentials': 'true',
       'access-control-expose-headers':
-        'x-request-id, x-response-id, x-should-retry, idempotent-replayed, retry-after, mcp-session-id, x-ignored',
+        'x-request-id, x-response-id, x-should-retry, idempotent-replayed, retry-after, ratelimit, mcp-session-id, x-ignored',
     }
     const preflight = await app.inject({ method: 'OPTIONS', url: COMPLETIONS, headers: { origin, ...asked } })
     expect([preflight.statusCode, preflight.body]).to.deep.equal([204, ''])

@@ -17,11 +17,11 @@ export function Markdown({ text }: { text: string }) {
   return <div class="markdown">{blocks}</div>
 }
 
-/** JSON at the end of a text, as agents hand on what a tool gave them, has no headings and lists. */
+/** JSON of several lines at the end of a text, as agents hand on what a tool gave them, has no headings and lists. */
 function showText(text: string): ComponentChildren {
   const at = text.search(/\{\s*"|\[\s*[{"]/)
   const json = at === -1 ? '' : text.slice(at)
-  const value = parseJson(json)
+  const value = json.includes('\n') ? parseJson(json) : json
   const written = value === json ? text : text.slice(0, at)
   return (
     <>

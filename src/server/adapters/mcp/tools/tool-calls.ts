@@ -4,7 +4,7 @@ import { runIdOf } from '../../../../durable/approvals/approvals.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import type { ClientSeal } from '../../../../durable/durable-runs.ts'
 import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
-import { type AgentHost, START_MADE, type Target, visitsOf } from '../../../../host/host.ts'
+import { type AgentHost, START_MADE, type Target, VISITS } from '../../../../host/host.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import type { RunEventSink } from '../../../../run/run-event.ts'
@@ -81,7 +81,7 @@ export class ToolCalls {
     const { host, toRpcError } = this.#options
     const answer = (handle: RunHandle) => this.#answerWith(handle, request, given.messages, options, given.variant)
     // A batch may have several.
-    const begun = visitsOf(host).admitted(() => host[START_MADE](request.name, turn, '.'))
+    const begun = host[VISITS].admitted(() => host[START_MADE](request.name, turn, '.'))
     if (!(begun instanceof Promise)) return answer(begun)
     return deferCall(begun.then(answer), (error) => toRpcError(error, options.source))
   }
@@ -232,7 +232,7 @@ export class ToolCalls {
     const content = toContent(text, attachments, version)
     const present = () => (info.output ? withStructure(content, text, info.output, this.#options.catalog) : { content })
     if (!info.conversation) return present()
-    const { user } = visitsOf(this.#options.host).current ?? {}
+    const { user } = this.#options.host[VISITS].current ?? {}
     const said = [...messages, { role: 'assistant' as const, content: text }]
     const conversation = { agentId: info.id, messages: said, user }
     const memory = this.#options.memory.of(tenant)

@@ -1,6 +1,6 @@
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import { getOrAdd } from '../../../../get-or-add.ts'
-import { visitsOf } from '../../../../host/host.ts'
+import { VISITS } from '../../../../host/host.ts'
 import type { StoreAdapterOptions } from '../../adapter.ts'
 import { makeTenantParts, type TenantParts } from './tenant-parts.ts'
 
@@ -13,9 +13,13 @@ export async function openParts({
 }: StoreAdapterOptions): Promise<(tenant: string) => TenantParts> {
   const all = await durableRuns.open()
   const { ids } = durableRuns
-  const parts = new WeakMap<DurableRuns, TenantParts>()
+  const ofAll = new Map<string, TenantParts>()
+  const ofSome = new WeakMap<DurableRuns, TenantParts>()
+  const make = (runs: DurableRuns) => makeTenantParts(runs, { ids, host, limits, describeFailure })
   return (tenant) => {
-    const runs = all.of(tenant, visitsOf(host).current?.sees)
-    return getOrAdd(parts, runs, () => makeTenantParts(runs, { ids, host, limits, describeFailure }))
+    const sees = host[VISITS].current?.sees
+    if (!sees) return ofAll.get(tenant) ?? getOrAdd(ofAll, tenant, () => make(all.of(tenant)))
+    const runs = all.of(tenant, sees)
+    return getOrAdd(ofSome, runs, () => make(runs))
   }
 }
