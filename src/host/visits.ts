@@ -53,6 +53,8 @@ export class Visits {
   readonly #visits = new AsyncLocalStorage<Visit>()
   /** Opens the counts at first use; absent where no project is open. */
   openLimiter: (() => Promise<Limiter>) | undefined
+  /** Returns everyone with limits of a key and its tenant; absent where no file of keys has any. */
+  holdersOf: ((tenant: string, key: string | undefined) => readonly LimitHolder[]) | undefined
 
   /** Undefined for a visitor with all rights, and for the work of the server itself. */
   get current(): Visit | undefined {
@@ -67,6 +69,13 @@ export class Visits {
   /** Does work that is not the visitor's, although its request brought it about. */
   leave<T>(work: () => T): T {
     return this.#visits.exit(work)
+  }
+
+  /** Does work that no key has asked for: what it starts counts for the key that is named, and for the tenant. */
+  async onBehalf<T>(tenant: string, key: string | undefined, work: () => Promise<T>): Promise<T> {
+    const holders = this.holdersOf?.(tenant, key) ?? []
+    const limiter = holders.length > 0 ? await this.openLimiter?.() : undefined
+    return this.enter({ sees: undefined, ticket: limiter?.ticketFor(holders) }, work)
   }
 
   /**

@@ -83,9 +83,7 @@ export class Account {
 
   /** Takes back {@link Account.admit} for a run that has not begun. @param minute of that */
   giveBack(minute: number): void {
-    this.#release((counts) => {
-      if (counts.minute === minute) counts.requests = Math.max(0, counts.requests - 1)
-    })
+    this.#release((counts) => uncount(counts, minute))
   }
 
   /** Ends a run that was admitted. */
@@ -111,10 +109,11 @@ export class Account {
     })
   }
 
-  /** Ends a run in the background. */
-  endAccepted(runId: string, tokens: number): void {
+  /** Ends a run in the background. @param minute of {@link Account.admit}, for a run that has not begun */
+  endAccepted(runId: string, tokens: number, minute?: number): void {
     this.#repeat((counts) => {
       delete counts.background[runId]
+      uncount(counts, minute)
       counts.tokens += tokens
     })
   }
@@ -234,6 +233,10 @@ export class Account {
     if (held > 0 && this.limits.concurrent_runs !== undefined) counts.servers[serverId] = held
     else delete counts.servers[serverId]
   }
+}
+
+function uncount(counts: Counts, minute: number | undefined): void {
+  if (counts.minute === minute) counts.requests = Math.max(0, counts.requests - 1)
 }
 
 /** Key of the counts of a holder. */

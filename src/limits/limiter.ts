@@ -107,9 +107,10 @@ class StoredTicket implements Ticket {
 
   async accept(runId: string): Promise<RunQuota> {
     const { accounts } = this.#of
+    const minutes = this.#minutes
     this.#minutes = undefined
     for (const account of accounts) await account.accept(runId)
-    return acceptedQuota(this.#of, runId)
+    return acceptedQuota(this.#of, runId, minutes)
   }
 
   giveBack(): void {
@@ -128,8 +129,11 @@ function giveBack(accounts: readonly Account[], minutes: readonly number[]): voi
   for (const [index, minute] of minutes.entries()) accounts[index]?.giveBack(minute)
 }
 
-function acceptedQuota(of: Holders, runId: string): Quota {
-  return new Quota(of, (account, tokens = 0) => account.endAccepted(runId, tokens))
+/** @param minutes that it counts in, of each account; left out once it is stored */
+function acceptedQuota(of: Holders, runId: string, minutes?: readonly number[]): Quota {
+  return new Quota(of, (account, tokens, index) =>
+    account.endAccepted(runId, tokens ?? 0, tokens === undefined ? minutes?.[index] : undefined),
+  )
 }
 
 /** Gives a place back. @param tokens of its run that are not counted yet; left out for a run that has not begun */

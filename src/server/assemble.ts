@@ -80,7 +80,7 @@ export async function assemble(
   setVisitor(app, doors.unseen)
   if (fileKeys || tokens) {
     const { enterVisits } = await import('./guards/enter-visits.ts')
-    enterVisits(app, host[VISITS], (tenant) => fileKeys?.limitsOf(tenant))
+    enterVisits(app, host[VISITS], fileKeys)
     const { serveForget } = await import('./forget/serve-forget.ts')
     serveForget(app, project, { fileKeys, tokens, origins, refuseWrongKey })
   }

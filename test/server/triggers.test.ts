@@ -3,7 +3,9 @@ import { expect } from 'chai'
 import { signMessage } from '../../src/durable/webhooks/signature.ts'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { callCli } from '../support/call-cli.ts'
+import { withinOneMinute } from '../support/limit-walk.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
+import { keysFile } from '../support/tenant-visitor.ts'
 
 const STANDARD = `whsec_${Buffer.from('a secret of 24 characters').toString('base64')}`
 const SECRET = 'a-secret-of-enough-length'
@@ -25,8 +27,8 @@ describe('triggers', () => {
   let server: BuiltServer
   let project: TempProject
 
-  const open = async (options: object = {}) => {
-    project = await makeProject({ 'agents/echo.yml': AGENT, 'agents/typed.yml': TYPED })
+  const open = async (options: object = {}, keys = '') => {
+    project = await makeProject({ 'agents/echo.yml': AGENT, 'agents/typed.yml': TYPED, 'keys.yml': keys })
     process.env.TRIGGER_SECRET = SECRET
     server = await buildServer({
       projectDir: project.dir,
@@ -144,6 +146,25 @@ describe('triggers', () => {
     const { id } = await send('typed/hook', '{"city":"Lima"}', headers)
     expect((await read(id)).output[0].content[0].text).to.equal('{"city":"Lima"}')
   })
+
+  it('count for the key that they name, and for their tenant', async () => {
+    await withinOneMinute()
+    await server.close()
+    const limits = { requests_per_minute: 1 }
+    await open({ keys: 'keys.yml' }, keysFile([{ name: 'ci', scopes: ['run'], limits }], [{ name: 'acme', limits }]))
+    const bodies = ['{"a":1}', '{"a":2}'] as const
+    for (const [index, status] of [202, 429].entries()) {
+      const body = bodies[index] ?? ''
+      expect((await send('echo/push', body, github(body, 'one'))).status).to.equal(status)
+      expect((await send('echo/events', body, standard(body, `msg_${index}`))).status).to.equal(status)
+    }
+    // A copy starts nothing, and a trigger without a key or tenant has no limits.
+    expect((await send('echo/push', bodies[0], github(bodies[0], 'two'))).status).to.equal(202)
+    for (const id of ['k1', 'k2']) {
+      const headers = { authorization: `Bearer ${SECRET}`, 'idempotency-key': id }
+      expect((await send('echo/hook', '{}', headers)).status).to.equal(202)
+    }
+  }).timeout(40_000)
 
   it('take JSON of 1 MiB at most', async () => {
     const body = JSON.stringify({ text: 'x'.repeat(1024 * 1024) })

@@ -1,5 +1,5 @@
 import { HostError } from '../../errors.ts'
-import type { AgentHost } from '../../host/host.ts'
+import { type AgentHost, VISITS } from '../../host/host.ts'
 import { enqueueRequest, type OwnRequest } from '../adapter-runs/enqueue-request.ts'
 import { makeAdapterRuns } from '../adapter-runs/tenant-runs.ts'
 import { toInput } from '../adapter-runs/to-input.ts'
@@ -125,7 +125,10 @@ export class DueRuns {
     const input = toInput(host.resolve(agent).agent, schedule.input)
     const request = { agent, ...input, metadata: data, data, named, key, ...more }
     try {
-      await enqueueRequest({ service, host, adapter: SCHEDULE }, await this.#of(schedule), request)
+      const runs = await this.#of(schedule)
+      await host[VISITS].onBehalf(runs.tenant, key, () =>
+        enqueueRequest({ service, host, adapter: SCHEDULE }, runs, request),
+      )
       return true
     } catch (error) {
       if (error instanceof RequestRepeated) return false

@@ -1,6 +1,6 @@
 import { forEachConcurrent } from '../../async.ts'
 import type { FindDue } from '../../definition/due-times.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { HostError, LimitReached, messageOf } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { RunService } from '../run-service.ts'
@@ -232,8 +232,10 @@ export class Schedules {
   #report(followed: Followed, error: unknown): void {
     const { schedule, error: before } = followed
     const message = messageOf(error)
-    followed.error = message
-    if (message === before || this.#options.service.noteOutage(error)) return
+    // How long a limit lasts changes with each look.
+    const name = error instanceof LimitReached ? error.limited : message
+    followed.error = name
+    if (name === before || this.#options.service.noteOutage(error)) return
     this.#options.log.error(`Schedule '${schedule.agent}/${schedule.id}' is tried again: ${message}`)
   }
 }

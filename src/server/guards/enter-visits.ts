@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Sees, seeing, type Ticket, type Visits } from '../../host/visits.ts'
 import type { LimitHolder, Limits } from '../../run/state/run-quota.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
+import type { FollowedKeys } from './followed-keys.ts'
 import { type Principal, principalOf } from './principal.ts'
 
 /** Requests that start no run; a WebSocket asks for each of its messages. */
@@ -11,13 +12,18 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  * Makes a visit of each request whose key names agents, or has limits, of those whose tenant has, and of those whose token names its user:
  * whatever serves it finds no other agents, starts no more than it may, and starts it for that user.
  *
- * @param limitsOf returns the limits of a tenant
+ * @param fileKeys limits of tenants, and of the keys that triggers and schedules name
  */
 export function enterVisits(
   app: FastifyInstance,
   visits: Visits,
-  limitsOf: (tenant: string) => Limits | undefined,
+  fileKeys: Pick<FollowedKeys, 'all' | 'limitsOf'> | undefined,
 ): void {
+  const limitsOf = (tenant: string) => fileKeys?.limitsOf(tenant)
+  visits.holdersOf = (tenant, key) => {
+    const named = fileKeys?.all.find(({ principal }) => principal.name === key && principal.tenant === tenant)
+    return holdersOf({ name: key, tenant, limits: named?.principal.limits }, limitsOf)
+  }
   const known = new WeakMap<Principal, Sees>()
   const seesOf = (principal: Principal, agents: readonly string[]) => {
     const sees = known.get(principal) ?? seeing(agents)
@@ -39,7 +45,7 @@ export function enterVisits(
 
 /** The key, and its tenant. */
 function holdersOf(
-  { name, tenant, limits }: Principal,
+  { name, tenant, limits }: Pick<Principal, 'name' | 'tenant' | 'limits'>,
   limitsOf: (tenant: string) => Limits | undefined,
 ): LimitHolder[] {
   const ofTenant = limitsOf(tenant)

@@ -5,9 +5,11 @@ import { loadFindDue } from '../../../src/definition/due-times.ts'
 import { DueRuns } from '../../../src/durable/schedules/due-runs.ts'
 import { listSchedules } from '../../../src/durable/schedules/list-schedules.ts'
 import { Schedules } from '../../../src/durable/schedules/schedules.ts'
+import { visitsOf } from '../../../src/host/host.ts'
 import { resolveServerOptions } from '../../../src/server/options/options.ts'
 import { CLIENT_TOOLS_PROJECT } from '../../support/client-tools.ts'
 import { eventually } from '../../support/eventually.ts'
+import { withinOneMinute } from '../../support/limit-walk.ts'
 import { makeProject, type TempProject } from '../../support/temp-project.ts'
 
 const MODULES = `import { defineModule, TextMessageHandler, Response } from 'agent-host'
@@ -85,6 +87,29 @@ describe('schedules', () => {
     expect(info?.facts).to.deep.include({ adapter: 'schedule', agent: 'work', key: 'nightly' })
     expect(info?.facts.data).to.deep.equal({ schedule: 'morning', due: '2026-01-05T08:00:00.000Z' })
   })
+
+  it('count for their key, once for a due time, and wait while its limit is reached', async () => {
+    await withinOneMinute()
+    await open({ 'agents/work.yml': agentFile('{ id: often, every: 1h, input: report, key: nightly }') })
+    let limits = { requests_per_minute: 2 }
+    visitsOf(project.host).holdersOf = (tenant, key) => [{ tenant, key, limits }]
+    const servers = await Promise.all([follow(), follow(), follow()])
+    const [first] = servers
+    for (const hour of ['08', '09', '10']) {
+      nowMs = Date.parse(`2026-01-05T${hour}:00:00Z`)
+      await Promise.all(servers.map((each) => each.tick()))
+      await ended()
+    }
+    const ran = ['01-05T09:00:00', '01-05T08:00:00']
+    expect((await outcomes()).map(([due]) => due)).to.deep.equal(ran)
+    const waits = () => log.filter((line) => line.includes('is tried again: The limit of 2 requests per minute'))
+    expect(waits().length).to.equal(servers.length)
+    await first?.tick()
+    expect(waits().length).to.equal(servers.length)
+    limits = { requests_per_minute: 3 }
+    await first?.tick()
+    expect((await outcomes())[0]).to.deep.equal(['01-05T10:00:00', 'ran'])
+  }).timeout(40_000)
 
   it('skip a due time while the run before goes on, and tell it', async () => {
     await open({ 'agents/work.yml': agentFile('{ id: often, every: 1h, input: slow }') })

@@ -5,7 +5,7 @@ import { enqueueRequest } from '../../../durable/adapter-runs/enqueue-request.ts
 import { toInput } from '../../../durable/adapter-runs/to-input.ts'
 import { type IdempotentRequest, requestChanges, requestKey } from '../../../durable/idempotency/idempotent-requests.ts'
 import { HostError } from '../../../errors.ts'
-import { secretOfTrigger } from '../../../host/host.ts'
+import { secretOfTrigger, VISITS } from '../../../host/host.ts'
 import { fieldsOf } from '../../../json.ts'
 import { invalidJson, parseJson } from '../../bodies/json-body.ts'
 import type { Adapter, StoreAdapterOptions } from '../adapter.ts'
@@ -74,7 +74,8 @@ export class TriggersAdapter implements Adapter {
       const claim = { changes: requestChanges(request, run), equal: [], absent: [requestKey(request.hash)] }
       const data = { trigger: id }
       const parts = { service: durableRuns, host, adapter: NAME }
-      await enqueueRequest(parts, runs, { ...input, id: run, agent, metadata: data, data, key: trigger.key, claim })
+      const own = { ...input, id: run, agent, metadata: data, data, key: trigger.key, claim }
+      await host[VISITS].onBehalf(tenant, trigger.key, () => enqueueRequest(parts, runs, own))
       return run
     }
     return runs.requests.once(key, value, async (run) => run, start, KEPT_MS)
