@@ -11,6 +11,7 @@ import { exportSPKI, SignJWT } from 'jose'
 import { Issuer } from '../support/issuer.ts'
 import { chat, closeServers, makeServer } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
+import { TENANT_PROJECT } from '../support/tenant-walk.ts'
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const MCP_CALL = {
@@ -149,6 +150,26 @@ describe('tokens of an issuer', () => {
     expect([await get(ada), await get(eve)]).to.deep.equal([200, 404])
     const decision = await ask(ada, { decision: 'approve' }, `/v1/approvals/${json.output[0].id}`)
     expect([decision.status, decision.json.decided_by]).to.deep.equal([200, 'jwt:ada'])
+  })
+
+  it('read what is remembered of their own user alone', async () => {
+    const teller = TENANT_PROJECT['agents/teller.yml'].replace(
+      'vector-memory }',
+      'vector-memory, config: { per_user: true } }',
+    )
+    const { ask } = await open({}, { ...TENANT_PROJECT, 'agents/teller.yml': teller })
+    const [ada, eve] = [await issuer.sign(), await issuer.sign({ sub: 'eve' })]
+    for (const token of [ada, eve]) await ask(token, chat('teller', 'hi'))
+    const rpc = async (method: string, params: object = {}) =>
+      (await ask(ada, { jsonrpc: '2.0', id: 1, method, params }, '/mcp')).json
+    const { resources } = (await rpc('resources/list')).result
+    const uris: string[] = resources.map(({ uri }: { uri: string }) => uri)
+    const memory = 'agent-host://teller/memory/memory'
+    expect(uris.filter((uri) => uri.startsWith(memory))).to.deep.equal([`${memory}?user=ada`])
+    expect(JSON.parse((await rpc('resources/read', { uri: memory })).result.contents[0].text).length).to.equal(1)
+    for (const uri of [`${memory}?user=eve`, 'agent-host://teller/conversations/kept/any?user=eve']) {
+      expect((await rpc('resources/read', { uri })).error.message).to.equal(`Resource not found: ${uri}`)
+    }
   })
 
   it('hold on while the issuer is away, as long as its keys are known; without them the answer is 503', async () => {

@@ -1,4 +1,4 @@
-import type { AgentHost } from '../../../../host/host.ts'
+import { type AgentHost, visitsOf } from '../../../../host/host.ts'
 import { ConversationHistory } from '../../../../protocols/conversation-history.ts'
 import { Memory, type MemoryEntry, MemoryWithOwners } from '../../../../protocols/memory.ts'
 import type { Message } from '../../../../protocols/message.ts'
@@ -108,8 +108,13 @@ export class AgentResources {
     const { agentId, kind } = place
     const isExposed = this.#exposing(kind === 'memory' ? 'memory' : 'conversations').some(({ id }) => id === agentId)
     if (!isExposed) return undefined
-    if (kind === 'memory') return this.#readMemory(place, tenant)
-    if (kind === 'module-conversation') return this.#readModuleConversation(place, tenant)
+    if (kind !== 'conversation') {
+      const user = this.#ownUser ?? place.user
+      if (place.user !== undefined && place.user !== user) return undefined
+      return kind === 'memory'
+        ? this.#readMemory({ ...place, user }, tenant)
+        : this.#readModuleConversation({ ...place, user }, tenant)
+    }
     return (await this.#options.memory.of(tenant).readConversation(place.conversationId, agentId))?.map(toView)
   }
 
@@ -142,12 +147,21 @@ export class AgentResources {
     return messages?.length ? messages.map(toView) : undefined
   }
 
+  /** User whose things alone exist for the sender; undefined where the address names one. */
+  get #ownUser(): string | undefined {
+    return visitsOf(this.#options.host).current?.user
+  }
+
   #exposing(kind: NonNullable<AgentInfo['expose']>[number]): AgentInfo[] {
     return this.#options.host.list().filter(({ expose = [] }) => expose.includes(kind))
   }
 
   async #memories({ id }: AgentInfo, tenant: string): Promise<Resource[]> {
-    const act = async (memory: Memory, run: Run) => (await memory.owners?.(run)) ?? [{ user: '' }]
+    const own = this.#ownUser
+    const act = async (memory: Memory, run: Run) => {
+      const owners = (await memory.owners?.(run)) ?? [{ user: '' }]
+      return owners.filter(({ user }) => user === '' || own === undefined || user === own)
+    }
     const lists = this.#providersOf(id, [Memory.name]).map(async (moduleId) => {
       const call = { moduleId, protocol: MemoryWithOwners, tenant, isLook: true, act }
       // Reading one that fails says why.
