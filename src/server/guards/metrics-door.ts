@@ -9,7 +9,7 @@ type Guards = Pick<DoorOptions, 'keys' | 'fileKeys' | 'tokens' | 'origins' | 're
 
 /**
  * Returns the hooks that guard `GET /metrics` where there is a file of keys, or keys are required: it shows sums of all tenants, so it
- * takes the token of the debug UI, or a key with the scope `debug` that belongs to no tenant.
+ * takes the token of the debug UI, or a key with the scope `debug` for all tenants and agents.
  *
  * @returns undefined where everybody may read it
  * @throws HostError `OPTION_INVALID` where others could reach it, and no key is there
@@ -26,13 +26,15 @@ export function metricsDoor(
       suggestions: ['Give it a key with --ui-token or --keys, or open it with --open-metrics.'],
     })
   }
-  return [makeDoor({ ...guards, adapter: '/metrics', anonymous: NOBODY }), refuseTenants]
+  return [makeDoor({ ...guards, adapter: '/metrics', anonymous: NOBODY }), refuseParts]
 }
 
 const NOBODY = makePrincipal({ scopes: [], hasKey: false })
 
-const refuseTenants: onRequestHookHandler = (request, _reply, done) => {
-  const { tenant, isOperator } = principalOf(request)
-  if (isOperator || tenant === '') return done()
-  done(new HostError('KEY_FORBIDDEN', '/metrics shows all tenants: it takes keys without a tenant'))
+const refuseParts: onRequestHookHandler = (request, _reply, done) => {
+  const { tenant, agents, isOperator } = principalOf(request)
+  if (isOperator || (tenant === '' && !agents)) return done()
+  done(
+    new HostError('KEY_FORBIDDEN', '/metrics shows all tenants and agents: it takes keys without a tenant or agents'),
+  )
 }

@@ -8,6 +8,7 @@ const KEYS = `keys:
   - { name: ops, digest: "${digestOf('of-ops')}", scopes: [debug] }
   - { name: ci, digest: "${digestOf('of-ci')}", scopes: [run] }
   - { name: eve, tenant: acme, digest: "${digestOf('of-eve')}", scopes: [debug] }
+  - { name: part, digest: "${digestOf('of-part')}", scopes: [debug], agents: [echo] }
 `
 
 describe('the door of /metrics', () => {
@@ -26,10 +27,10 @@ describe('the door of /metrics', () => {
     expect(await (await makeAsk({ uiToken: 'token' }))()).to.equal(200)
   })
 
-  it('takes the token of the debug UI, and keys with debug that belong to no tenant', async () => {
+  it('takes the token of the debug UI, and keys with debug for all tenants and agents', async () => {
     const ask = await makeAsk({ keys: 'keys.yml', uiToken: 'token' })
-    const statuses = await Promise.all([undefined, 'wrong', 'of-ci', 'of-eve', 'of-ops', 'token'].map(ask))
-    expect(statuses).to.deep.equal([401, 401, 403, 403, 200, 200])
+    const statuses = await Promise.all([undefined, 'wrong', 'of-ci', 'of-eve', 'of-part', 'of-ops', 'token'].map(ask))
+    expect(statuses).to.deep.equal([401, 401, 403, 403, 403, 200, 200])
   })
 
   it('is opened by --open-metrics', async () => {
