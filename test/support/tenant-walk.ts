@@ -50,7 +50,7 @@ const TENANTS = { acme: 'acme', globex: 'globex', nobody: '' }
 /** The file of their keys. */
 export const TENANT_KEYS = keysFile(
   Object.entries(TENANTS).map(([name, tenant]) => {
-    return { name, ...(tenant === '' ? {} : { tenant }), scopes: ['run', 'approve', 'debug'] }
+    return { name, ...(tenant === '' ? {} : { tenant }), scopes: ['run', 'approve', 'debug', 'forget'] }
   }),
 )
 
@@ -107,9 +107,13 @@ const LINES: Readonly<Record<string, Line>> = {
   'GET /openapi.json': isShared('/openapi.json'),
   // Sums of all tenants, for the operator.
   'GET /metrics': async () => {},
-  // Needs a scope of its own; its tests have tenants.
-  'POST /forget': async ({ own }) => {
-    expect((await own.visitor.ask('POST', '/forget', { user: 'ada' })).status).to.equal(403)
+  'POST /forget': async ({ own, other }) => {
+    const user = `user of ${other.visitor.tenant}`
+    const { json } = await other.visitor.ask('POST', '/v1/responses', { model: 'teller', input: 'hi', user })
+    const forgotten = async ({ visitor }: Stored) => (await visitor.ask('POST', '/forget', { user })).json.responses
+    expect(await forgotten(own)).to.equal(0)
+    expect((await other.visitor.ask('GET', `/v1/responses/${json.id}`)).status).to.equal(200)
+    expect(await forgotten(other)).to.equal(1)
   },
   'GET /{api}/models': isShared('/{api}/models'),
   'GET /{api}/models/{model}': isShared('/{api}/models/teller'),

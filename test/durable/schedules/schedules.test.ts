@@ -5,7 +5,7 @@ import { loadFindDue } from '../../../src/definition/due-times.ts'
 import { DueRuns } from '../../../src/durable/schedules/due-runs.ts'
 import { listSchedules } from '../../../src/durable/schedules/list-schedules.ts'
 import { Schedules } from '../../../src/durable/schedules/schedules.ts'
-import { visitsOf } from '../../../src/host/host.ts'
+import { VISITS } from '../../../src/host/host.ts'
 import { resolveServerOptions } from '../../../src/server/options/options.ts'
 import { CLIENT_TOOLS_PROJECT } from '../../support/client-tools.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -92,7 +92,7 @@ describe('schedules', () => {
     await withinOneMinute()
     await open({ 'agents/work.yml': agentFile('{ id: often, every: 1h, input: report, key: nightly }') })
     let limits = { requests_per_minute: 2 }
-    visitsOf(project.host).holdersOf = (tenant, key) => [{ tenant, key, limits }]
+    project.host[VISITS].holdersOf = (tenant, key) => [{ tenant, key, limits }]
     const servers = await Promise.all([follow(), follow(), follow()])
     const [first] = servers
     for (const hour of ['08', '09', '10']) {
