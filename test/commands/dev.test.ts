@@ -10,6 +10,8 @@ import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/te
 const agent = (id: string, prefix: string) =>
   `id: ${id}\ndescription: Says it again\nmodules:\n  - id: echo\n    module: echo\n    config: { prefix: '${prefix}' }\n`
 
+const TRIGGERS = 'triggers: [{ id: hook, secret: a-secret-of-enough-length, signature: bearer }]\n'
+
 async function ask(url: string): Promise<string> {
   const response = await fetch(`${url}/compat/chat/completions`, {
     method: 'POST',
@@ -26,7 +28,7 @@ describe('dev', () => {
   it('prints its address, agents, watched folders and a request to try, and how long it waits when it stops', async () => {
     const example = '\nexamples: ["What\'s \\"new\\"?"]'
     const { dir } = await makeProject({
-      'agents/bare.yml': agent('bare', ''),
+      'agents/bare.yml': `${agent('bare', '')}${TRIGGERS}`,
       'agents/echo.yml': agent('echo', '').replace('again', `again${example}`),
     })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
@@ -39,6 +41,7 @@ describe('dev', () => {
       `  MCP        ${url}/mcp`,
       `  Debug UI   ${url}/`,
       `  API docs   ${url}/docs`,
+      `  Trigger    ${url}/triggers/bare/hook`,
       '  bare  Says it again  [agents/bare.yml]',
       '  echo  Says it again  [agents/echo.yml]',
       'Edits in agents/, modules/ and tools/ are live; .env is read at start.',

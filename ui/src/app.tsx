@@ -42,6 +42,7 @@ const SCREENS: Readonly<Record<string, Screen>> = {
     load: async () => (await import('./approvals/approvals-screen.tsx')).ApprovalsScreen,
   },
   evals: { title: 'Evals', load: async () => (await import('./evals/evals-screen.tsx')).EvalsScreen },
+  webhooks: { title: 'Webhooks', load: async () => (await import('./webhooks/webhooks-screen.tsx')).WebhooksScreen },
   metrics: { title: 'Metrics', load: async () => (await import('./metrics/metrics-screen.tsx')).MetricsScreen },
 }
 
@@ -52,7 +53,7 @@ function screenOf({ path: [first = 'agents', id] }: Route): string {
 }
 
 const SERVER_QUERY =
-  '{ server { version name shares_runs adapters adapters_with_key prices_date development project_dir takes_variants takes_definitions shows_content key_scopes tracing { is_on dropped problem missing_bytes } } }'
+  '{ server { version name shares_runs adapters adapters_with_key prices_date development project_dir has_webhooks takes_variants takes_definitions shows_content key_scopes tracing { is_on dropped problem missing_bytes } } }'
 
 export function App() {
   const refusal = useRefusal()

@@ -22,6 +22,7 @@ const SCREENS: readonly Command[] = [
   { title: 'Approvals', kind: 'screen', target: href(['approvals']) },
   { title: 'Metrics', kind: 'screen', target: href(['metrics']) },
   { title: 'Evals', kind: 'screen', target: href(['evals']) },
+  { title: 'Webhooks', kind: 'screen', target: href(['webhooks']) },
 ]
 const ACTIONS: readonly Command[] = THEMES.map((theme) => ({
   title: `Theme: ${theme === 'auto' ? 'system' : theme}`,

@@ -11,6 +11,7 @@ const NAVIGATION: readonly { name: string; title: string; icon: IconName }[] = [
   { name: 'runs', title: 'Runs', icon: 'runs' },
   { name: 'metrics', title: 'Metrics', icon: 'metrics' },
   { name: 'evals', title: 'Evals', icon: 'evals' },
+  { name: 'webhooks', title: 'Webhooks', icon: 'send' },
 ]
 
 interface SidebarProps {
@@ -35,7 +36,7 @@ export function Sidebar({ current, server, onMenu }: SidebarProps) {
         <kbd>{/Mac|iPhone|iPad/.test(navigator.platform) ? '⌘ K' : 'Ctrl K'}</kbd>
       </button>
       <nav aria-label="Main">
-        {NAVIGATION.map(({ name, title, icon }) => (
+        {NAVIGATION.filter(({ name }) => name !== 'webhooks' || server?.has_webhooks).map(({ name, title, icon }) => (
           <a key={name} href={href([name])} aria-current={name === current ? 'page' : undefined}>
             <Icon name={icon} />
             <span>{title}</span>

@@ -62,6 +62,8 @@ export interface ServerInfo {
   readonly project_dir: string | null
   /** True when the page may act, not only look. */
   readonly development: boolean
+  /** True where the project has a file of webhooks. */
+  readonly has_webhooks: boolean
   /** True when the page may make variants of agents, and when it may send a whole definition. */
   readonly takes_variants: boolean
   readonly takes_definitions: boolean

@@ -25,6 +25,7 @@ export function describeServer({ options, host, problems }: AgentServer, url: st
     '',
     `agent-host is ready at ${url}`,
     ...listEndpoints(options, url),
+    ...listTriggers(agents, options, url),
     '',
     ...describeAgents(agents, problems().length),
     ...listEjected(agents),
@@ -68,6 +69,13 @@ function listEndpoints(options: ServerOptions, url: string): string[] {
   return served.map(({ title, path }) => {
     return `  ${title.padEnd(9)}  ${path === '/' ? debugUiAddress(options, url) : url + path}`
   })
+}
+
+function listTriggers(agents: readonly AgentInfo[], options: ServerOptions, url: string): string[] {
+  if (!serves(options, 'TriggersAdapter')) return []
+  return agents.flatMap(({ id: agent, triggers = [] }) =>
+    triggers.map(({ id }) => `  Trigger    ${url}/triggers/${agent}/${id}`),
+  )
 }
 
 function describeAgents(agents: readonly AgentInfo[], problems: number): string[] {

@@ -6,12 +6,13 @@ import { CONVERSATIONS } from '../conversations/conversation-store.ts'
 import { listTurnIds, TURNS } from '../conversations/conversation-tree.ts'
 import { RUN_PREFIX } from '../runs/run-ids.ts'
 import { RUNS, rowKey } from '../runs/run-keys.ts'
+import { DELIVERIES, runOfDelivery } from '../webhooks/delivery-rows.ts'
 
 /** Prefixes of the records of which some do not exist for the visitor. */
-const HIDDEN = [RUNS, APPROVALS, OPEN, CONVERSATIONS, TURNS]
+const HIDDEN = [RUNS, APPROVALS, OPEN, CONVERSATIONS, TURNS, DELIVERIES]
 
 /**
- * The records of a tenant as a visitor sees them for whom some agents do not exist: neither do their runs and approvals, nor conversations in which
+ * The records of a tenant as a visitor sees them for whom some agents do not exist: neither do their runs, approvals and deliveries, nor conversations in which
  * one of them has spoken. Records of unknown agents are hidden. Writes pass.
  */
 export class SeenRecords implements RecordStore {
@@ -87,6 +88,7 @@ export class SeenRecords implements RecordStore {
     if (prefix === undefined) return true
     const fields = fieldsOf(parseJson(text))
     if (prefix === RUNS) return this.#seesAgent(fieldsOf(fields.facts).agent)
+    if (prefix === DELIVERIES) return this.#exists(rowKey(runOfDelivery(key)))
     if (prefix === APPROVALS) return this.#seesAgent(fields.agent)
     if (prefix === CONVERSATIONS) return this.#seesTurnsTo(fields.head)
     if (prefix === TURNS) return this.#seesTurn(key.slice(TURNS.length), fields.conversation)

@@ -55,6 +55,11 @@ export function keyOfMark(mark: string): string {
   return DELIVERIES + rest.split(':').slice(2).join(':')
 }
 
+/** Id of the run that a delivery tells of. */
+export function runOfDelivery(key: string): string {
+  return key.slice(DELIVERIES.length).split(':', 1)[0] ?? ''
+}
+
 /** @throws HostError `RECORD_UNREADABLE` */
 export async function readDelivery(records: RecordStore, key: string): Promise<ReadDelivery | undefined> {
   const [text] = await records.get([key])

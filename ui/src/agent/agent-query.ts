@@ -46,11 +46,12 @@ export interface AgentDetails {
   readonly loads: readonly Load[]
   /** Agents that its modules can call. */
   readonly calls: CallingAgent['calls']
+  readonly schedules: readonly { readonly id: string }[]
 }
 
 export const AGENT_QUERY = `query($id: String!) { agent_config(agent_id: $id) {
   id title description file entry_points attachments definition
   modules { id module module_class description source scope config provides uses tools { name description parameters is_changed approval } }
-  exchange { module protocol provider fieldName } calls { module agent }
+  exchange { module protocol provider fieldName } calls { module agent } schedules { id }
   loads { time file kind version definition problems { ${PROBLEM_FIELDS} } }
 } }`

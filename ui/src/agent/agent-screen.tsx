@@ -10,13 +10,15 @@ import { AGENT_QUERY, type AgentDetails } from './agent-query.ts'
 import { Definition } from './definition.tsx'
 import { History } from './history.tsx'
 import { AgentMemory, AgentTools, keepersOf, providersOf } from './module-sections.tsx'
+import { Schedules } from './schedules.tsx'
 import { Wiring } from './wiring.tsx'
 
-type View = 'wiring' | 'tools' | 'memory' | 'definition' | 'history'
+type View = 'wiring' | 'tools' | 'memory' | 'schedules' | 'definition' | 'history'
 const TITLES: Readonly<Record<View, string>> = {
   wiring: 'Wiring',
   tools: 'Tools',
   memory: 'Memory',
+  schedules: 'Schedules',
   definition: 'Definition',
   history: 'History',
 }
@@ -65,6 +67,7 @@ function Agent({ agent, query, server }: AgentProps) {
       )}
       {view === 'tools' && <AgentTools agent={agent} isDevelopment={isDevelopment} />}
       {view === 'memory' && <AgentMemory agent={agent} />}
+      {view === 'schedules' && <Schedules agentId={agent.id} />}
       {view === 'definition' && <Definition agent={agent} projectDir={server?.project_dir ?? null} />}
       {view === 'history' && <History agent={agent} />}
     </div>
@@ -79,6 +82,7 @@ function viewsOf(agent: AgentDetails, isDevelopment: boolean): View[] {
     'wiring',
     ...(hasTools ? (['tools'] as const) : []),
     ...(isDevelopment && remembers ? (['memory'] as const) : []),
+    ...(agent.schedules.length > 0 ? (['schedules'] as const) : []),
     'definition',
     'history',
   ]

@@ -28,7 +28,7 @@ export class UiApiAdapter implements Adapter {
     const { options } = this.#options
     const { development } = options
     const { projectDir } = host
-    const shared = { host, agents, traces, redact, prices, reads: new LargeReads() }
+    const shared = { host, agents, traces, redact, prices, reads: new LargeReads(), durableRuns }
     const sources = { ...shared, options, development, projectDir, adapters: served, openRecords }
     const routes = uiRoutes(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined

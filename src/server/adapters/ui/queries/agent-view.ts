@@ -1,4 +1,5 @@
 import type { Problem } from '../../../../definition/problem.ts'
+import type { RunService } from '../../../../durable/run-service.ts'
 import type { AgentFolder } from '../../../../host/agent-folder/agent-folder.ts'
 import type { ReplacedVersion } from '../../../../host/agent-folder/load-history.ts'
 import type { AgentHost } from '../../../../host/host.ts'
@@ -15,6 +16,7 @@ import { redactDefinition, shownDefinition } from '../redact-definition.ts'
 import { contentFor, type Viewer } from '../viewer.ts'
 import type { LargeReads } from './large-reads.ts'
 import { viewRun } from './run-view.ts'
+import { viewSchedule } from './schedule-view.ts'
 
 /** Data sources of the views of agents. */
 export interface AgentSources {
@@ -24,6 +26,7 @@ export interface AgentSources {
   readonly prices: Prices
   readonly reads: LargeReads
   readonly redact: Redact
+  readonly durableRuns: RunService
 }
 
 /** Version that a load put into service. */
@@ -107,6 +110,13 @@ export class AgentView {
         definition: () => contentFor(viewer, loaded?.text() ?? null),
       }
     })
+  }
+
+  schedules(_: unknown, { seesContent, tenant: own }: Viewer): object[] {
+    const { schedules = [] } = this.#info
+    return schedules
+      .filter(({ tenant = '' }) => seesContent && (own === undefined || own === tenant))
+      .map((schedule) => viewSchedule({ ...schedule, agent: this.id }, this.#sources))
   }
 
   async latest_run(_: unknown, { tenant }: Viewer): Promise<object | null> {

@@ -1,10 +1,14 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { GraphQLError } from 'graphql'
+import { WEBHOOKS_FILE } from '../../../../durable/webhooks/webhooks-file.ts'
 import type { Traces } from '../../../../trace/traces.ts'
 import { VERSION } from '../../../../version.ts'
 import type { ServerOptions } from '../../../options/options.ts'
 import { takesDefinitions } from '../variant-routes.ts'
 import { contentFor, type Viewer } from '../viewer.ts'
 import { type AgentSources, AgentView, viewProblems } from './agent-view.ts'
+import { makeDeliveryQueries } from './delivery-queries.ts'
 import { makeEvalQueries } from './eval-queries.ts'
 import { type MetricsArguments, queryMetrics } from './metrics-query.ts'
 import { makeRunQueries } from './run-queries.ts'
@@ -32,6 +36,7 @@ export function makeQueries(sources: QuerySources) {
 
     ...makeRunQueries(sources),
     ...makeEvalQueries(sources),
+    ...makeDeliveryQueries(sources),
 
     metrics: (wanted: MetricsArguments, viewer: Viewer) => queryMetrics(wanted, sources, viewer),
 
@@ -53,6 +58,7 @@ export function makeQueries(sources: QuerySources) {
       prices_date: prices.date,
       development,
       project_dir: development && viewer.isOwnPage ? projectDir : null,
+      has_webhooks: viewer.seesContent && existsSync(join(projectDir, WEBHOOKS_FILE)),
       takes_variants: development ? viewer.isOwnPage : allowVariants && viewer.keyScopes.includes('debug'),
       takes_definitions: takesDefinitions(options) && viewer.isOwnPage,
       shows_content: viewer.seesContent,
