@@ -1,4 +1,4 @@
-import { type AgentHost, visitsOf } from '../../../../host/host.ts'
+import { type AgentHost, VISITS } from '../../../../host/host.ts'
 import { ConversationHistory } from '../../../../protocols/conversation-history.ts'
 import { Memory, type MemoryEntry, MemoryWithOwners } from '../../../../protocols/memory.ts'
 import type { Message } from '../../../../protocols/message.ts'
@@ -149,7 +149,7 @@ export class AgentResources {
 
   /** User whose things alone exist for the sender; undefined where the address names one. */
   get #ownUser(): string | undefined {
-    return visitsOf(this.#options.host).current?.user
+    return this.#options.host[VISITS].current?.user
   }
 
   #exposing(kind: NonNullable<AgentInfo['expose']>[number]): AgentInfo[] {

@@ -1,7 +1,7 @@
 import { uuidOf } from '../../../../durable/runs/run-ids.ts'
 import { type ReadDelivery, runOfDelivery } from '../../../../durable/webhooks/delivery-rows.ts'
 import { listDeliveries } from '../../../../durable/webhooks/list-deliveries.ts'
-import { visitsOf } from '../../../../host/host.ts'
+import { VISITS } from '../../../../host/host.ts'
 import type { Viewer } from '../viewer.ts'
 import type { AgentSources } from './agent-view.ts'
 import { between } from './run-view.ts'
@@ -17,7 +17,7 @@ export function makeDeliveryQueries({ host, durableRuns, redact }: AgentSources)
       if (!seesContent || !durableRuns.hasStore) return []
       const runs = await durableRuns.open()
       const tenants = tenant === undefined ? (await runs.allTenants()).map((all) => all.tenant) : [tenant]
-      const { sees } = visitsOf(host).current ?? {}
+      const { sees } = host[VISITS].current ?? {}
       const pages = await Promise.all(
         tenants.map(async (own) =>
           (await listDeliveries(runs.of(own, sees), count)).map((read) => viewDelivery(own, read, redact)),
