@@ -1,6 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { AgentHost } from 'agent-host'
 import { expect } from 'chai'
+import { VISITS } from '../../../src/host/host.ts'
+import { Visits } from '../../../src/host/visits.ts'
 import { LocalCallMemory } from '../../../src/server/adapters/mcp/call-memory/local-call-memory.ts'
 import { AgentResources } from '../../../src/server/adapters/mcp/resources/agent-resources.ts'
 import { makeMcp } from '../../support/mcp.ts'
@@ -148,6 +150,7 @@ export default defineModule({ name: 'Notes', provides: [Memory], create: () => (
       list: () => agents.map((id) => ({ id, expose: id === 'private' ? [] : ['memory', 'conversations'] })),
       describe: () => ({ modules }),
       callModule: async () => undefined,
+      [VISITS]: new Visits(),
     } as unknown as AgentHost
     const resources = new AgentResources({ host, memory, redact: (text) => text })
     const pages = [await resources.list(undefined, '')]
