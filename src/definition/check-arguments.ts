@@ -3,7 +3,7 @@ import { hasPatterns } from './has-patterns.ts'
 import { isTimeLimit, runLimited } from './run-limited.ts'
 
 /** Time of one check: a pattern may backtrack for ever. */
-export const CHECK_MS = 200
+const CHECK_MS = 200
 
 /** @throws Error that names the tool and every field that does not fit */
 export type ArgumentCheck = (args: unknown) => Record<string, unknown>
@@ -21,6 +21,17 @@ export type ArgumentCheck = (args: unknown) => Record<string, unknown>
  * ```
  */
 export function makeArgumentCheck(name: string, parameters: Parameters<typeof compileSchema>[0]): ArgumentCheck {
+  return makeLimitedCheck(name, parameters, () => {
+    throw new Error(`Wrong arguments for '${name}': their check takes longer than ${CHECK_MS} ms.`)
+  })
+}
+
+/** @param onTimeLimit is called for arguments whose check takes too long, in its place */
+export function makeLimitedCheck(
+  name: string,
+  parameters: Parameters<typeof compileSchema>[0],
+  onTimeLimit: ArgumentCheck,
+): ArgumentCheck {
   const compiled = compileSchema(parameters)
   const check: ArgumentCheck = (args) => checkArguments(name, compiled, args)
   if (!hasPatterns(parameters)) return check
@@ -29,7 +40,7 @@ export function makeArgumentCheck(name: string, parameters: Parameters<typeof co
       return runLimited(() => check(args), CHECK_MS)
     } catch (error) {
       if (!isTimeLimit(error)) throw error
-      throw new Error(`Wrong arguments for '${name}': their check takes longer than ${CHECK_MS} ms.`)
+      return onTimeLimit(args)
     }
   }
 }

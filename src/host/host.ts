@@ -480,7 +480,7 @@ export class AgentHost {
     const kind = turn.background ? 'background runs' : 'runs'
     const version = this.#versions.variantOf(agent, turn)
     const { user } = this[VISITS].current ?? {}
-    // A run that goes on with answers is for the user that it began with, whoever answers.
+    // A run that goes on with answers keeps its user, no matter who answers.
     const own = user === undefined || turn.answers ? turn : { ...turn, user }
     return this.#begin(kind, (observer) => version.start(entryPoint, own, observer))
   }

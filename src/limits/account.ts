@@ -226,7 +226,7 @@ export class Account {
     throw new HostError('STORE_UNAVAILABLE', 'The counts of a limit change all the time.')
   }
 
-  /** Writes what this server holds: a change that failed before is made up for. @param more runs that this change adds */
+  /** Writes the number of runs of this server, which corrects an earlier change that failed. @param more runs that this change adds */
   #hold(counts: Counts, more: number): void {
     const { serverId } = this.#sources.records
     const held = more === 0 ? this.#held : (counts.servers[serverId] ?? 0) + more

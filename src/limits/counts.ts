@@ -24,10 +24,18 @@ export const DAY_MS = 86_400_000
 export function readCounts(key: string, text: string | undefined): Counts {
   if (text === undefined) return { minute: 0, requests: 0, day: 0, tokens: 0, cost: 0, servers: {}, background: {} }
   const counts = parseJson(text)
-  if (isObject(counts) && isObject(counts.servers) && isObject(counts.background)) return counts as unknown as Counts
+  if (isCounts(counts)) return counts
   throw new HostError('RECORD_UNREADABLE', `The stored counts '${key}' are damaged.`, {
     suggestions: ['Restore the store, or remove this record: the counts then begin anew.'],
   })
+}
+
+/** A number that is missing would be within every limit. */
+function isCounts(value: unknown): value is Counts {
+  if (!isObject(value) || !isObject(value.servers) || !isObject(value.background)) return false
+  const { minute, requests, day, tokens, cost, servers, background } = value
+  const numbers = [minute, requests, day, tokens, cost, ...Object.values(servers), ...Object.values(background)]
+  return numbers.every((number) => typeof number === 'number' && number >= 0)
 }
 
 /**

@@ -20,7 +20,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
 export type LLMPart =
   | { readonly type: 'text'; readonly text: string; readonly providerMetadata?: ProviderMetadata }
   /**
-   * Blocks of thinking are told apart by `blockId`; without one, adjacent parts are one block. A part may have no text and
+   * `blockId` tells blocks of thinking apart; without it, adjacent parts are one block. A part may have no text and
    * bring only the vendor's metadata, which stands for the whole block; the latest counts.
    */
   | {
@@ -32,7 +32,7 @@ export type LLMPart =
   | { readonly type: 'tool_call'; readonly call: ToolCall }
   /** `model` is the vendor's name: traces count and price by it. */
   | { readonly type: 'usage'; readonly usage: Partial<Usage>; readonly model?: string }
-  /** `model` names the model that answered if it is not the one that was asked, but a dated version of it, for example. */
+  /** `model` is the model that answered, if it differs from the one in the request: a dated version of it, for example. */
   | { readonly type: 'finish'; readonly reason: FinishReason; readonly model?: string }
 
 /** Model behind an {@link LLM}, for traces and spans. */

@@ -167,8 +167,11 @@ describe('the counts of a limit', () => {
   it('that are damaged refuse', async () => {
     const { serve } = await makeCounts()
     const { admit, store } = await serve({ requests_per_minute: 1 })
-    await store.commit([[keyOf({ tenant: 'acme', key: 'ada' }), '"x"']])
-    expect(await admit()).to.equal('RECORD_UNREADABLE')
+    const whole = { minute: 0, requests: 0, day: 0, tokens: 0, cost: 0, servers: {}, background: {} }
+    for (const damaged of ['x', { ...whole, requests: undefined }, { ...whole, servers: { one: '1' } }]) {
+      await store.commit([[keyOf({ tenant: 'acme', key: 'ada' }), JSON.stringify(damaged)]])
+      expect(await admit()).to.equal('RECORD_UNREADABLE')
+    }
   })
 
   it('of names that begin alike, and of a tenant and its key, are others', async () => {

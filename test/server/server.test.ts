@@ -376,6 +376,7 @@ export class Faulty { adapt(app) {
       'There is no file x.ts (.mts, .js, .mjs) in the project.',
       'Built-in adapters: ChatCompatApiAdapter, ResponsesCompatApiAdapter, McpApiAdapter, TriggersAdapter, UiApiAdapter.',
     ])
+    expect((await failure(['#More']))[0]).to.equal("The adapter '#More' was not found.")
     expect(await failure(['./more.js#Moer'])).to.deep.equal([
       "./more.js has no export 'Moer' that is an adapter.",
       'An adapter is a class with a method adapt(app).',

@@ -104,7 +104,7 @@ export class Schedules {
     for (const [name, followed] of before) if (!this.#followed.has(name)) this.#gone.add(followed)
   }
 
-  /** A schedule that comes back begins anew. */
+  /** Removes the state of a schedule: if it is put back into the file, it starts from scratch. */
   async #forget(followed: Followed): Promise<void> {
     const { schedule } = followed
     try {
@@ -232,7 +232,7 @@ export class Schedules {
   #report(followed: Followed, error: unknown): void {
     const { schedule, error: before } = followed
     const message = messageOf(error)
-    // How long a limit lasts changes with each look.
+    // The message about a limit says how long it lasts, so it differs each time.
     const name = error instanceof LimitReached ? error.limited : message
     followed.error = name
     if (name === before || this.#options.service.noteOutage(error)) return

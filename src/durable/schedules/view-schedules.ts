@@ -27,7 +27,7 @@ export async function viewSchedules(
     schedules.map(async (schedule) => {
       const { agent, id, tenant = '', cron, every, timezone = 'UTC' } = schedule
       const own = makeAdapterRuns(service, host, SCHEDULE).of(tenant)
-      // An embedded store is made by its first use.
+      // Reading would create an embedded store that does not exist yet.
       const outcomes = service.hasStore ? (await runs.read(schedule)).row.outcomes : []
       const statusOf = async ({ run, why = '' }: DueOutcome) =>
         run === undefined ? why : ((await own.find(run))?.status ?? 'deleted')

@@ -1,7 +1,4 @@
-import { type ArgumentCheck, CHECK_MS, checkArguments } from '../../definition/check-arguments.ts'
-import { compileSchema } from '../../definition/compile-schema.ts'
-import { hasPatterns } from '../../definition/has-patterns.ts'
-import { isTimeLimit, runLimited } from '../../definition/run-limited.ts'
+import { type ArgumentCheck, makeLimitedCheck } from '../../definition/check-arguments.ts'
 import { messageOf } from '../../errors.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { ToolProvider } from '../../protocols/tool-provider.ts'
@@ -42,24 +39,9 @@ export class ToolChecks {
       return keep((args) => args as Record<string, unknown>)
     }
     try {
-      return keep(makeCheck(name, parameters, () => skip('takes too long to check')))
+      return keep(makeLimitedCheck(name, parameters, (args) => skip('takes too long to check')(args)))
     } catch (error) {
       return skip(`cannot be used (${messageOf(error)})`)
-    }
-  }
-}
-
-/** @param giveUp returns the check to use in the place of one that takes too long */
-function makeCheck(name: string, parameters: ToolDefinition['parameters'], giveUp: () => ArgumentCheck): ArgumentCheck {
-  const compiled = compileSchema(parameters)
-  const check: ArgumentCheck = (args) => checkArguments(name, compiled, args)
-  if (!hasPatterns(parameters)) return check
-  return (args) => {
-    try {
-      return runLimited(() => check(args), CHECK_MS)
-    } catch (error) {
-      if (!isTimeLimit(error)) throw error
-      return giveUp()(args)
     }
   }
 }

@@ -122,6 +122,7 @@ export class Tokens {
     try {
       const { jwks_uri, issuer } = await readMetadata(this.#issuer)
       if (issuer !== this.#issuer) throw new Error(`its document names the issuer '${issuer}'`)
+      // It checks their shape itself.
       this.#keys = createLocalJWKSet((await readDocument(String(jwks_uri))) as unknown as JSONWebKeySet)
       return this.#keys
     } catch (cause) {
