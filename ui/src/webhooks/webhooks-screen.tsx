@@ -27,7 +27,7 @@ const QUERY = `query($first: Int) { deliveries(first: $first) {
 } }`
 const KINDS = { waiting: '', retrying: 'warn', dead: 'bad' } as const
 
-/** Events for webhooks that have not arrived. */
+/** Events for webhooks that have not been delivered. */
 export function WebhooksScreen() {
   const { data, error, reload } = useQuery<{ deliveries: readonly Delivery[] }>(QUERY, { first: FIRST })
   useRefresh(reload)
@@ -39,8 +39,8 @@ export function WebhooksScreen() {
         <h1>Webhooks</h1>
         <span class="muted" role="status">
           {deliveries.length === FIRST
-            ? `The latest ${FIRST} events that have not arrived`
-            : `${plural(deliveries.length, 'event')} not arrived`}
+            ? `The latest ${FIRST} events that have not been delivered`
+            : `${plural(deliveries.length, 'event')} not delivered`}
         </span>
       </div>
       {error && (
