@@ -34,8 +34,8 @@ describe('the reporter of CI', () => {
     const lines = (await project.read('report')).trimEnd().split('\n')
     expect([lines.slice(0, 2).sort(), lines.slice(2, 4).sort(), lines.slice(4)]).to.deep.equal([
       [
-        'Repeated: one.test.cjs: a suite holds when it is repeated',
-        'Repeated: two.test.cjs: a suite holds when it is repeated',
+        'Repeated: one.test.cjs: a suite holds when it is repeated: "not yet"',
+        'Repeated: two.test.cjs: a suite holds when it is repeated: "not yet"',
       ],
       ['Failed: one.test.cjs: a suite fails', 'Failed: two.test.cjs: a suite fails'],
       ['4 passed, 2 failed, 2 skipped'],
