@@ -184,6 +184,26 @@ describe('serve', () => {
     expect(await fixed.stop()).to.equal(0)
   })
 
+  it('serves what is written while it starts: at once, and with --no-watch after a SIGHUP of that time', async () => {
+    const one = handler("await response.respondText('one')")
+    const slow = `import { existsSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+console.log('loading')
+while (!existsSync('go')) await setTimeout(20)
+${one['modules/own.ts']}`
+    for (const flags of [[], ['--no-watch']]) {
+      const { dir, write } = await makeProject({ ...one, 'modules/own.ts': slow })
+      const server = startCli(['serve', ...CHAT, ...flags], { cwd: dir })
+      await server.printed(/loading/)
+      if (flags.length > 0) server.signal('SIGHUP')
+      await write('modules/own.ts', one['modules/own.ts'].replace("'one'", "'two'"))
+      await write('go', '')
+      const url = await addressOf(server)
+      await eventually(async () => expect((await ask(url, 'own')).content, flags.join()).to.equal('two'))
+      expect(await server.stop()).to.equal(0)
+    }
+  })
+
   it('exits at once with 1 on a second signal', async () => {
     const { dir } = await makeProject(handler(`console.log('handling'); await new Promise(() => {})`))
     const server = startCli(['serve', ...CHAT, '--drain-timeout', '60'], { cwd: dir })

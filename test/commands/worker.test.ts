@@ -80,11 +80,18 @@ describe('serve --processes', () => {
   })
 
   it('has all processes read the agents again on SIGHUP, with --no-watch', async () => {
-    const { dir, write } = await makeProject({ ...RESPONSES_PROJECT, ...WHERE })
-    const server = await startResponses(dir, ['--processes', '2', '--no-watch'])
     const module = WHERE['modules/where.ts']
+    // One of them still starts, and has read the files.
+    const slow = `import cluster from 'node:cluster'
+import { existsSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+while (cluster.worker?.id === 2 && !existsSync('go')) await setTimeout(20)
+${module}`
+    const { dir, write } = await makeProject({ ...RESPONSES_PROJECT, ...WHERE, 'modules/where.ts': slow })
+    const server = await startResponses(dir, ['--processes', '2', '--no-watch'])
     await write('modules/where.ts', module.replace('String(process.pid)', "'again ' + process.pid"))
     server.signal('SIGHUP')
+    await write('go', '')
     const seen = new Set<string>()
     await eventually(async () => {
       seen.add(textOf(await askAlone(server.url, { model: 'where', input: 'hi' })))

@@ -51,9 +51,9 @@ class ProcessGroup {
     for (const worker of Object.values(cluster.workers ?? {})) if (worker) this.#end(worker)
   }
 
-  /** Tells those that listen; the others begin with the files as they are now. */
+  /** Tells all; one that is starting, and may have read its files before, hears of it when it listens. */
   send(message: string): void {
-    for (const worker of this.#listening) worker.send(message, () => {})
+    for (const worker of Object.values(cluster.workers ?? {})) worker?.send(message, () => {})
   }
 
   /** Keeps one process running. If its first one cannot begin to listen, that ends the group: its replacements are tried again. */

@@ -26,7 +26,9 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
   let report = printError
   containCrashes((message) => report(message))
   const logSdkWarnings = divertSdkWarnings()
-  let { server, port } = await startServer(options, onReady)
+  const starting = startServer(options, onReady)
+  if (options.noWatch) reloadOnSignal(starting)
+  let { server, port } = await starting
   const log: Log = {
     debug: (message) => server.app.log.debug(message),
     info: (message) => server.app.log.info(message),
@@ -36,7 +38,6 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
   report = log.error
   logSdkWarnings(log.warn)
   stopOnSignal({ close: () => server.close() }, log, options.drainTimeout, !options.noWatch)
-  if (options.noWatch) reloadOnSignal(() => server.reload(), log)
   return {
     log,
     async restart(newOptions) {
@@ -130,12 +131,14 @@ function stopOnSignal(
   else for (const signal of ['SIGTERM', 'SIGINT', ...(endsWithTerminal ? ['SIGHUP'] : [])]) process.on(signal, stop)
 }
 
-/** Of a group the first process hands the signal on. */
-function reloadOnSignal(reload: () => Promise<void>, log: Pick<Log, 'info'>): void {
-  const act = () => {
-    log.info('Reading the agents again.')
-    void reload()
+/** A signal that comes while the server starts, which may have read its files before, is obeyed once it listens. Of a group the first process hands it on. */
+function reloadOnSignal(starting: Promise<{ readonly server: BuiltServer }>): void {
+  const reload = ({ server }: { readonly server: BuiltServer }): Promise<void> => {
+    server.app.log.info('Reading the agents again.')
+    return server.reload()
   }
+  // The caller of the start hears of its failure.
+  const act = (): void => void starting.then(reload, () => {})
   if (cluster.isWorker) process.on('message', (message) => message === RELOAD && act())
   else process.on('SIGHUP', act)
 }

@@ -67,6 +67,8 @@ const WARN_AFTER_MS = 3000
 export class AgentFolder {
   /** Absolute. */
   readonly dir: string
+  /** Before any file was read, in milliseconds since 1970. */
+  readonly openedAt = Date.now()
   readonly history = new LoadHistory()
   readonly #host: AgentHost
   readonly #log: Log

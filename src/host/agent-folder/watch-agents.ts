@@ -76,6 +76,8 @@ class AgentWatcher implements Watching {
   /** Of the project's code: touching a file without changing it has no effect. */
   readonly #hashes = new Map<string, string>()
   readonly #watchedFiles = new Set<string>()
+  /** When the last reading began, in milliseconds since 1970: a file that changed later may have been read before. */
+  #readAt: number
   readonly #awaited = new Set<string>()
   readonly #failures = new Set<string>()
   readonly #inodes = new Map<string, number | undefined>()
@@ -91,6 +93,7 @@ class AgentWatcher implements Watching {
     this.#folder = folder
     this.#log = log
     this.#onChange = onChange
+    this.#readAt = folder.openedAt
     this.#codeFolders = CODE_FOLDERS.map((name) => join(host.projectDir, name))
     this.#folders = [folder.dir, ...this.#codeFolders]
   }
@@ -115,7 +118,7 @@ class AgentWatcher implements Watching {
     this.#note(this.#folder.dir, true)
   }
 
-  /** Remembers how the code is now, and watches nothing. */
+  /** Remembers how the code was when it was read, and watches nothing. */
   async remember(): Promise<void> {
     this.#stopListening = this.#folder.onLateChange((changes) => void this.#report(changes))
     await this.#watchFilesElsewhere()
@@ -218,6 +221,7 @@ class AgentWatcher implements Watching {
   }
 
   async #apply(changed: ReadonlySet<string>, mustScan: boolean): Promise<void> {
+    this.#readAt = Date.now()
     this.#checkFolders()
     const changes = mustScan ? await this.#scan() : await this.#update(changed)
     const code = await this.#changedCode(changed)
@@ -282,8 +286,11 @@ class AgentWatcher implements Watching {
     for (const file of this.#knownFiles()) {
       if (this.#watchedFiles.has(file)) continue
       this.#watchedFiles.add(file)
-      this.#hashes.set(file, await hashOf(file))
-      if (!this.#watcher || !this.#isElsewhere(file)) continue
+      const isAsRead = changedAt(file) <= this.#readAt
+      this.#hashes.set(file, isAsRead ? await hashOf(file) : 'not as it was read')
+      if (!this.#watcher) continue
+      if (!isAsRead) this.#note(file, false)
+      if (!this.#isElsewhere(file)) continue
       if (!existsSync(file)) this.#awaitPath(file)
       else {
         this.#watcher.add(file)
@@ -325,6 +332,11 @@ function mergeChanges(changes: readonly FileChange[]): FileChange[] {
     merged.set(key, isNew ? { ...change, kind: 'registered' } : change)
   }
   return [...merged.values()]
+}
+
+/** In milliseconds since 1970; 0 for a file that is missing. */
+function changedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0
 }
 
 function inodeOf(path: string): number | undefined {
