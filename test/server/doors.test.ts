@@ -79,6 +79,11 @@ const KEPT: Readonly<Record<string, readonly Step[]>> = {
     at('background', 'cancel'),
     at('runs', 'say'),
   ],
+  'a word that MCP does not know leaves its call open': ['pay', 'child'].flatMap((command) => [
+    at('mcp', 'begin', { command: command as 'pay' }),
+    at('mcp', 'wrong'),
+    at('mcp', 'answer'),
+  ]),
   'a message over what has expired says so': [
     at('runs', 'say', { command: 'mix' }),
     at('plain', 'expire'),

@@ -387,7 +387,12 @@ class McpDoor implements Door {
 function toResponse(answer: GivenAnswer): object {
   if (answer.kind === 'question') return { action: 'accept', content: { answer: answer.answers.at(-1) } }
   if (answer.kind === 'client_tool') return unavailable('mcp', 'answer the call of a client')
-  return answer.decision === 'approve' ? { action: 'accept', content: {} } : { action: 'decline' }
+  return ACTIONS[answer.decision] ?? { action: answer.decision }
+}
+
+const ACTIONS: Readonly<Record<string, object>> = {
+  approve: { action: 'accept', content: {} },
+  reject: { action: 'decline' },
 }
 
 /** All doors. One of MCP remembers the states of its calls, as its client does. */

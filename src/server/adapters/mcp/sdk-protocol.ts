@@ -228,9 +228,10 @@ function askFor({ state, pending }: NonNullable<ToolResult['waiting']>): InputRe
 }
 
 function readResponses(responses: Readonly<Record<string, unknown>> = {}): Record<string, ElicitationResponse> {
-  const read = Object.keys(responses).flatMap((callId): [string, ElicitationResponse][] => {
+  const read = Object.keys(responses).map((callId): [string, ElicitationResponse] => {
     // The SDK leaves out a content that is none, as if nothing had been said with the word.
-    return inputResponse(responses, callId).kind === 'elicit' ? [[callId, readResponse(responses[callId])]] : []
+    const isRead = inputResponse(responses, callId).kind === 'elicit'
+    return [callId, isRead ? readResponse(responses[callId]) : { action: 'invalid' }]
   })
   return Object.fromEntries(read)
 }

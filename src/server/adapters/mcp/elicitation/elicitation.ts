@@ -2,20 +2,27 @@ import { fieldsOf, isObject } from '../../../../json.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { nameAsker } from '../../../../wire/name-asker.ts'
 
-/** Response of a person to an elicitation (`ElicitResult` of the MCP schema). */
+/** Response of a person to an elicitation (`ElicitResult` of the MCP schema); `invalid` is one that the schema does not know. */
 export interface ElicitationResponse {
-  readonly action: 'accept' | 'decline' | 'cancel'
+  readonly action: 'accept' | 'decline' | 'cancel' | 'invalid'
   readonly content?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Reads what a client sent as the response of its user. One that is not as the specification says decides nothing. */
+/** Reads what a client sent as the response of its user. One that is not as the specification says decides nothing; an error cancels. */
 export function readResponse(result: unknown): ElicitationResponse {
   const { action, content } = fieldsOf(result)
   if (action === 'decline') return { action }
-  if (action !== 'accept') return { action: 'cancel' }
+  if (action === 'cancel' || result === undefined) return { action: 'cancel' }
+  if (action !== 'accept') return { action: 'invalid' }
   // Some clients write what they leave out as null.
   if (content == null) return { action }
-  return isObject(content) ? { action, content } : { action: 'cancel' }
+  return isObject(content) ? { action, content } : { action: 'invalid' }
+}
+
+/** Tells whether a response is none to this question, so that neither its words nor its silence may be taken for a decision. */
+export function isInvalidFor({ kind }: PendingCall, { action, content }: ElicitationResponse): boolean {
+  // The form of an approval has no fields. Whatever a client has put in it, such as `approve: false`, is not this question's answer.
+  return action === 'invalid' || (kind === 'approval' && Object.keys(content ?? {}).length > 0)
 }
 
 /** Tells whether a client that declares this capability can show forms: without modes it means them. */
@@ -36,18 +43,17 @@ export function toElicitation(pending: PendingCall): { message: string; requeste
 /** Returns the answer that a response stands for; undefined when the person has not decided. */
 export function toPendingAnswer(
   pending: PendingCall,
-  { action, content }: ElicitationResponse,
+  response: ElicitationResponse,
   by: string,
 ): PendingAnswer | undefined {
   const { callId, kind, digest, schema = {} } = pending
-  if (action === 'cancel') return undefined
+  const { action, content } = response
+  if (action === 'cancel' || isInvalidFor(pending, response)) return undefined
   if (kind === 'question') {
     if (action === 'decline') return undefined
     const answer = isForm(schema) ? content : content?.answer
     return { callId, kind, answers: [answer] }
   }
-  // The form of an approval has no fields. Whatever a client has put in it, such as `approve: false`, is not this question's answer.
-  if (Object.keys(content ?? {}).length > 0) return undefined
   const decision = action === 'accept' ? 'approve' : 'reject'
   const at = Math.floor(Date.now() / 1000)
   return { callId, kind: 'approval', decision, by, at, ...(digest === undefined ? {} : { digest }) }

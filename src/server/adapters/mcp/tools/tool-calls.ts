@@ -9,11 +9,12 @@ import type { Message } from '../../../../protocols/message.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import type { RunEventSink } from '../../../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../../../run/turn.ts'
+import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { ENTRY } from '../../../../wiring/wiring.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
 import type { CallMemory } from '../call-memory/call-memory.ts'
 import { describeOpen } from '../elicitation/describe-open.ts'
-import { toPendingAnswer } from '../elicitation/elicitation.ts'
+import { isInvalidFor, toPendingAnswer } from '../elicitation/elicitation.ts'
 import { INVALID_PARAMS, invalidParams, JsonRpcError } from '../json-rpc.ts'
 import { type Call, type CallOptions, deferCall } from './call.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
@@ -156,13 +157,15 @@ export class ToolCalls {
     if (waiting.status === 'expired') throw new JsonRpcError(INVALID_PARAMS, UNDECIDED)
     const answers = waiting.open.flatMap(({ call }) => {
       const response = responses[call.callId]
+      if (response && isInvalidFor(call, response)) throw invalidResponse(call)
       return (response && toPendingAnswer(call, response, by)) ?? []
     })
     if (answers.length === 0) {
       const pending = waiting.open.map(({ call }) => call)
-      const isLate = Object.keys(responses).some((callId) => pending.every((call) => call.callId !== callId))
-      // Another has decided that call; the others still wait.
-      if (isLate)
+      const given = Object.keys(responses)
+      const isLate = given.some((callId) => pending.every((call) => call.callId !== callId))
+      // Nobody was asked, or another has decided that call; the others still wait.
+      if (isLate || given.length === 0)
         return { answer: async (onResult) => onResult({ content: [], waiting: { state, pending } }), abort() {} }
       await runs.cancel(waiting.id)
       throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: no question was answered')
@@ -250,6 +253,10 @@ function toMessage({ input }: Pick<ToolRequest, 'input'>): Message {
 
 function unknownState(): JsonRpcError {
   return invalidParams('requestState is unknown, or was answered before')
+}
+
+function invalidResponse({ name }: PendingCall): JsonRpcError {
+  return invalidParams(`The response is none to the question about ${name}. The call still waits, also in the inbox`)
 }
 
 /** Tells whether a run that waits is a call of this tool. */
