@@ -46,7 +46,8 @@ describe('worker', () => {
     const outcomes = await proveWorkerKills({ store: 'sqlite', kills: 1, runs: 30 })
     expect(outcomes).to.include({ 'quiet completed': 24 })
     expect(outcomes['begun again']).to.be.greaterThan(0)
-  })
+    // Longer than it waits for the ends of all runs.
+  }).timeout(120_000)
 
   it('rejects a store for a single server', async () => {
     const { dir } = await makeProject(RESPONSES_PROJECT)
