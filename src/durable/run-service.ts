@@ -14,6 +14,7 @@ import { ServedAgents } from './queue/served-agents.ts'
 import { hasOpenRuns } from './runs/has-open-runs.ts'
 import { RUN_PREFIX, RunIds } from './runs/run-ids.ts'
 import { WebhookSender } from './webhooks/webhook-sender.ts'
+import { FollowedWebhooks } from './webhooks/webhooks-file.ts'
 
 /** Options of a project for its durable runs. */
 export interface RunLimits extends HistoryLimits, DeliveryOptions {
@@ -57,6 +58,7 @@ interface Opened {
 export class RunService {
   /** Makes the ids of runs. */
   readonly ids = new RunIds(RUN_PREFIX)
+  readonly webhooks: FollowedWebhooks
   readonly #options: RunServiceOptions
   #opening: Promise<Opened> | undefined
   #resuming: Promise<void> | undefined
@@ -65,6 +67,7 @@ export class RunService {
 
   constructor(options: RunServiceOptions) {
     this.#options = options
+    this.webhooks = new FollowedWebhooks(options.limits.projectDir, options.log)
   }
 
   /**
@@ -140,6 +143,7 @@ export class RunService {
     await opened?.delivery.stop()
     // The next server tells of runs that end at this moment.
     await opened?.webhooks.stop()
+    this.webhooks.close()
     await opened?.runs.close()
   }
 
@@ -160,10 +164,10 @@ export class RunService {
     const { host, log, limits, sealing, openRecords, onStored } = this.#options
     const { retentionDays, maxQueuedRuns } = limits
     const records = await openRecords()
-    const webhooks = await WebhookSender.open(records, { log, ...limits })
+    const webhooks = await WebhookSender.open(records, { hooks: this.webhooks, log, ...limits })
     try {
       const { ids } = this
-      const more = { retentionDays, maxQueuedRuns, limits, onStored, webhooks: webhooks.hooks }
+      const more = { retentionDays, maxQueuedRuns, limits, onStored, webhooks: this.webhooks }
       return { runs: await DurableRuns.open({ records, ids, log, host, sealing, ...more }), webhooks }
     } catch (error) {
       await webhooks.stop()

@@ -51,6 +51,8 @@ export async function assemble(
   { adapters: loaded, fileKeys, tokens, describeFailure }: ServerParts,
 ): Promise<void> {
   const { host, agents, traces, redact, durableRuns, openRecords, sealing } = project
+  const { webhooks } = durableRuns
+  await webhooks.open()
   const streams = new EventStreams()
   const adapters: NamedAdapter[] = []
   const worker = options.workerOnly ? [openWorker(app, durableRuns)] : []
@@ -58,7 +60,11 @@ export async function assemble(
   onStart(app, 'The store', () => durableRuns.resume())
   const parts = () => [...adapters, ...worker]
   const findObstacle = async () => (isDraining() ? 'The server shuts down.' : findUnready(parts()))
-  answerProbes(app, { findObstacle, listMissing: () => host.missing, findWeakness: () => fileKeys?.problem })
+  answerProbes(app, {
+    findObstacle,
+    listMissing: () => host.missing,
+    findWeakness: () => fileKeys?.problem ?? webhooks.problem,
+  })
   const isDraining = refuseOnClose(app)
   if (options.schedules && !options.noWorker) followSchedules(app, project)
   drainOnClose(app, project, streams)

@@ -8,6 +8,7 @@ import { Deliveries } from '../../src/durable/webhooks/deliveries.ts'
 import { type Delivery, expireDeliveries, parseDelivery } from '../../src/durable/webhooks/delivery-rows.ts'
 import { FollowedWebhooks, readWebhooks } from '../../src/durable/webhooks/webhooks-file.ts'
 import { resolveServerOptions } from '../../src/server/options/options.ts'
+import { buildServer } from '../../src/server/server.ts'
 import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
@@ -233,6 +234,45 @@ describe('webhooks', () => {
     await eventually(async () => {
       await ask('hello')
       expect(received.length).to.be.above(before + 2)
+    })
+  })
+
+  describe('of a server', () => {
+    const build = async (webhooks: string, options: object = {}) => {
+      folder = await makeProject({ ...CLIENT_TOOLS_PROJECT, 'webhooks.yml': webhooks })
+      const server = await buildServer({
+        projectDir: folder.dir,
+        logLevel: 'silent',
+        webhookAllowPrivate: true,
+        ...options,
+      })
+      closing.push(() => server.close())
+      return server
+    }
+
+    it('that are wrong end its start, with file, line and what to write', async () => {
+      const wrong = `webhooks:\n  - { url: "ftp://a.example", secret: "${SECRET}", events: [response.failed] }`
+      for (const options of [{ adapters: ['ChatCompatApiAdapter'] }, { workerOnly: true }, { noWorker: true }]) {
+        const error = await build(wrong, options).catch((error) => error)
+        expect([error.code, error.message]).to.deep.equal([
+          'OPTION_INVALID',
+          'webhooks.yml:2:7: url must be an http or https address, without a name and password.',
+        ])
+      }
+    })
+
+    it('that break later stay as they were, also before the first run, and /readyz says so until they are mended', async () => {
+      const { app } = await build(`webhooks:\n${hook()}`, { adapters: ['ResponsesCompatApiAdapter'] })
+      const readiness = async () => (await app.inject('/readyz')).json()
+      expect(await readiness()).to.deep.equal({ status: 'ok' })
+      await folder.write('webhooks.yml', `webhooks:\n${hook(', tenant: a', 'wrong')}`)
+      const detail = 'webhooks.yml cannot be used as it is now. Its last good version is in use.'
+      await eventually(async () => expect(await readiness()).to.deep.equal({ status: 'ok', detail }), 5000)
+      await app.inject({ method: 'POST', url: '/compat/responses', payload: { model: 'tools', input: 'hello' } })
+      await eventually(() => expect(received).to.have.lengthOf(1))
+      expect(await readiness()).to.deep.equal({ status: 'ok', detail })
+      await folder.write('webhooks.yml', `webhooks:\n${hook()}`)
+      await eventually(async () => expect(await readiness()).to.deep.equal({ status: 'ok' }), 5000)
     })
   })
 

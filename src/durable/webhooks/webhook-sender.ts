@@ -2,11 +2,11 @@ import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import type { Deliveries } from './deliveries.ts'
-import { FollowedWebhooks } from './webhooks-file.ts'
+import type { FollowedWebhooks } from './webhooks-file.ts'
 
 export interface WebhookSenderOptions {
+  readonly hooks: FollowedWebhooks
   readonly log: Log
-  readonly projectDir: string
   /** Leaves deliveries to other processes that share the store. */
   readonly noWorker: boolean
   readonly webhookAllowPrivate: boolean
@@ -14,18 +14,17 @@ export interface WebhookSenderOptions {
 
 /** The webhooks of a project, and the deliveries to them as long as there are any. */
 export class WebhookSender {
-  readonly hooks: FollowedWebhooks
+  readonly #hooks: FollowedWebhooks
   #deliveries: Promise<Deliveries> | undefined
 
   private constructor(hooks: FollowedWebhooks) {
-    this.hooks = hooks
+    this.#hooks = hooks
   }
 
   static async open(
     records: RecordStore,
-    { log, projectDir, noWorker, webhookAllowPrivate: allowPrivate }: WebhookSenderOptions,
+    { hooks, log, noWorker, webhookAllowPrivate: allowPrivate }: WebhookSenderOptions,
   ): Promise<WebhookSender> {
-    const hooks = new FollowedWebhooks(projectDir, log)
     const sender = new WebhookSender(hooks)
     const onFailure = (error: unknown) => log.error(`Webhooks: ${messageOf(error)}`)
     const begin = async () => {
@@ -41,7 +40,7 @@ export class WebhookSender {
   }
 
   async stop(): Promise<void> {
-    this.hooks.close()
+    this.#hooks.close()
     await (await this.#deliveries)?.stop()
   }
 }

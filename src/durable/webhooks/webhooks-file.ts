@@ -123,6 +123,7 @@ export class FollowedWebhooks {
   readonly #environment: Environment
   /** The webhooks at this moment. A field: every stored run asks. */
   all: readonly Webhook[] = []
+  #problem: string | undefined
   #reading = Promise.resolve()
   #onRead = () => {}
   readonly #listener: StatsListener = () => void this.#readAgain()
@@ -133,8 +134,24 @@ export class FollowedWebhooks {
     this.#environment = environment
   }
 
+  /** Says why the file is not in use as it stands, without what is in it; undefined when it is. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /**
+   * Reads the file, and follows it from now on if it has webhooks.
+   *
+   * @throws as {@link readWebhooks}
+   */
+  async open(): Promise<void> {
+    this.all = await readWebhooks(this.#projectDir, this.#environment)
+    if (this.all.length > 0) await this.follow(this.#onRead)
+  }
+
   /** Follows the file from now on. @param onRead called when it was read */
   async follow(onRead: () => void): Promise<void> {
+    this.close()
     this.#onRead = onRead
     // A look, not a notice: mounted files are changed by a link elsewhere.
     watchFile(join(this.#projectDir, WEBHOOKS_FILE), { interval: LOOK_EVERY_MS, persistent: false }, this.#listener)
@@ -154,9 +171,11 @@ export class FollowedWebhooks {
   async #read(): Promise<void> {
     try {
       this.all = await readWebhooks(this.#projectDir, this.#environment)
+      this.#problem = undefined
       this.#onRead()
     } catch (error) {
-      this.#log.error(`${messageOf(error)}\nThe webhooks stay as they were: ${this.all.length}.`)
+      this.#problem = `${WEBHOOKS_FILE} cannot be used as it is now. Its last good version is in use.`
+      this.#log.error(`${this.#problem} ${messageOf(error)}`)
     }
   }
 }
