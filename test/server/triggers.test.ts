@@ -80,8 +80,25 @@ describe('triggers', () => {
     const response = await read(first.id)
     expect(response.output[0].content[0].text).to.equal(body)
     expect(response.metadata).to.deep.equal({ trigger: 'push' })
-    const other = '{"ref":"refs/heads/next"}'
-    expect((await send('echo/push', other, github(other, 'one'))).id).to.not.equal(first.id)
+  })
+
+  it('of GitHub start nothing for an id that has come with another body, at once too', async () => {
+    const [body, other] = ['{"ref":"refs/heads/main"}', '{"ref":"refs/heads/next"}']
+    const first = await send('echo/push', body, github(body, 'one'))
+    const refused = await send('echo/push', other, github(other, 'one'))
+    expect(refused).to.deep.equal({ status: 409, detail: 'This Idempotency-Key was used with another body' })
+    // A replayed body takes no id from the delivery that has it.
+    expect(await send('echo/push', body, github(body, 'two'))).to.deep.equal(first)
+    const second = await send('echo/push', other, github(other, 'two'))
+    expect(second.status).to.equal(202)
+    expect(second.id).to.not.equal(first.id)
+    const list = await Promise.all(['3', '4', '5'].map((text) => send('echo/push', text, github(text, 'at once'))))
+    expect(list.map(({ status }) => status).toSorted()).to.deep.equal([202, 409, 409])
+    const alike = await Promise.all([
+      send('echo/push', '[6]', github('[6]', 'six')),
+      send('echo/push', '[ 6]', github('[ 6]', 'six')),
+    ])
+    expect(alike[0]).to.deep.equal(alike[1])
   })
 
   it('start nothing twice, also after the run is gone', async () => {
@@ -155,7 +172,7 @@ describe('triggers', () => {
     const bodies = ['{"a":1}', '{"a":2}'] as const
     for (const [index, status] of [202, 429].entries()) {
       const body = bodies[index] ?? ''
-      expect((await send('echo/push', body, github(body, 'one'))).status).to.equal(status)
+      expect((await send('echo/push', body, github(body, `id-${index}`))).status).to.equal(status)
       expect((await send('echo/events', body, standard(body, `msg_${index}`))).status).to.equal(status)
     }
     // A copy starts nothing, and a trigger without a key or tenant has no limits.

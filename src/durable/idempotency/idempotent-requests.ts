@@ -83,9 +83,9 @@ export class IdempotentRequests {
     run: (request: IdempotentRequest) => Promise<T>,
     keptMs?: number,
   ): Promise<T> {
-    const request = { hash: hash('sha256', key), body: hash('sha256', JSON.stringify(body)), atMs: Date.now(), keptMs }
+    const request = toRequest(key, body, keptMs)
     for (;;) {
-      const row = await this.#find(request)
+      const row = await this.find(request)
       if (row) {
         const replayed = await replay(row.response_id)
         if (replayed !== undefined) return replayed
@@ -121,7 +121,8 @@ export class IdempotentRequests {
     }
   }
 
-  async #find({ hash, body }: IdempotentRequest): Promise<RequestRow | undefined> {
+  /** @throws HostError `RESPONSE_CONFLICT` when the key came with another body */
+  async find({ hash, body }: IdempotentRequest): Promise<RequestRow | undefined> {
     const row = await readRequest(this.#store, hash)
     if (row === undefined) return undefined
     if (isExpired(row)) return void (await this.#remove(keptOf(hash, row)))
@@ -138,6 +139,10 @@ export class IdempotentRequests {
     const now = await readRequest(this.#store, request.hash)
     if (now?.at_ms === request.atMs) await this.#store.commit(removals, { absent: [expiry] })
   }
+}
+
+export function toRequest(key: string, body: unknown, keptMs?: number): IdempotentRequest {
+  return { hash: hash('sha256', key), body: hash('sha256', JSON.stringify(body)), atMs: Date.now(), keptMs }
 }
 
 /** Returns the row of a request, also one that has expired. */

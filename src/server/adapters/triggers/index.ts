@@ -3,13 +3,18 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Trigger } from '../../../definition/definition.ts'
 import { enqueueRequest } from '../../../durable/adapter-runs/enqueue-request.ts'
 import { toInput } from '../../../durable/adapter-runs/to-input.ts'
-import { type IdempotentRequest, requestChanges, requestKey } from '../../../durable/idempotency/idempotent-requests.ts'
+import {
+  type IdempotentRequest,
+  requestChanges,
+  requestKey,
+  toRequest,
+} from '../../../durable/idempotency/idempotent-requests.ts'
 import { HostError } from '../../../errors.ts'
 import { secretOfTrigger, VISITS } from '../../../host/host.ts'
 import { fieldsOf } from '../../../json.ts'
 import { invalidJson, parseJson } from '../../bodies/json-body.ts'
 import type { Adapter, StoreAdapterOptions } from '../adapter.ts'
-import { keyOfRequest, type SentRequest, verifyRequest } from './verify-request.ts'
+import { keysOfRequest, type SentRequest, verifyRequest } from './verify-request.ts'
 
 interface TriggerRoute {
   readonly Params: { readonly agent: string; readonly id: string }
@@ -62,23 +67,30 @@ export class TriggersAdapter implements Adapter {
     return { ...found, agent: params.agent }
   }
 
-  /** Starts the run of a request once: the key of the request and the run are one commit. */
+  /** Starts the run of a request once: the keys of the request and the run are one commit. */
   async #start(trigger: FoundTrigger, sent: SentRequest, value: unknown): Promise<string> {
     const { durableRuns, host } = this.#options
     const { agent, id, tenant = '', signature } = trigger
     const input = toInput(host.resolve(agent).agent, value)
-    const key = JSON.stringify(['trigger', agent, id, keyOfRequest(signature, sent, value)])
+    const [key, delivery] = keysOfRequest(signature, sent, value).map((key) =>
+      JSON.stringify(['trigger', agent, id, key]),
+    )
+    const other = delivery === undefined ? undefined : toRequest(delivery, value, KEPT_MS)
     const runs = (await durableRuns.open()).of(tenant)
-    const start = async (request: IdempotentRequest) => {
+    const start = async (first: IdempotentRequest) => {
+      const seen = other && (await runs.requests.find(other))
+      if (seen) return seen.response_id
+      const requests = other ? [first, other] : [first]
       const run = durableRuns.ids.next()
-      const claim = { changes: requestChanges(request, run), equal: [], absent: [requestKey(request.hash)] }
+      const changes = requests.flatMap((request) => requestChanges(request, run))
+      const claim = { changes, equal: [], absent: requests.map(({ hash }) => requestKey(hash)) }
       const data = { trigger: id }
       const parts = { service: durableRuns, host, adapter: NAME }
       const own = { ...input, id: run, agent, metadata: data, data, key: trigger.key, claim }
       await host[VISITS].onBehalf(tenant, trigger.key, () => enqueueRequest(parts, runs, own))
       return run
     }
-    return runs.requests.once(key, value, async (run) => run, start, KEPT_MS)
+    return runs.requests.once(key ?? '', value, async (run) => run, start, KEPT_MS)
   }
 }
 

@@ -22,6 +22,8 @@ interface SignatureForm {
    * @throws HostError `REQUEST_INVALID` for a request without it
    */
   readonly keyOf: (request: SentRequest, value: unknown) => string
+  /** Header with an id that is not signed: one that has come with another body starts nothing. */
+  readonly idHeader?: string
 }
 
 const FORMS: Readonly<Record<TriggerSignature, SignatureForm>> = {
@@ -41,6 +43,7 @@ const FORMS: Readonly<Record<TriggerSignature, SignatureForm>> = {
     verifies: ({ headers, body }, secret) =>
       isEqualText(textOf(headers['x-hub-signature-256']), `sha256=${hmac(secret, body)}`),
     keyOf: ({ body }) => hash('sha256', body),
+    idHeader: 'x-github-delivery',
   },
   // https://api.slack.com/authentication/verifying-requests-from-slack
   slack: {
@@ -63,12 +66,14 @@ export function verifyRequest(form: TriggerSignature, request: SentRequest, secr
 }
 
 /**
- * Returns what is the same for each copy of a request that was verified.
+ * Returns what is the same for each copy of a request that was verified, and the unsigned id of its delivery, if it has one.
  *
- * @throws HostError `REQUEST_INVALID` for a request without it
+ * @throws HostError `REQUEST_INVALID` for a request without a key
  */
-export function keyOfRequest(form: TriggerSignature, request: SentRequest, value: unknown): string {
-  return FORMS[form].keyOf(request, value)
+export function keysOfRequest(form: TriggerSignature, request: SentRequest, value: unknown): [string, string?] {
+  const { keyOf, idHeader = '' } = FORMS[form]
+  const id = textOf(request.headers[idHeader])
+  return id === '' ? [keyOf(request, value)] : [keyOf(request, value), `id ${id}`]
 }
 
 function hmac(secret: string, bytes: Buffer): string {
