@@ -1,11 +1,14 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import Anthropic from '@anthropic-ai/sdk'
 import { expect } from 'chai'
 import OpenAI from 'openai'
+import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { openProject } from '../../src/assembly/open-project.ts'
 import type { AssembledProject } from '../../src/assembly/opened-project.ts'
 import { Deliveries } from '../../src/durable/webhooks/deliveries.ts'
 import { type Delivery, expireDeliveries, parseDelivery } from '../../src/durable/webhooks/delivery-rows.ts'
+import { signMessage } from '../../src/durable/webhooks/signature.ts'
 import { FollowedWebhooks, readWebhooks } from '../../src/durable/webhooks/webhooks-file.ts'
 import { resolveServerOptions } from '../../src/server/options/options.ts'
 import { buildServer } from '../../src/server/server.ts'
@@ -14,6 +17,7 @@ import { eventually } from '../support/eventually.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 characters').toString('base64')}`
+const OTHER_SECRET = `whsec_${Buffer.from('another secret of 24 ch.').toString('base64')}`
 const EVENTS =
   '[response.completed, response.failed, response.cancelled, response.incomplete, response.waiting, approval.decided]'
 
@@ -21,6 +25,16 @@ interface Received {
   readonly body: string
   readonly headers: IncomingHttpHeaders
   readonly event: { readonly id: string; readonly type: string; readonly data: { readonly id: string } }
+}
+
+type Unwrap = (body: string, headers: Record<string, string>, secret: string) => unknown
+
+/** Clients that verify what they receive. */
+const CLIENTS: Readonly<Record<string, Unwrap>> = {
+  openai: (body, headers, secret) => new OpenAI({ apiKey: 'x' }).webhooks.unwrap(body, headers, secret),
+  '@anthropic-ai/sdk': (body, headers, key) =>
+    new Anthropic({ apiKey: 'x' }).beta.webhooks.unwrap(body, { headers, key }),
+  standardwebhooks: (body, headers, secret) => new StandardWebhook(secret).verify(body, headers),
 }
 
 describe('webhooks', () => {
@@ -79,29 +93,49 @@ describe('webhooks', () => {
     return (await records.entries({ prefix: 'delivery:', limit: 100 })).map(([key, text]) => parseDelivery(key, text))
   }
 
-  it("tell of a response once it has ended, as OpenAI's clients read it", async () => {
+  it('tell of a response once it has ended, in 4 KB', async () => {
     await open(hook())
     const id = await ask('hello')
     await eventually(() => expect(told()).to.deep.equal([`response.completed ${id}`]))
-    const [{ body, headers } = { body: '', headers: {} }] = received
-    const client = new OpenAI({ apiKey: 'x' })
-    const event = await client.webhooks.unwrap(body, headers as Record<string, string>, SECRET)
-    expect(event).to.deep.include({ object: 'event', type: 'response.completed', data: { id } })
-    const changed = await client.webhooks
-      .unwrap(body.replace('resp_', 'resq_'), headers as never, SECRET)
-      .catch((error) => error.name)
-    expect(changed).to.equal('Error')
-    expect(Buffer.byteLength(body)).to.be.below(4096)
+    expect(received[0]?.event).to.deep.include({ object: 'event', type: 'response.completed', data: { id } })
+    expect(Buffer.byteLength(received[0]?.body ?? '')).to.be.below(4096)
     await eventually(async () => expect(await stored()).to.deep.equal([]))
   })
 
+  for (const [name, unwrap] of Object.entries(CLIENTS))
+    it(`are accepted by ${name}, which refuses a changed body, another id, another secret and an old message`, async () => {
+      await open(hook())
+      await ask('hello')
+      await eventually(() => expect(received).to.have.lengthOf(1))
+      const { body, headers } = received[0] as Received
+      const sent = headers as Record<string, string>
+      expect(await unwrap(body, sent, SECRET)).to.deep.equal(JSON.parse(body))
+      const timestamp = Math.floor(Date.now() / 1000) - 360
+      const id = String(sent['webhook-id'])
+      const old = {
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': signMessage({ id, timestamp, body }, [SECRET]),
+      }
+      const refused: [string, Record<string, string>, string][] = [
+        [body.replace('resp_', 'resq_'), sent, SECRET],
+        [body, { ...sent, 'webhook-id': `${id}0` }, SECRET],
+        [body, sent, OTHER_SECRET],
+        [body, { ...sent, ...old }, SECRET],
+      ]
+      for (const given of refused) {
+        const error = await Promise.resolve(given)
+          .then((args) => unwrap(...args))
+          .catch((error) => error)
+        expect(error).to.be.instanceOf(Error)
+      }
+    })
+
   it('are signed with both secrets while one is rotated', async () => {
-    const old = `whsec_${Buffer.from('another secret of 24 ch.').toString('base64')}`
-    await open(hook().replace(`"${SECRET}"`, `["${SECRET}", "${old}"]`))
+    await open(hook().replace(`"${SECRET}"`, `["${SECRET}", "${OTHER_SECRET}"]`))
     await ask('hello')
     await eventually(() => expect(received).to.have.lengthOf(1))
     const [{ body, headers } = { body: '', headers: {} }] = received
-    for (const secret of [SECRET, old])
+    for (const secret of [SECRET, OTHER_SECRET])
       await new OpenAI({ apiKey: 'x' }).webhooks.verifySignature(body, headers as Record<string, string>, secret)
   })
 
