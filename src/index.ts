@@ -43,6 +43,7 @@ export type {
   FollowOptions,
   HereOptions,
   KeptRun,
+  OnceAnswers,
   OpenCall,
   ResumedRun,
   RunOutcome,
@@ -53,6 +54,7 @@ export type {
   WaitingPage,
   WaitingRange,
 } from './durable/adapter-runs/adapter-runs.ts'
+export type { IdempotentRequest } from './durable/idempotency/idempotent-requests.ts'
 export type { DurableEvent } from './durable/runs/durable-event.ts'
 export {
   type ClientCode,

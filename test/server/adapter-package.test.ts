@@ -80,6 +80,21 @@ describe('a protocol of a package', () => {
     await until(ann, next.task, 'completed')
   })
 
+  it('starts a task once for an Idempotency-Key, of each key of the file', async () => {
+    const { ann, ci, eve } = await open()
+    const task = { agent: 'checker', text: 'please' }
+    const ask = async (visitor: Visitor, body: object = task, key = 'k1') => {
+      const { status, json } = await visitor.ask('POST', '/tasks', body, { 'idempotency-key': key })
+      return status === 202 ? json.task : json.problem
+    }
+    const [first, ...others] = await Promise.all([ask(ann), ask(ann), ask(ann)])
+    expect(new Set(others)).to.deep.equal(new Set([first]))
+    expect(new Set([first, await ask(ci), await ask(eve), await ask(ann, task, 'k2')]).size).to.equal(4)
+    const title = 'This Idempotency-Key was used with another body'
+    expect(await ask(ann, { ...task, text: 'other' })).to.deep.equal({ status: 409, title })
+    expect((await ask(ann, task, '')).status).to.equal(400)
+  })
+
   it('answers a run that waits, once, by who may decide', async () => {
     const { ann, ci, project } = await open()
     const { task } = await begin(ci, 'shop', { label: 'pay it' })

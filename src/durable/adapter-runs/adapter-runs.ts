@@ -4,6 +4,7 @@ import type { Message } from '../../protocols/message.ts'
 import type { Usage } from '../../protocols/run.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
 import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
+import type { IdempotentRequest } from '../idempotency/idempotent-requests.ts'
 import type { DurableEvent } from '../runs/durable-event.ts'
 
 /**
@@ -44,6 +45,15 @@ export interface TenantRuns {
    *   answered or cancelled; `SHUTTING_DOWN`
    */
   begin(request: BegunRequest, options?: HereOptions): Promise<ResumedRun>
+  /**
+   * Answers a request that may come again: the first with a key starts a run, and the others, with the same body and within 24 hours, are answered
+   * from that run once it is stored.
+   *
+   * @param key of the client, as `http.idempotencyKeyOf` returns it; it counts for this adapter
+   * @param body JSON that others with the key must have, too
+   * @throws HostError `RESPONSE_CONFLICT` when the key came with another body
+   */
+  once<T>(key: string, body: unknown, answers: OnceAnswers<T>): Promise<T>
   /** Returns the latest run of a thread; undefined where there is none. */
   latest(thread: string): Promise<StoredRunInfo | undefined>
   /**
@@ -109,8 +119,18 @@ export interface DurableRequest extends Omit<WaitingOptions, 'tenant' | 'backgro
    * under this key, or begins the conversation. One run at a time: while one is in progress, another fails with `RESPONSE_CONFLICT`.
    */
   readonly thread?: string | undefined
+  /** Request of {@link TenantRuns.once} that this run answers. */
+  readonly idempotency?: IdempotentRequest | undefined
   /** JSON that is stored with the run, and with those that continue it; only adapters of the same name get it. */
   readonly data?: unknown
+}
+
+/** Answers to requests with one key. */
+export interface OnceAnswers<T> {
+  /** Starts the run (`start`, `begin`), with this `idempotency` in its request, and answers. */
+  readonly first: (idempotency: IdempotentRequest) => Promise<T>
+  /** Answers from the run of the first; undefined where it is gone: the request starts another. */
+  readonly again: (id: string) => Promise<T | undefined>
 }
 
 /** Request for a durable run of this process. */

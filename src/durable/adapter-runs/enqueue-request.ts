@@ -14,9 +14,7 @@ import { nowSeconds } from '../runs/steps.ts'
 import type { BegunRequest } from './adapter-runs.ts'
 
 /** Request of the host itself. */
-export interface OwnRequest
-  extends Omit<BegunRequest, 'thread'>,
-    Partial<Pick<Given, 'id' | 'named' | 'idempotency' | 'key'>> {
+export interface OwnRequest extends Omit<BegunRequest, 'thread'>, Partial<Pick<Given, 'id' | 'named' | 'key'>> {
   /** Changes that are committed with the run. */
   readonly claim?: Claim | undefined
 }

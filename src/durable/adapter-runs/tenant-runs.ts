@@ -45,6 +45,7 @@ import type {
   FollowOptions,
   HereOptions,
   KeptRun,
+  OnceAnswers,
   OpenCall,
   ResumedRun,
   RunOutcome,
@@ -62,6 +63,7 @@ const REQUEST_FIELDS = {
   previousId: optional(TEXT),
   thread: optional(TEXT),
   data: optional(JSON_VALUE),
+  idempotency: optional(OBJECT),
   ...STORED_FIELDS,
 }
 const REQUEST = object(REQUEST_FIELDS)
@@ -114,7 +116,7 @@ class StoredTenantRuns implements TenantRuns {
     this.#options.host.resolve(request.agent)
     const runs = await this.#open()
     const enqueue = async () => enqueueRequest(this.#options, runs, await this.#inThread(runs, request))
-    return this.#describe(runs, await untilClaimed(enqueue))
+    return this.#describe(runs, await claimed(request, enqueue))
   }
 
   async begin(request: BegunRequest, options: HereOptions = {}): Promise<ResumedRun> {
@@ -122,10 +124,17 @@ class StoredTenantRuns implements TenantRuns {
     requireGiven(LOCAL_OPTIONS, options, 'options')
     this.#options.host.resolve(request.agent)
     const runs = await this.#open()
-    return untilClaimed(async () => {
+    return claimed(request, async () => {
       const next = await nextOf(this.#options, runs, await this.#inThread(runs, request), {})
       return this.#run(runs, next, options)
     })
+  }
+
+  async once<T>(key: string, body: unknown, { first, again }: OnceAnswers<T>): Promise<T> {
+    requireGiven(TEXT, key, 'key')
+    requireGiven(JSON_VALUE, body, 'body')
+    const { requests } = await this.#open()
+    return requests.once(JSON.stringify([this.#options.adapter, key]), body, again, first)
   }
 
   async latest(thread: string): Promise<StoredRunInfo | undefined> {
@@ -364,6 +373,11 @@ class StoredTenantRuns implements TenantRuns {
       code: end?.code,
     }
   }
+}
+
+/** A request with a key of its client is repeated by those who know the key. */
+function claimed<T>({ idempotency }: DurableRequest, attempt: () => Promise<T>): Promise<T> {
+  return idempotency ? attempt() : untilClaimed(attempt)
 }
 
 const NOTHING_OPEN = Object.freeze({ open: [], continuedBy: null, isExpired: false })

@@ -8,6 +8,7 @@ import type { RunHandle, Turn } from '../../run/turn.ts'
 import { type ChosenTools, type ClientChoice, chooseTools } from '../bodies/choose-tools.ts'
 import { liftDataUrls } from '../bodies/lift-data-urls.ts'
 import { readAddress } from '../bodies/read-address.ts'
+import { readIdempotencyKey } from '../bodies/read-idempotency-key.ts'
 import { readTraceparent } from '../bodies/read-traceparent.ts'
 import { identify, type Sender } from '../guards/principal.ts'
 import { describeOpen } from '../inbox/describe-open.ts'
@@ -84,6 +85,12 @@ export interface AdapterHttp {
   /** Returns the W3C trace context of a request, for its turn; undefined for none, and for one that is invalid. */
   traceparentOf(request: FastifyRequest): string | undefined
   /**
+   * Returns the `Idempotency-Key` of a request, for `TenantRuns.once`: as its sender chose it, apart from the keys of others.
+   *
+   * @throws HostError `REQUEST_INVALID` for one that is empty or longer than 255 characters
+   */
+  idempotencyKeyOf(request: FastifyRequest): string | undefined
+  /**
    * Applies a client's choice to its tools, for the `clientTools` of a turn and the `toolChoice` of its `requestOptions`. `none` hides the client's;
    * `required`, and a name that the client's do not have, may mean a tool of the agent.
    *
@@ -122,6 +129,7 @@ export function makeAdapterHttp({
     deciderOf,
     liftDataUrls,
     readAddress,
+    idempotencyKeyOf: readIdempotencyKey,
     traceparentOf: ({ headers }) => readTraceparent(headers.traceparent),
     chooseTools: (agent, tools, choice) =>
       chooseTools(tools, choice, { isExtended: true }, () => host.resolve(agent).capabilities),

@@ -3,7 +3,8 @@ import { type IdempotentRequest, RequestRepeated } from '../../../../durable/ide
 import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
-import { type ClientCode, failureOf, HostError } from '../../../../errors.ts'
+import { badRequest, type ClientCode, failureOf, HostError } from '../../../../errors.ts'
+import { readIdempotencyKey } from '../../../bodies/read-idempotency-key.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { principalOf } from '../../../guards/principal.ts'
 import { deciderOf } from '../../../inbox/may-decide.ts'
@@ -20,7 +21,6 @@ import type { LargeReplies } from '../runs/large-replies.ts'
 import { CLIENT_LEFT, survivesDisconnect } from '../runs/response-run.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import { type AskedFields, toRecord } from '../runs/to-record.ts'
-import { readIdempotencyKey } from './read-idempotency-key.ts'
 import type { ResponseReplies } from './response-replies.ts'
 import type { CreateRequest } from './schema.ts'
 
@@ -56,8 +56,9 @@ export class CreateRoute {
     noteAgent(request, body.model)
     const ignored = this.#ignored.find(body, this.#dialect, request)
     if (ignored !== undefined) reply.header('x-ignored', ignored)
-    const key = readIdempotencyKey(request, body)
+    const key = readIdempotencyKey(request)
     if (key === undefined) return this.#run(body, undefined, request, reply)
+    if (body.store === false) throw badRequest(NOTHING_KEPT)
     return this.#partsOf(request).runs.requests.once(
       key,
       withVariant(body, request),
@@ -183,6 +184,8 @@ export class CreateRoute {
     }
   }
 }
+
+const NOTHING_KEPT = 'Idempotency-Key needs store: a response that is not stored cannot be returned again'
 
 function codeOf({ steps }: StoredRun): ClientCode | undefined {
   const end = steps.findLast(isEnd)

@@ -1,21 +1,17 @@
 import type { FastifyRequest } from 'fastify'
-import { badRequest } from '../../../../errors.ts'
-import { principalOf } from '../../../guards/principal.ts'
-import type { CreateRequest } from './schema.ts'
+import { badRequest } from '../../errors.ts'
+import { principalOf } from '../guards/principal.ts'
 
 /**
  * Reads the `Idempotency-Key` of a request. It counts for its sender alone: two holders of keys may choose the same text.
  *
  * @throws HostError `REQUEST_INVALID`
  */
-export function readIdempotencyKey(request: FastifyRequest, { store }: CreateRequest): string | undefined {
+export function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || key === '' || key.length > 255) {
     throw badRequest('Idempotency-Key must have 1 to 255 characters')
-  }
-  if (store === false) {
-    throw badRequest('Idempotency-Key needs store: a response that is not stored cannot be returned again')
   }
   const { tenant, name } = principalOf(request)
   // A header holds no NUL.
