@@ -7,6 +7,7 @@ const floors = [
   'assembly',
   'replicas',
   'tape',
+  'audit',
   'limits',
   'durable',
   'store',

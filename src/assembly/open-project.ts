@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
+import type { Audit } from '../audit/audit.ts'
 import { RunService } from '../durable/run-service.ts'
 import { AgentFolder } from '../host/agent-folder/agent-folder.ts'
 import { AgentHost, VISITS } from '../host/host.ts'
@@ -72,6 +73,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       sealing,
       publicUrl,
     })
+    const audit = options.auditLog === undefined ? undefined : await openAudit(options.auditLog, options, host, log)
     const deleteTapes = tapes && ((runIds: readonly string[]) => tapes.delete(runIds))
     host[VISITS].openLimiter = limiterOpener(records, projectDir, log)
     const sweeper = tapes?.record(host, () => shared.open())
@@ -88,7 +90,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       log,
       hasStore: () => shared.exists(),
       isShared: isRemote(options.store),
-      openRecords: () => shared.open(),
+      openRecords: audit ? async () => audit.guard(await shared.open()) : () => shared.open(),
       sealing,
       onStored: sweeper && ((id, tenant) => sweeper.noteStored(id, tenant)),
       describeFailure: makeDescribeFailure(options.debug, redact),
@@ -98,8 +100,9 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     cleanup.add(() => host.close(options.drainTimeout * 1000))
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
+    if (audit) cleanup.add(audit.followAgents())
     return new AssembledProject(
-      { host, agents, traces, redact, log, durableRuns, sealing, deleteTapes, openRecords: () => shared.open() },
+      { host, agents, traces, redact, log, durableRuns, sealing, deleteTapes, audit, openRecords: () => shared.open() },
       options,
       cleanup,
     )
@@ -120,6 +123,11 @@ function limiterOpener(records: LazyStore, projectDir: string, log: Log): () => 
     limiter ??= new StoredLimiter(counted)
     return limiter
   }
+}
+
+async function openAudit(...options: ConstructorParameters<typeof Audit>): Promise<Audit> {
+  const { Audit } = await import('../audit/audit.ts')
+  return new Audit(...options)
 }
 
 /** Logs the failure of a run in the background, or of the queue. */

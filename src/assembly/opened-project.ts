@@ -1,4 +1,5 @@
 import type { CleanupStack } from '../async.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Problem } from '../definition/problem.ts'
 import type { AdapterRuns } from '../durable/adapter-runs/adapter-runs.ts'
 import { ProgramRuns } from '../durable/adapter-runs/program-runs.ts'
@@ -79,6 +80,8 @@ export class AssembledProject implements OpenedProject {
   readonly openRecords: () => Promise<RecordStore>
   /** Deletes tapes, those that are being written included; undefined where none are recorded. */
   readonly deleteTapes: ((runIds: readonly string[]) => void) | undefined
+  /** Undefined where no audit log is named. */
+  readonly audit: Audit | undefined
   readonly #drainTimeoutMs: number
   readonly #cleanup: CleanupStack
   readonly #program: ProgramRuns
@@ -87,7 +90,16 @@ export class AssembledProject implements OpenedProject {
   constructor(
     parts: Pick<
       AssembledProject,
-      'host' | 'agents' | 'traces' | 'redact' | 'log' | 'durableRuns' | 'sealing' | 'openRecords' | 'deleteTapes'
+      | 'host'
+      | 'agents'
+      | 'traces'
+      | 'redact'
+      | 'log'
+      | 'durableRuns'
+      | 'sealing'
+      | 'openRecords'
+      | 'deleteTapes'
+      | 'audit'
     >,
     { drainTimeout }: ProjectOptions,
     cleanup: CleanupStack,
@@ -102,6 +114,7 @@ export class AssembledProject implements OpenedProject {
     this.runs = makeAdapterRuns(parts.durableRuns, parts.host, PROGRAM)
     this.openRecords = parts.openRecords
     this.deleteTapes = parts.deleteTapes
+    this.audit = parts.audit
     this.#drainTimeoutMs = drainTimeout * 1000
     this.#cleanup = cleanup
     const { host, log, durableRuns: service } = parts

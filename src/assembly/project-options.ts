@@ -14,6 +14,8 @@ export interface ProjectOptions {
   readonly store: string
   /** Secret that seals what clients or the store keep; undefined: the store makes one, and keeps it. */
   readonly secretKey?: string | undefined
+  /** Absolute: file of a line for each run, call of a tool, decision and refusal; undefined for none. */
+  readonly auditLog?: string | undefined
   /** Name of this server among those that share the store. */
   readonly serverName: string
   /** Traces every call into `debug/`. */

@@ -14,7 +14,7 @@ export default class Mcp extends BaseCommand {
     stdio: Flags.boolean({ description: 'Use standard input and output. For HTTP, serve McpApiAdapter.' }),
     'log-level': logLevel as NonNullable<typeof logLevel>,
     ...tracingFlag(),
-    ...pickServerFlags(['store', 'responses-dir', 'secret-key']),
+    ...pickServerFlags(['store', 'responses-dir', 'secret-key', 'audit-log']),
     'agent-dir': agentDirFlag,
     'drain-timeout': drain as NonNullable<typeof drain>,
   }

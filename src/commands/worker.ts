@@ -22,6 +22,7 @@ const OPTIONS = [
   'debug',
   'noWatch',
   'logLevel',
+  'auditLog',
   'runTimeout',
   'drainTimeout',
 ] as const

@@ -14,7 +14,7 @@ import type { Agent, AgentSurroundings, ModuleCall } from '../run/agent/agent.ts
 import type { Capabilities } from '../run/agent/agent-capabilities.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { type AgentEventListener, EventListeners, type ReplayOrigin } from '../run/calls/agent-events.ts'
-import type { Boundaries } from '../run/calls/boundaries.ts'
+import { type Boundaries, behind } from '../run/calls/boundaries.ts'
 import { CHANGES, LOCAL_OPTIONS, MESSAGES, PENDING, TURN } from '../run/checks/given-turn.ts'
 import { answersTo } from '../run/child-runs/child-run.ts'
 import type { RunObserver } from '../run/started-run.ts'
@@ -116,7 +116,7 @@ let setBoundaries: (host: AgentHost, boundaries: Boundaries) => void
 /** Names the visits that a host serves: what does not exist for a visitor is neither found, listed nor run. The package does not export it. */
 export const VISITS = Symbol('visits')
 
-/** Has something stand at the calls that leave the agents of a host: those that are registered from now on. */
+/** Has something stand at the calls that leave the agents of a host: those that are registered from now on. What was attached before stands behind it. */
 export function attachBoundaries(host: AgentHost, boundaries: Boundaries): void {
   setBoundaries(host, boundaries)
 }
@@ -193,7 +193,7 @@ export class AgentHost {
 
   static {
     setBoundaries = (host, boundaries) => {
-      host.#boundaries = boundaries
+      host.#boundaries = host.#boundaries ? behind(boundaries, host.#boundaries) : boundaries
     }
     findSecret = (host, agent, trigger) => host.#agents.get(agent)?.triggerSecrets.get(trigger)
     startReplay = (host, name, run) => host.#replay(name, run)

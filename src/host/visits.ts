@@ -13,6 +13,16 @@ export interface Visit {
   readonly user?: string | undefined
   /** Undefined for a visitor without limits. */
   readonly ticket?: Ticket | undefined
+  /** Undefined where no audit log is written. */
+  readonly asker?: Asker | undefined
+}
+
+/** Sender of a request, for the audit log. */
+export interface Asker {
+  readonly requestId?: string | undefined
+  readonly address?: string | undefined
+  /** Name of the key, or `jwt:<sub>`; undefined where none is known. */
+  readonly key?: string | undefined
 }
 
 /** Right to start one run: the stored counts are changed before it is used. */
@@ -73,9 +83,18 @@ export class Visits {
 
   /** Does work that no key has asked for: what it starts counts for the key that is named, and for the tenant. */
   async onBehalf<T>(tenant: string, key: string | undefined, work: () => Promise<T>): Promise<T> {
+    return this.#charge(tenant, key, { ...this.current?.asker, key }, work)
+  }
+
+  async #charge<T>(
+    tenant: string,
+    key: string | undefined,
+    asker: Asker | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const holders = this.holdersOf?.(tenant, key) ?? []
     const limiter = holders.length > 0 ? await this.openLimiter?.() : undefined
-    return this.enter({ sees: undefined, ticket: limiter?.ticketFor(holders) }, work)
+    return this.enter({ sees: undefined, ticket: limiter?.ticketFor(holders), asker }, work)
   }
 
   /**

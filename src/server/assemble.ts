@@ -50,7 +50,7 @@ export async function assemble(
   project: AssembledProject,
   { adapters: loaded, fileKeys, tokens, describeFailure }: ServerParts,
 ): Promise<void> {
-  const { host, agents, traces, redact, durableRuns, openRecords, sealing } = project
+  const { host, agents, traces, redact, durableRuns, openRecords, sealing, audit } = project
   const { webhooks } = durableRuns
   await webhooks.open()
   const streams = new EventStreams()
@@ -59,7 +59,8 @@ export async function assemble(
   // Goes on with runs that an earlier server has left behind, whichever adapters are served.
   onStart(app, 'The store', () => durableRuns.resume())
   const parts = () => [...adapters, ...worker]
-  const findObstacle = async () => (isDraining() ? 'The server shuts down.' : findUnready(parts()))
+  const findObstacle = async () =>
+    isDraining() ? 'The server shuts down.' : (audit?.log.findObstacle() ?? findUnready(parts()))
   answerProbes(app, {
     findObstacle,
     listMissing: () => host.missing,
@@ -84,9 +85,13 @@ export async function assemble(
   }
   const doors = new Doors(loaded, { fileKeys, tokens, origins, refuseWrongKey })
   setVisitor(app, doors.unseen)
-  if (fileKeys || tokens) {
+  const audited = audit && (await import('./monitoring/audit-requests.ts'))
+  if (audit) audited?.auditRequests(app, audit)
+  if (fileKeys || tokens || audit) {
     const { enterVisits } = await import('./guards/enter-visits.ts')
-    enterVisits(app, host[VISITS], fileKeys)
+    enterVisits(app, host[VISITS], fileKeys, audited?.askerOf)
+  }
+  if (fileKeys || tokens) {
     const { serveForget } = await import('./forget/serve-forget.ts')
     serveForget(app, project, { fileKeys, tokens, origins, refuseWrongKey })
   }
@@ -114,12 +119,14 @@ export async function assemble(
     warnOfTriggers(app, project, served)
   }
   doors.logSurprises(app.log)
-  const checkPrices = async (read: KeysAndTenants) => {
+  const noteKeys = audit && audited?.keysNoter(audit)
+  const check = async (read: KeysAndTenants) => {
     const { checkCosts } = await import('./guards/check-costs.ts')
     await checkCosts(read, host, app.log)
+    noteKeys?.(read)
   }
-  if (fileKeys) await checkPrices(fileKeys.used)
-  const stop = doors.follow(app.log, () => host.list().map(({ id }) => id), checkPrices)
+  if (fileKeys) await check(fileKeys.used)
+  const stop = doors.follow(app.log, () => host.list().map(({ id }) => id), check)
   app.addHook('onClose', async () => stop())
 }
 

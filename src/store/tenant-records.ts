@@ -40,9 +40,8 @@ export async function listTenants(records: RecordStore): Promise<string[]> {
   for (let after: string | undefined; ; ) {
     const [key] = await records.list({ prefix: MARK, limit: 1, after })
     if (key === undefined) return tenants
-    const name = key.slice(MARK.length, key.indexOf('/'))
-    tenants.push(decodeURIComponent(name))
-    after = `${MARK}${name}/~`
+    tenants.push(tenantOf(key))
+    after = `${key.slice(0, key.indexOf('/'))}/~`
   }
 }
 
@@ -50,6 +49,11 @@ export async function listTenants(records: RecordStore): Promise<string[]> {
 export function kindOf(key: string): string {
   const own = key.startsWith(MARK) ? key.slice(key.indexOf('/') + 1) : key
   return own.split(':', 1)[0] as string
+}
+
+/** Returns the tenant that a record belongs to; '' for the nameless one. */
+export function tenantOf(key: string): string {
+  return key.startsWith(MARK) ? decodeURIComponent(key.slice(MARK.length, key.indexOf('/'))) : ''
 }
 
 class TenantRecords implements RecordStore {

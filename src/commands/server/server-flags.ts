@@ -48,7 +48,7 @@ const GROUPS: readonly (readonly [group: string, flags: string])[] = [
   ['', 'port agent-dir log-level adapter adapter-option debug-ui record schedules metrics no-watch no-v1'],
   [
     'access',
-    'host public-url allowed-host require-auth compat-api-key responses-api-key mcp-api-key ui-token keys cors-origin trusted-origin auth-rate-limit trusted-proxy open-metrics jwt-issuer jwt-audience jwt-claim',
+    'host public-url allowed-host require-auth compat-api-key responses-api-key mcp-api-key ui-token keys cors-origin trusted-origin auth-rate-limit trusted-proxy open-metrics jwt-issuer jwt-audience jwt-claim audit-log',
   ],
   ['store', 'store responses-dir secret-key retention-days server-name queue no-worker webhook-allow-private'],
   [

@@ -44,3 +44,11 @@ export interface Boundaries {
    */
   attach(provider: object, place: Place, run: AgentRun | undefined): object
 }
+
+/** Both, the inner one next to the modules: the outer one sees what the inner one makes of a call. */
+export function behind(outer: Boundaries, inner: Boundaries): Boundaries {
+  return {
+    begin: (...run) => [inner.begin(...run), outer.begin(...run)].includes(true),
+    attach: (provider, place, run) => outer.attach(inner.attach(provider, place, run), place, run),
+  }
+}

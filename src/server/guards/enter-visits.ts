@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Sees, seeing, type Ticket, type Visits } from '../../host/visits.ts'
+import { type Asker, type Sees, seeing, type Ticket, type Visits } from '../../host/visits.ts'
 import type { LimitHolder, Limits } from '../../run/state/run-quota.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
 import type { FollowedKeys } from './followed-keys.ts'
@@ -13,11 +13,13 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  * whatever serves it finds no other agents, starts no more than it may, and starts it for that user.
  *
  * @param fileKeys limits of tenants, and of the keys that triggers and schedules name
+ * @param askerOf makes a visit of every request: an audit log tells who asks
  */
 export function enterVisits(
   app: FastifyInstance,
   visits: Visits,
   fileKeys: Pick<FollowedKeys, 'all' | 'limitsOf'> | undefined,
+  askerOf?: (request: FastifyRequest) => Asker,
 ): void {
   const limitsOf = (tenant: string) => fileKeys?.limitsOf(tenant)
   visits.holdersOf = (tenant, key) => {
@@ -35,10 +37,10 @@ export function enterVisits(
     const principal = principalOf(request)
     const { agents, user } = principal
     const holders = holdersOf(principal, limitsOf)
-    const sees = agents && seesOf(principal, agents)
+    const visit = { sees: agents && seesOf(principal, agents), user, asker: askerOf?.(request) }
     if (holders.length > 0) {
-      openTicket(visits, holders, request, reply).then((ticket) => visits.enter({ sees, user, ticket }, done), done)
-    } else if (sees || user !== undefined) visits.enter({ sees, user }, done)
+      openTicket(visits, holders, request, reply).then((ticket) => visits.enter({ ...visit, ticket }, done), done)
+    } else if (visit.sees || user !== undefined || visit.asker) visits.enter(visit, done)
     else done()
   })
 }

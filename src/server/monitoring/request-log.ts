@@ -36,6 +36,23 @@ export interface LoggedRequest extends Pick<FastifyRequest, 'id' | 'log'> {
 /** Reason why a run ends whose client has left. */
 export const CLIENT_HAS_LEFT = 'The client has left.'
 
+/** Takes each refusal that is no status of an HTTP answer, with the status that it would be. */
+type RefusalListener = (request: FastifyRequest, statusCode: number) => void
+
+/** Property of an app: none where nothing listens. */
+const ON_REFUSAL = Symbol('refusal listener')
+
+/** Has a listener learn of each refusal of a message of a WebSocket, and of a call of MCP. */
+export function onRefusal(app: FastifyInstance, listener: RefusalListener): void {
+  ;(app as { [ON_REFUSAL]?: RefusalListener })[ON_REFUSAL] = listener
+}
+
+/** Tells of a refusal that is no status of an HTTP answer. */
+export function noteRefusalInside(request: LoggedRequest, statusCode: number): void {
+  const { server } = request as Partial<FastifyRequest>
+  ;(server as { [ON_REFUSAL]?: RefusalListener } | undefined)?.[ON_REFUSAL]?.(request as FastifyRequest, statusCode)
+}
+
 /** Keeps the agent that a request runs, for its line. */
 export function noteAgent(request: LoggedRequest, name: string): void {
   request[AGENT] = name
@@ -88,6 +105,7 @@ export function logMessage(
   request: LoggedRequest & FastifyRequest,
   { statusCode, elapsedMs, failure }: MessageOutcome,
 ): void {
+  if (statusCode !== undefined) noteRefusalInside(request, statusCode)
   if (!request[REPLY]) return
   const { log, url } = request
   const facts = factsOf(request)

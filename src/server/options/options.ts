@@ -198,6 +198,12 @@ export const SERVER_OPTIONS: OptionSpecs = {
     "Origin whose pages may decide approvals and see debug data, as the server's own; can be given several times",
     readOrigins,
   ),
+  auditLog: option(
+    'audit-log',
+    undefined,
+    'File of JSON lines that say who did what: runs, calls of tools, decisions, refusals, changes of keys and agents',
+    readText,
+  ),
   logLevel: option('log-level', 'info', `One of ${LOG_LEVELS.join(', ')}`, readLogLevel),
   maxConcurrentRuns: number('max-concurrent-runs', 10_000, 'Concurrent runs; further requests get 503', {
     min: 1,
@@ -337,6 +343,7 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
     agentDir,
     responsesDir,
     keys,
+    auditLog: options.auditLog && resolve(projectDir, options.auditLog),
   })
 }
 

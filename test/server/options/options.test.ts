@@ -83,6 +83,7 @@ describe('server options', () => {
       corsOrigins: [],
       trustedOrigins: [],
       trustedProxies: [],
+      auditLog: undefined,
       logLevel: 'info',
       maxConcurrentRuns: 10_000,
       maxBackgroundRuns: 1000,

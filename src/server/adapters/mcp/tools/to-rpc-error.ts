@@ -1,5 +1,5 @@
 import { CLIENT_CODES, HostError } from '../../../../errors.ts'
-import { type LoggedRequest, noteFailureInside } from '../../../monitoring/request-log.ts'
+import { type LoggedRequest, noteFailureInside, noteRefusalInside } from '../../../monitoring/request-log.ts'
 import { logFailureInside } from '../../../replies/error-replies.ts'
 import { INTERNAL_ERROR, invalidParams, JsonRpcError, LIMIT_REACHED, METHOD_NOT_FOUND } from '../json-rpc.ts'
 
@@ -26,8 +26,14 @@ function toRefusal(error: unknown): JsonRpcError | undefined {
 
 /** Has the line of the request tell why it was refused. Clients try methods to learn what a server has: that is no refusal. */
 export function noteRefusal({ code, message }: JsonRpcError, source: LoggedRequest): void {
+  if (code === LIMIT_REACHED) noteRefusalInside(source, 429)
   if (code !== METHOD_NOT_FOUND) noteFailureInside(source, { level: 'warn', description: message })
 }
 
 const INVALID: ReadonlySet<string> = new Set(['AGENT_NOT_FOUND', 'REQUEST_INVALID'])
-const REFUSED: ReadonlySet<string> = new Set(['OVERLOADED', 'SHUTTING_DOWN', ...Object.keys(CLIENT_CODES)])
+const REFUSED: ReadonlySet<string> = new Set([
+  'OVERLOADED',
+  'SHUTTING_DOWN',
+  'AUDIT_UNAVAILABLE',
+  ...Object.keys(CLIENT_CODES),
+])

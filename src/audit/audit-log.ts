@@ -1,0 +1,139 @@
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { HostError, messageOf } from '../errors.ts'
+import type { Asker } from '../host/visits.ts'
+import { toSortedJson } from '../json.ts'
+import type { Log } from '../protocols/log.ts'
+import { shorten } from '../shorten.ts'
+import type { AuditFile } from './audit-file.ts'
+
+/** Kind of a line. */
+export type AuditEvent =
+  | 'start'
+  | 'refusal'
+  | 'run_queued'
+  | 'run_begin'
+  | 'run_end'
+  | 'tool_call'
+  | 'decision'
+  | 'decision_lost'
+  | 'key'
+  | 'agent'
+  | 'gap'
+
+/** Facts of a line beside its time. Names and ids alone, no content; what is not known is left out. */
+export interface AuditFacts {
+  readonly event: AuditEvent
+  readonly request_id?: string | undefined
+  readonly address?: string | undefined
+  /** Name of a key, or `jwt:<sub>`. */
+  readonly key?: string | undefined
+  readonly tenant?: string | undefined
+  readonly agent?: string | undefined
+  readonly run_id?: string | undefined
+  readonly tool?: string | undefined
+  /** HMAC of the arguments, see {@link AuditLog.macOf}. */
+  readonly arguments?: string | undefined
+  readonly [more: string]: string | number | undefined
+}
+
+export interface AuditLogOptions {
+  readonly file: AuditFile
+  readonly log: Log
+  /** Name of this server. */
+  readonly server: string
+  /** Secret that the key of the HMACs is derived from; undefined: a key at random, which ends with this process. */
+  readonly secretKey?: string | undefined
+}
+
+const MAX_CHARS = 256
+
+/** Lines that say who did what. While none can be written, whatever needs one is refused. */
+export class AuditLog {
+  readonly #options: AuditLogOptions
+  readonly #key: Uint8Array
+  /** Since when no line could be written, and how many things had none. */
+  #gap: { readonly since: string; missed: number } | undefined
+
+  /** @throws Error of the system where the file cannot be written */
+  constructor(options: AuditLogOptions) {
+    this.#options = options
+    const { secretKey } = options
+    this.#key =
+      secretKey === undefined
+        ? randomBytes(32)
+        : new Uint8Array(hkdfSync('sha256', secretKey, '', 'agent-host audit log', 32))
+    this.#append({ event: 'start' })
+  }
+
+  /**
+   * Writes the line of something that must not happen without.
+   *
+   * @throws HostError `AUDIT_UNAVAILABLE`
+   */
+  require(facts: AuditFacts): void {
+    if (this.note(facts)) return
+    throw new HostError('AUDIT_UNAVAILABLE', 'The audit log cannot be written: nothing was done', {
+      suggestions: [
+        `Give ${this.#options.file.path} room, and the rights to write it. /readyz says when it is written again.`,
+      ],
+    })
+  }
+
+  /** Writes the line of something that happens anyway. @returns false where it cannot be written */
+  note(facts: AuditFacts): boolean {
+    try {
+      this.#endGap()
+      this.#append(facts)
+      return true
+    } catch (error) {
+      this.#miss(error)
+      return false
+    }
+  }
+
+  /** Finds out why calls and decisions are refused at this moment; undefined when they are not. */
+  findObstacle(): string | undefined {
+    try {
+      this.#endGap()
+      return undefined
+    } catch {
+      return 'The audit log cannot be written.'
+    }
+  }
+
+  /** Returns the HMAC-SHA-256 of a value, in hex: equal for equal JSON, and nothing that the value can be guessed from. */
+  macOf(value: unknown): string {
+    return createHmac('sha256', this.#key).update(toSortedJson(value)).digest('hex')
+  }
+
+  #append(facts: AuditFacts): void {
+    const short = Object.entries(facts).map(([name, fact]) => [
+      name,
+      typeof fact === 'string' ? shorten(fact, MAX_CHARS) : fact,
+    ])
+    this.#options.file.append(
+      JSON.stringify({ time: new Date().toISOString(), server: this.#options.server, ...Object.fromEntries(short) }),
+    )
+  }
+
+  /** The first line that can be written again tells what is missing before it. */
+  #endGap(): void {
+    if (!this.#gap) return
+    this.#append({ event: 'gap', ...this.#gap })
+    this.#gap = undefined
+    this.#options.log.info(`The audit log ${this.#options.file.path} is written again.`)
+  }
+
+  #miss(error: unknown): void {
+    const { file, log } = this.#options
+    if (!this.#gap)
+      log.error(`The audit log ${file.path} cannot be written, so calls and decisions are refused: ${messageOf(error)}`)
+    this.#gap ??= { since: new Date().toISOString(), missed: 0 }
+    this.#gap.missed++
+  }
+}
+
+/** Facts of a line about who asks. */
+export function factsOf(asker: Asker = {}): Pick<AuditFacts, 'request_id' | 'address' | 'key'> {
+  return { request_id: asker.requestId, address: asker.address, key: asker.key }
+}

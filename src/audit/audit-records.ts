@@ -1,0 +1,62 @@
+import type { StoredApproval } from '../durable/approvals/approvals.ts'
+import { uuidOf } from '../durable/runs/run-ids.ts'
+import { QUEUED } from '../durable/runs/run-keys.ts'
+import type { Visits } from '../host/visits.ts'
+import type { Change, Entry, RecordStore } from '../store/record-store.ts'
+import { kindOf, parseIndexKey, tenantOf } from '../store/tenant-records.ts'
+import { type AuditFacts, type AuditLog, factsOf } from './audit-log.ts'
+
+/**
+ * Has a store of its own for the durable runs write the line of each decision before it is committed, and of each run that a request puts into the
+ * queue. Every door commits what it decides: none is forgotten here.
+ *
+ * @param records of the whole store; its methods are changed
+ */
+export function auditRecords(records: RecordStore, audit: AuditLog, visits: Visits): RecordStore {
+  const commit = records.commit.bind(records)
+  records.commit = async (changes, guards, notify) => {
+    const { asker } = visits.current ?? {}
+    const decided = decisionsIn(changes, guards?.equal, audit).map((facts) => ({ ...factsOf(asker), ...facts }))
+    for (const facts of decided) audit.require({ event: 'decision', ...facts })
+    if (asker) for (const facts of queuedIn(changes)) audit.note({ event: 'run_queued', ...factsOf(asker), ...facts })
+    const isCommitted = await commit(changes, guards, notify)
+    // Another was quicker: it may be tried again, which is another line.
+    if (!isCommitted) for (const facts of decided) audit.note({ event: 'decision_lost', ...facts })
+    return isCommitted
+  }
+  return records
+}
+
+type Facts = Omit<AuditFacts, 'event'>
+
+/** Calls that were open, and are not from now on. */
+function decisionsIn(changes: readonly Change[], before: readonly Entry[] = [], audit: AuditLog): Facts[] {
+  return changes.flatMap(([key, text]): Facts[] => {
+    if (text === undefined || kindOf(key) !== 'approval') return []
+    const old = before.find(([other]) => other === key)?.[1]
+    const approval: StoredApproval = JSON.parse(text)
+    if (old === undefined || JSON.parse(old).status !== 'pending' || approval.status === 'pending') return []
+    const { id, runId, agent, pending, status, decision } = approval
+    const edited = decision?.answer.kind === 'approval' ? decision.answer.arguments : undefined
+    return [
+      {
+        tenant: tenantOf(key) || undefined,
+        agent,
+        run_id: uuidOf(runId),
+        approval: id,
+        tool: pending.name,
+        status,
+        by: decision?.by,
+        arguments: audit.macOf(edited ?? pending.arguments),
+      },
+    ]
+  })
+}
+
+function queuedIn(changes: readonly Change[]): Facts[] {
+  return changes.flatMap(([key, text]) => {
+    if (text === undefined || !key.startsWith(QUEUED)) return []
+    const { tenant, id } = parseIndexKey(QUEUED, key)
+    return [{ tenant: tenant || undefined, run_id: uuidOf(id) }]
+  })
+}
