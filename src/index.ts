@@ -130,6 +130,7 @@ export {
   type MethodName,
   many,
   type Optional,
+  type OptionalName,
   optional,
   type Protocol,
   type Provided,

@@ -59,6 +59,7 @@ export default defineModule({
       respondImage: (image) => response.respondImage(image),
       respondAudio: (audio) => response.respondAudio(audio),
       respondFile: (file) => response.respondFile(file),
+      respondEvent: (...event) => response.respondEvent?.(...event),
       getResponse: () => response.getResponse(),
 
       async [Symbol.asyncDispose]() {

@@ -32,6 +32,7 @@ export default defineModule({
       respondImage: (image) => response.respondImage(image),
       respondAudio: (audio) => response.respondAudio(audio),
       respondFile: (file) => response.respondFile(file),
+      respondEvent: (...event) => response.respondEvent?.(...event),
       async getResponse() {
         const answered = await response.getResponse()
         const frame = holder()

@@ -15,6 +15,7 @@ export default defineModule({
       respondImage: (image) => response.respondImage(image),
       respondAudio: (audio) => response.respondAudio(audio),
       respondFile: (file) => response.respondFile(file),
+      respondEvent: (...event) => response.respondEvent?.(...event),
       async getResponse() {
         const { text, attachments } = await response.getResponse()
         return { text: text + held, attachments }

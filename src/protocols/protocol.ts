@@ -10,6 +10,8 @@ declare const shape: unique symbol
 export interface Protocol<T = unknown> {
   readonly name: string
   readonly methods: readonly string[]
+  /** Methods that a provider may leave out. */
+  readonly optionalMethods?: readonly string[]
   /** Types only; no value carries it. */
   readonly [shape]?: T
 }
@@ -39,15 +41,19 @@ export type Provided<D> =
         ? T
         : never
 
-/** The names of the methods of `T`. */
+/** The names of the methods of `T` that every provider has. */
 export type MethodName<T> = { [K in keyof T]-?: T[K] extends (...args: never[]) => unknown ? K : never }[keyof T] &
   string
+
+/** The names of the methods of `T` that a provider may leave out. */
+export type OptionalName<T> = { [K in keyof T]-?: undefined extends T[K] ? K : never }[keyof T] & string
 
 /**
  * Declares a protocol: `export const Memory = defineProtocol<Memory>('Memory', ['store', 'search'])`.
  *
  * @param name how YAML, errors and events call it; the same name is the same protocol
  * @param methods every method of the interface; only these can be called through a dependency
+ * @param optionalMethods those that a provider may leave out: `undefined` for its callers then
  * @throws HostError `PROTOCOL_INVALID` when the name is no identifier, or a method is missing or listed twice
  *
  * @example
@@ -58,14 +64,18 @@ export type MethodName<T> = { [K in keyof T]-?: T[K] extends (...args: never[]) 
  * export const Dictionary = defineProtocol<Dictionary>('Dictionary', ['meaningOf'])
  * ```
  */
-export function defineProtocol<T>(name: string, methods: readonly MethodName<T>[]): Protocol<T> {
+export function defineProtocol<T>(
+  name: string,
+  methods: readonly MethodName<T>[],
+  optionalMethods: readonly OptionalName<T>[] = [],
+): Protocol<T> {
   if (typeof name !== 'string' || !/^[A-Za-z_$][\w$]*$/.test(name)) {
     throw new HostError('PROTOCOL_INVALID', `The protocol name '${messageOf(name)}' is not an identifier.`)
   }
   if (!Array.isArray(methods) || methods.length === 0 || new Set(methods).size !== methods.length) {
     throw new HostError('PROTOCOL_INVALID', `The protocol '${name}' must list at least one method, each once.`)
   }
-  return Object.freeze({ name, methods: Object.freeze([...methods]) })
+  return Object.freeze({ name, methods: Object.freeze([...methods, ...optionalMethods]), optionalMethods })
 }
 
 const PROTOCOL = object({ name: TEXT, methods: list(TEXT) })

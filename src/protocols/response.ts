@@ -30,6 +30,7 @@ export interface ReasoningBlock {
  *     respondImage: (image) => response.respondImage(image),
  *     respondAudio: (audio) => response.respondAudio(audio),
  *     respondFile: (file) => response.respondFile(file),
+ *     respondEvent: (...event) => response.respondEvent?.(...event),
  *     getResponse: () => response.getResponse(),
  *   }),
  * })
@@ -55,14 +56,18 @@ export interface Response {
   respondAudio(audio: Attachment): void | Promise<void>
   /** Sends a file of any other kind. */
   respondFile(file: Attachment): void | Promise<void>
+  /**
+   * Sends an event of the module's own beside the answer, for adapters whose protocol has such: `value` is JSON. It is left out while a guard holds the text
+   * back. The response that the host provides has it; a module between hands it on.
+   *
+   * @throws TypeError for anything but a name and JSON; otherwise as `respondText`
+   */
+  respondEvent?(name: string, value: unknown): void | Promise<void>
   /** Returns the answer of this run so far. */
   getResponse(): CollectedResponse | Promise<CollectedResponse>
 }
-export const Response = defineProtocol<Response>('Response', [
-  'respondText',
-  'respondReasoning',
-  'respondImage',
-  'respondAudio',
-  'respondFile',
-  'getResponse',
-])
+export const Response = defineProtocol<Response>(
+  'Response',
+  ['respondText', 'respondReasoning', 'respondImage', 'respondAudio', 'respondFile', 'getResponse'],
+  ['respondEvent'],
+)

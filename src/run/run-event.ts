@@ -34,6 +34,8 @@ export type RunEvent =
   /** The run needs something that this process cannot give, and will end waiting. */
   | { readonly type: 'pending'; readonly pending: PendingCall; readonly providerMetadata?: ProviderMetadata }
   | { readonly type: 'progress'; readonly message: string }
+  /** Event of a module's own. `value` is JSON. */
+  | { readonly type: 'custom'; readonly name: string; readonly value: unknown }
   | { readonly type: 'usage'; readonly usage: Partial<Usage> }
   /** Always the last. `reason` says why a completed run stopped before its answer was whole. */
   | {

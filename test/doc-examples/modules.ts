@@ -160,6 +160,7 @@ export const inItalics = defineModule({
     respondImage: (image) => response.respondImage(image),
     respondAudio: (audio) => response.respondAudio(audio),
     respondFile: (file) => response.respondFile(file),
+    respondEvent: (...event) => response.respondEvent?.(...event),
     getResponse: () => response.getResponse(),
   }),
 })

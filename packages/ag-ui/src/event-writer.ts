@@ -50,6 +50,8 @@ export class EventWriter {
         return [
           { type: 'CUSTOM', name: 'attachment', value: { ...toPart(event.attachment), name: event.attachment.name } },
         ]
+      case 'custom':
+        return [{ type: 'CUSTOM', name: event.name, value: event.value }]
       case 'progress':
         return [this.#progress(event.message)]
       default:

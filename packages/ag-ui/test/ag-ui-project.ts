@@ -74,6 +74,7 @@ export default defineModule({ name: 'Counter', provides: [TextMessageHandler], u
     const { count = 0 } = await state.getState(run)
     await state.setState({ count: count + 1, seen: { [text]: true }, old: 1 }, run)
     run.reportProgress('half')
+    await response.respondEvent('counted', { count })
     await state.setState({ count: count + 2, seen: { [text]: true, 'a/b': 1 } }, run)
     await response.respondText(String(count))
   } }) })`,

@@ -84,11 +84,12 @@ describe('the events of a run', () => {
     ])
   })
 
-  it('tell the state that begins as the client has it, whole and then by its changes, and progress', async () => {
+  it('tell the state that begins as the client has it, whole and then by its changes, progress, and events of a module', async () => {
     const { events } = await run('counter', 'hi', { state: { count: 4 } })
-    assert.deepEqual(withoutIds(events).slice(0, 3), [
+    assert.deepEqual(withoutIds(events).slice(0, 4), [
       { type: 'STATE_SNAPSHOT', snapshot: { count: 5, seen: { hi: true }, old: 1 } },
       { type: 'ACTIVITY_SNAPSHOT', messageId: 'run-progress', activityType: 'PROGRESS', content: { message: 'half' } },
+      { type: 'CUSTOM', name: 'counted', value: { count: 4 } },
       {
         type: 'STATE_DELTA',
         delta: [

@@ -11,6 +11,8 @@ export type DurableEvent = { readonly number: number } & (
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'attachment'; readonly attachment: AttachmentJson }
+  /** Event of a module's own. */
+  | { readonly type: 'custom'; readonly name: string; readonly value: unknown }
   /** One of the agent's own tools is called. */
   | {
       readonly type: 'tool_call'
@@ -70,6 +72,7 @@ export class EventReader {
     if (typeof step === 'string') return [{ type: 'text', text: step } as const]
     if ('reasoning' in step) return [{ type: 'reasoning', text: step.reasoning } as const]
     if ('attachment' in step) return [{ type: 'attachment', attachment: step.attachment } as const]
+    if ('custom' in step) return [{ type: 'custom', ...step.custom } as const]
     if ('call' in step) {
       const { id, name, arguments: args, moduleId } = step.call
       return [{ type: 'tool_call', call: { id, name, arguments: args }, moduleId } as const]

@@ -55,4 +55,4 @@ export const CALL_EVENTS: readonly EventType[] = Object.freeze(['tool_call', 'to
 /** Types of the events of a run that goes on after a decision, for the client that decided. */
 export const SHOWN_AFTER_DECISION: readonly EventType[] = Object.freeze([...ANSWER_EVENTS, ...CALL_EVENTS])
 /** Types of the events of a run that an adapter of any protocol may show. */
-export const ADAPTER_EVENTS: readonly EventType[] = Object.freeze(['reasoning', ...SHOWN_AFTER_DECISION])
+export const ADAPTER_EVENTS: readonly EventType[] = Object.freeze(['reasoning', 'custom', ...SHOWN_AFTER_DECISION])

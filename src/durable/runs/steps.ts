@@ -12,6 +12,7 @@ export type Step =
   | ReasoningStep
   | SealedStep
   | AttachmentStep
+  | CustomStep
   | CallStep
   | ResultStep
   | PendingStep
@@ -30,6 +31,11 @@ export interface SealedStep {
 
 export interface AttachmentStep {
   readonly attachment: AttachmentJson
+}
+
+/** Event of a module's own. */
+export interface CustomStep {
+  readonly custom: { readonly name: string; readonly value: unknown }
 }
 
 /** Call of one of the agent's own tools. */
@@ -99,6 +105,8 @@ export function stepOf(event: RunEvent): Exclude<Step, EndStep> | undefined {
       return event.text === '' ? undefined : { reasoning: event.text }
     case 'attachment':
       return { attachment: toAttachmentJson(event.attachment) }
+    case 'custom':
+      return { custom: { name: event.name, value: event.value } }
     case 'tool_call': {
       const { call, moduleId, answer } = event
       return { call: { ...call, moduleId, answer } }

@@ -1,4 +1,5 @@
 import { HostError } from '../../errors.ts'
+import { JSON_VALUE } from '../../given.ts'
 import type { ConversationHistory } from '../../protocols/conversation-history.ts'
 import type { Attachment, Message } from '../../protocols/message.ts'
 import type { CollectedResponse, ReasoningBlock, Response } from '../../protocols/response.ts'
@@ -41,6 +42,13 @@ export class RunResponse implements Response {
 
   respondFile(file: Attachment): void | Promise<void> {
     return this.#attach(file)
+  }
+
+  respondEvent(name: string, value: unknown): void | Promise<void> {
+    this.#checkOpen()
+    if (typeof name !== 'string' || name === '' || JSON_VALUE(value) !== undefined)
+      throw new TypeError('respondEvent takes a name and JSON.')
+    if (!this.#run.answer.holdsText) return this.#run.answer.emit({ type: 'custom', name, value })
   }
 
   getResponse(): CollectedResponse {

@@ -29,6 +29,7 @@ describe('response/collector', () => {
       respondImage: push,
       respondAudio: push,
       respondFile: push,
+      respondEvent: (...event: unknown[]) => push(event),
       getResponse: () => ({ text: 'before ', attachments: [] }),
     }
     const filter = await collector.create({ response }, {}, makeContext())
