@@ -7,12 +7,15 @@ import {
   AgentHost,
   agentHost,
   buildServer,
+  ChatMessage,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   openProject,
   type RunResult,
   replay,
+  type Static,
+  Type,
 } from 'agent-host'
 
 // #region AgentHost
@@ -126,6 +129,16 @@ export function addStream(app: FastifyInstance, http: AdapterHttp): void {
         stream.end('event: done\ndata: {}\n\n')
       },
     })
+  })
+}
+// #endregion
+
+// #region ChatMessage
+export function addLog(app: FastifyInstance, { http }: AdapterOptions): void {
+  const schema = { body: Type.Object({ agent: Type.String(), log: Type.Array(ChatMessage) }) }
+  app.post<{ Body: Static<typeof schema.body> }>('/log', { schema }, async ({ body: { agent, log } }, reply) => {
+    const run = http.startTurn(reply, agent, { messages: http.readMessages(agent, log) })
+    return { text: (await run.result).text }
   })
 }
 // #endregion

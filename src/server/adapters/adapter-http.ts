@@ -2,13 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import type { DescribeFailure } from '../../assembly/failures.ts'
 import type { OpenCall } from '../../durable/adapter-runs/adapter-runs.ts'
 import type { AgentHost } from '../../host/host.ts'
-import type { Attachment } from '../../protocols/message.ts'
+import type { Attachment, Message } from '../../protocols/message.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
+import type { ChatMessage } from '../bodies/chat-message.ts'
 import { type ChosenTools, type ClientChoice, chooseTools } from '../bodies/choose-tools.ts'
 import { liftDataUrls } from '../bodies/lift-data-urls.ts'
 import { readAddress } from '../bodies/read-address.ts'
 import { readIdempotencyKey } from '../bodies/read-idempotency-key.ts'
+import { readMessages } from '../bodies/read-messages.ts'
 import { readTraceparent } from '../bodies/read-traceparent.ts'
 import { identify, type Sender } from '../guards/principal.ts'
 import { describeOpen } from '../inbox/describe-open.ts'
@@ -82,6 +84,13 @@ export interface AdapterHttp {
    * @throws HostError `REQUEST_INVALID` naming the field
    */
   readAddress(address: unknown, field: string, fallback: string, name?: string): Attachment
+  /**
+   * Reads a conversation with parts, checked against the schema `ChatMessage`, for the `messages` of a turn: what the agent does not take of the last message
+   * of the user is refused, and in earlier ones left out. Each call has one answer, and each answer its call.
+   *
+   * @throws HostError `REQUEST_INVALID` naming the field
+   */
+  readMessages(agent: string, messages: readonly ChatMessage[]): Message[]
   /** Returns the W3C trace context of a request, for its turn; undefined for none, and for one that is invalid. */
   traceparentOf(request: FastifyRequest): string | undefined
   /**
@@ -129,6 +138,7 @@ export function makeAdapterHttp({
     deciderOf,
     liftDataUrls,
     readAddress,
+    readMessages: (agent, messages) => readMessages(messages, () => host.resolve(agent).capabilities),
     idempotencyKeyOf: readIdempotencyKey,
     traceparentOf: ({ headers }) => readTraceparent(headers.traceparent),
     chooseTools: (agent, tools, choice) =>

@@ -5,11 +5,11 @@ import type { RunEventSink } from '../../../run/run-event.ts'
 import type { Turn } from '../../../run/turn.ts'
 import { type ClientChoice, chooseTools } from '../../bodies/choose-tools.ts'
 import { toCustomTool } from '../../bodies/custom-tool.ts'
+import { readMessages } from '../../bodies/read-messages.ts'
 import type { Dialect } from '../../replies/dialect.ts'
 import { isApprovalTool, toolNameOf, withoutApprovals } from './approvals.ts'
 import { refuseUnsupported } from './refuse-unsupported.ts'
 import { type ChatRequest, ToolChoice } from './schema.ts'
-import { toMessages } from './to-messages.ts'
 import { toRequestOptions } from './to-request-options.ts'
 
 export interface TurnOptions {
@@ -41,7 +41,7 @@ export function toTurn(
       ? chooseTools(toClientTools(tools), toChoice(tool_choice), dialect, findCapabilities)
       : NO_TOOLS
   return {
-    messages: toMessages(withoutApprovals(messages), findCapabilities),
+    messages: readMessages(withoutApprovals(messages), findCapabilities),
     user: user ?? undefined,
     tenant,
     metadata: metadata ?? undefined,

@@ -1,11 +1,11 @@
-import { badRequest, type HostError } from '../../../errors.ts'
-import { fieldsOf, parseJson } from '../../../json.ts'
-import { type Attachment, isUser, type Message, type ToolCall } from '../../../protocols/message.ts'
-import type { Capabilities } from '../../../run/agent/agent-capabilities.ts'
-import { invalidField } from '../../bodies/invalid-field.ts'
-import { markdownToAttachments } from '../../bodies/markdown-to-attachments.ts'
+import { badRequest, type HostError } from '../../errors.ts'
+import { fieldsOf, parseJson } from '../../json.ts'
+import { type Attachment, isUser, type Message, type ToolCall } from '../../protocols/message.ts'
+import type { Capabilities } from '../../run/agent/agent-capabilities.ts'
+import type { ChatMessage, ContentPart, ToolCall as WireCall } from './chat-message.ts'
+import { invalidField } from './invalid-field.ts'
+import { markdownToAttachments } from './markdown-to-attachments.ts'
 import { readAttachment } from './read-attachment.ts'
-import type { ChatMessage, ChatRequest, ContentPart, ToolCall as WireCall } from './schema.ts'
 
 /**
  * The conversation of a request. The last message of the user is the one to handle: what the agent does not take of it is refused,
@@ -13,7 +13,7 @@ import type { ChatMessage, ChatRequest, ContentPart, ToolCall as WireCall } from
  *
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function toMessages(messages: ChatRequest['messages'], findCapabilities: () => Capabilities): Message[] {
+export function readMessages(messages: readonly ChatMessage[], findCapabilities: () => Capabilities): Message[] {
   const handled = messages.findLastIndex(isUser)
   if (handled === -1) throw noUserMessage()
   if (messages.some(({ role, tool_calls }) => role === 'tool' || tool_calls?.length)) checkCalls(messages)
@@ -26,7 +26,7 @@ export function noUserMessage(): HostError {
 }
 
 /** Every call has one answer, and every answer its call. */
-function checkCalls(messages: ChatRequest['messages']): void {
+function checkCalls(messages: readonly ChatMessage[]): void {
   const known = new Set<string>()
   const open = new Map<string, number>()
   for (const [index, { role, tool_calls, tool_call_id }] of messages.entries()) {

@@ -1,11 +1,11 @@
-import { decodeBase64 } from '../../../base64.ts'
-import { DecodedUrl, readDataUrl } from '../../../data-url.ts'
-import { fieldsOf } from '../../../json.ts'
-import type { Attachment } from '../../../protocols/message.ts'
-import { invalidField } from '../../bodies/invalid-field.ts'
-import { readImage, requireBytes } from '../../bodies/read-address.ts'
-import { readAudio } from '../../bodies/read-audio.ts'
-import type { ContentPart } from './schema.ts'
+import { decodeBase64 } from '../../base64.ts'
+import { DecodedUrl, readDataUrl } from '../../data-url.ts'
+import { fieldsOf } from '../../json.ts'
+import type { Attachment } from '../../protocols/message.ts'
+import type { ContentPart } from './chat-message.ts'
+import { invalidField } from './invalid-field.ts'
+import { readImage, requireBytes } from './read-address.ts'
+import { readAudio } from './read-audio.ts'
 
 /**
  * Reads the attachment of a part; undefined for a type that is not known.
