@@ -1,6 +1,7 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { defineModule, fieldsOf, LLM, Type } from 'agent-host'
 import { mendBlockEvents } from './lib/block-events.ts'
+import { countFetch } from './lib/count-fetch.ts'
 import { loadPackage } from './lib/optional-package.ts'
 import { accessSettings, effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
 import { makeFetch } from './lib/vendor-fetch.ts'
@@ -40,32 +41,44 @@ export default defineModule({
     const { model, headers, thinking_budget = 0 } = config
     const apiKey = firstOf(config.api_key, environment.ANTHROPIC_API_KEY) ?? ''
     const baseURL = withVersion(firstOf(config.base_url, environment.ANTHROPIC_BASE_URL) ?? 'https://api.anthropic.com')
-    return makeVendorLLM(
-      {
-        module: 'llm/anthropic',
-        model: createAnthropic({ apiKey, baseURL, headers, fetch: makeFetch(mendBlockEvents) })(model),
-        address: baseURL,
-        secrets: [apiKey],
-        access: { names: 'ANTHROPIC_API_KEY', isThere: apiKey !== '' },
-        optionsName: 'anthropic',
-        optionsFor: ({ reasoningEffort, parallelToolCalls }) => ({
-          // Calls are passed on whole: streaming them gains nothing, and may yield arguments that are not JSON.
-          toolStreaming: false,
-          effort: reasoningEffort,
-          disableParallelToolUse: parallelToolCalls === undefined ? undefined : !parallelToolCalls,
-          thinking: thinking_budget > 0 ? { type: 'enabled', budgetTokens: thinking_budget } : undefined,
-        }),
-        quirks: {
-          systemFirst: true,
-          refusesBlank: true,
-          newKindOf,
-          toolFiles: /^(image\/|application\/pdf$)/,
-          efforts: EFFORTS,
+    const make = (send: typeof fetch) =>
+      makeVendorLLM(
+        {
+          module: 'llm/anthropic',
+          model: createAnthropic({ apiKey, baseURL, headers, fetch: send })(model),
+          address: baseURL,
+          secrets: [apiKey],
+          access: { names: 'ANTHROPIC_API_KEY', isThere: apiKey !== '' },
+          optionsName: 'anthropic',
+          optionsFor: ({ reasoningEffort, parallelToolCalls }) => ({
+            // Calls are passed on whole: streaming them gains nothing, and may yield arguments that are not JSON.
+            toolStreaming: false,
+            effort: reasoningEffort,
+            disableParallelToolUse: parallelToolCalls === undefined ? undefined : !parallelToolCalls,
+            thinking: thinking_budget > 0 ? { type: 'enabled', budgetTokens: thinking_budget } : undefined,
+          }),
+          quirks: {
+            systemFirst: true,
+            refusesBlank: true,
+            newKindOf,
+            toolFiles: /^(image\/|application\/pdf$)/,
+            efforts: EFFORTS,
+          },
         },
+        config,
+        context,
+      )
+    let counting: LLM | undefined
+    return {
+      ...make(makeFetch(mendBlockEvents)),
+      async countTokens(request, run) {
+        counting ??= make(countFetch)
+        let count = 0
+        for await (const part of counting.generate(request, run))
+          if (part.type === 'usage') count += part.usage.inputTokens ?? 0
+        return count
       },
-      config,
-      context,
-    )
+    }
   },
 })
 

@@ -73,5 +73,12 @@ export interface LLM {
    * model and its message, never the key. A stream that breaks off throws, too: a part of an answer is never a whole one
    */
   generate(request: LLMRequest, run: Run): AsyncIterable<LLMPart>
+  /**
+   * Asks the vendor how many tokens a request has, without an answer. Optional: left out where a vendor cannot say.
+   *
+   * @remarks Adapters whose protocol counts tokens call it.
+   * @throws unknown as `generate`
+   */
+  countTokens?(request: LLMRequest, run: Run): Promise<number>
 }
-export const LLM = defineProtocol<LLM>('LLM', ['generate'])
+export const LLM = defineProtocol<LLM>('LLM', ['generate'], ['countTokens'])

@@ -12,7 +12,7 @@ import {
 } from 'agent-host'
 import { type Alias, agentOf, readAliases } from './aliases.ts'
 import { AnswerWriter, type WireEvent } from './answer-writer.ts'
-import { estimateTokens } from './count-tokens.ts'
+import { countTokens, estimateTokens } from './count-tokens.ts'
 import { toError, toErrorReply } from './errors.ts'
 import { findIgnored } from './ignored.ts'
 import { listModels, toModel } from './models.ts'
@@ -53,14 +53,25 @@ export class MessagesAdapter implements Adapter {
     const routes = http.describeRoutes(GROUP, ROUTES)
     scope.route(routes.createMessage((request, reply) => this.#create(request.body as MessageRequest, request, reply)))
     scope.route(
-      routes.countMessageTokens((request, reply) => {
-        host.resolve(agentOf(host, this.#aliases, request.body.model))
-        reply.header('x-estimated', 'true')
-        return { input_tokens: estimateTokens(request.body) }
-      }),
+      routes.countMessageTokens((request, reply) =>
+        this.#count({ ...(request.body as Conversation), max_tokens: 1 }, request, reply),
+      ),
     )
     scope.route(routes.listMessageModels(() => listModels(host, this.#aliases)))
     scope.route(routes.getMessageModel(({ params }) => toModel(host, this.#aliases, params['*'])))
+  }
+
+  /** Asks the vendor of the agent's model; where there is none, or it cannot say, the number is an estimate. */
+  async #count(body: MessageRequest, request: FastifyRequest, reply: FastifyReply) {
+    const { host, log } = this.#options
+    const name = agentOf(host, this.#aliases, body.model)
+    host.resolve(name)
+    const counted = await countTokens(host, name, () => this.#toTurn(body, name, request)).catch((error) => {
+      log.warn(`The model of agent '${name}' counted no tokens, so they are estimated: ${String(error)}`)
+    })
+    if (counted !== undefined) return { input_tokens: counted }
+    reply.header('x-estimated', 'true')
+    return { input_tokens: estimateTokens(body) }
   }
 
   async #create(body: MessageRequest, request: FastifyRequest, reply: FastifyReply) {
@@ -69,10 +80,21 @@ export class MessagesAdapter implements Adapter {
   }
 
   async #ask(body: MessageRequest, request: FastifyRequest, reply: FastifyReply): Promise<Asked> {
-    const { host, http, sealing, tenantOf, variantOf } = this.#options
+    const { host, http } = this.#options
     const ignored = findIgnored(body, String(request.headers['anthropic-beta'] ?? ''))
     if (ignored.length > 0) reply.header('x-ignored', ignored.join(', '))
     const name = agentOf(host, this.#aliases, body.model)
+    const { turn, signatures } = await this.#toTurn(body, name, request)
+    const start = (onEvent: Turn['onEvent']) => http.startTurn(reply, name, { ...turn, onEvent })
+    return { agent: name, body, turn, signatures, start }
+  }
+
+  async #toTurn(
+    body: MessageRequest,
+    name: string,
+    request: FastifyRequest,
+  ): Promise<Pick<Asked, 'turn' | 'signatures'>> {
+    const { host, http, sealing, tenantOf, variantOf } = this.#options
     const { agent, capabilities } = host.resolve(name)
     const tenant = tenantOf(request)
     const signatures = new Signatures(sealing, tenant, agent.id)
@@ -82,8 +104,7 @@ export class MessagesAdapter implements Adapter {
       traceparent: http.traceparentOf(request),
       variant: await variantOf(request, name),
     }
-    const start = (onEvent: Turn['onEvent']) => http.startTurn(reply, name, { ...turn, onEvent })
-    return { agent: name, body, turn, signatures, start }
+    return { turn, signatures }
   }
 
   async #collect(asked: Asked, request: FastifyRequest): Promise<Answer> {
@@ -147,6 +168,9 @@ export class MessagesAdapter implements Adapter {
     return http.describeOpen(open, request, `${PREFIX}/v1/messages`)
   }
 }
+
+/** Body of a request that is counted. */
+type Conversation = Omit<MessageRequest, 'max_tokens'>
 
 /** A request that is ready to start. */
 interface Asked {

@@ -28,7 +28,8 @@ export const ROUTES = {
   countMessageTokens: {
     method: 'POST',
     path: '/v1/messages/count_tokens',
-    summary: 'Estimate the tokens of a message',
+    summary: 'Count the tokens of a message',
+    description: 'The vendor of the agent counts them; otherwise it is an estimate, with the header `x-estimated`.',
     schema: { body: CountRequest },
     answer: TokenCount,
   },

@@ -81,6 +81,21 @@ describe('@anthropic-ai/sdk', () => {
     assert.equal(response.headers.get('x-estimated'), 'true')
   })
 
+  it('counts tokens by the model of the agent, and estimates where that fails', async () => {
+    const count = async (content: string) => {
+      const body = {
+        model: 'mirror',
+        system: 'Be brief.',
+        tools: [READ_FILE],
+        messages: [{ role: 'user' as const, content }],
+      }
+      const { data, response } = await client.messages.countTokens(body).withResponse()
+      return [data.input_tokens, response.headers.get('x-estimated')]
+    }
+    assert.deepEqual(await count('hello'), [2001, null])
+    assert.equal((await count('away'))[1], 'true')
+  })
+
   it('lists models and retrieves one', async () => {
     const ids: string[] = []
     for await (const { id } of client.models.list()) ids.push(id)

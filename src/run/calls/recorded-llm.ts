@@ -12,7 +12,10 @@ import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from './strea
 
 /** A model that gets the options of the run's client, and its own ids of calls. Around a facade: its events have the request as the model gets it. */
 export function completeRequests(llm: LLM): LLM {
-  return { generate: (request, run) => llm.generate(withVendorIds(withClientOptions(request, run)), run) }
+  return {
+    generate: (request, run) => llm.generate(withVendorIds(withClientOptions(request, run)), run),
+    ...countingOf(llm),
+  }
 }
 
 /**
@@ -23,6 +26,7 @@ export function completeRequests(llm: LLM): LLM {
  */
 export function recordLLM(llm: LLM, warn: (message: string) => void = () => {}, passesOn = false): LLM {
   return {
+    ...countingOf(llm),
     generate(request, run) {
       if (!(run instanceof AgentRun)) return llm.generate(request, run)
       const { trail } = run.answer
@@ -35,6 +39,10 @@ export function recordLLM(llm: LLM, warn: (message: string) => void = () => {}, 
       return (isLate ? answer.then((stream) => tap(stream as never)) : tap(answer as never)) as AsyncIterable<LLMPart>
     },
   }
+}
+
+function countingOf(llm: LLM): Pick<LLM, 'countTokens'> {
+  return llm.countTokens ? { countTokens: llm.countTokens.bind(llm) } : {}
 }
 
 /** A call that counts for the sender of its run: what it has used is counted before its last part goes on, also when its reader leaves. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Message } from 'agent-host'
 import { expect } from 'chai'
 import anthropic from '../../../modules/llm/anthropic.ts'
@@ -14,7 +15,7 @@ import {
   weather,
 } from '../../suites/vendor-suite.ts'
 import { event } from '../../support/fake-model-server.ts'
-import { type makeContext, says } from '../../support/fake-run.ts'
+import { type makeContext, makeRun, says } from '../../support/fake-run.ts'
 import { anthropicWire } from '../../support/model-wires.ts'
 
 const vendor: VendorCase = {
@@ -33,6 +34,18 @@ describe('llm/anthropic', () => {
   describeVendor(vendor)
   describeKey(vendor)
   const connect = connectsVendor(vendor)
+
+  it('asks for the number of tokens of a request, without an answer', async () => {
+    const count = (response: ServerResponse) =>
+      void response.setHeader('content-type', 'application/json').end('{"input_tokens":42}')
+    const { server, llm } = await connect([count], { max_output_tokens: 99 })
+    const counted = await llm.countTokens?.({ messages: [says('hi')], tools: [weather], stop: ['END'] }, makeRun())
+    expect(counted).to.equal(42)
+    const [request] = server.requests
+    expect(request?.url).to.equal('/v1/messages/count_tokens')
+    expect(request?.headers).to.include({ 'x-api-key': 'sk-ant-secret' })
+    expect(Object.keys(request?.body as object).toSorted()).to.deep.equal(['messages', 'model', 'tool_choice', 'tools'])
+  })
 
   it('sends the key, the whole conversation, tools and images, and the results of one step together', async () => {
     const { server, llm } = await connect([plays(anthropicWire, twoCalls)], {

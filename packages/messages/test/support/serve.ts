@@ -21,6 +21,10 @@ export default defineModule({
   attachments: ['*/*'],
   reasons: true,
   create: () => ({
+    async countTokens({ messages, tools = [] }) {
+      if (messages.at(-1).content === 'away') throw new Error('The vendor is away.')
+      return 1000 * messages.length + tools.length
+    },
     async *generate({ messages, tools = [], ...options }, { user = null }) {
       if (messages.at(-1)?.content === 'think') {
         yield { type: 'reasoning', text: 'Hm.', providerMetadata: { mirror: { signature: 'of the mirror' } } }
