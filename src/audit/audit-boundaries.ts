@@ -1,6 +1,6 @@
 import { hasCode } from '../errors.ts'
 import { type AgentHost, VISITS } from '../host/host.ts'
-import type { Asker } from '../host/visits.ts'
+import type { Visit } from '../host/visits.ts'
 import type { Run } from '../protocols/run.ts'
 import type { ToolProvider } from '../protocols/tool-provider.ts'
 import { AgentRun } from '../run/agent-run.ts'
@@ -12,7 +12,7 @@ import { type AuditLog, factsOf } from './audit-log.ts'
 export class AuditBoundaries implements Boundaries {
   readonly #audit: AuditLog
   readonly #host: AgentHost
-  readonly #askers = new WeakMap<AgentRun['answer'], Asker>()
+  readonly #visits = new WeakMap<AgentRun['answer'], Visit>()
 
   constructor(audit: AuditLog, host: AgentHost) {
     this.#audit = audit
@@ -20,8 +20,8 @@ export class AuditBoundaries implements Boundaries {
   }
 
   begin(run: AgentRun, _turn: Turn, result: Promise<RunResult>): boolean {
-    const { asker } = this.#host[VISITS].current ?? {}
-    if (asker) this.#askers.set(run.answer, asker)
+    const { current } = this.#host[VISITS]
+    if (current) this.#visits.set(run.answer, current)
     const { agentVersion: version, parent } = run
     const continues = run.waiting.continues ?? undefined
     this.#audit.note({ event: 'run_begin', ...this.#factsOf(run), version, parent_run_id: parent?.runId, continues })
@@ -58,7 +58,7 @@ export class AuditBoundaries implements Boundaries {
   #factsOf(run: AgentRun | undefined) {
     if (!run) return {}
     return {
-      ...factsOf(this.#askers.get(run.answer)),
+      ...factsOf(this.#visits.get(run.answer)),
       tenant: run.tenant || undefined,
       agent: run.agentId,
       run_id: run.id,

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { HostError, messageOf } from '../errors.ts'
-import type { Asker } from '../host/visits.ts'
+import type { Visit } from '../host/visits.ts'
 import { toSortedJson } from '../json.ts'
 import type { Log } from '../protocols/log.ts'
 import { shorten } from '../shorten.ts'
@@ -134,6 +134,6 @@ export class AuditLog {
 }
 
 /** Facts of a line about who asks. */
-export function factsOf(asker: Asker = {}): Pick<AuditFacts, 'request_id' | 'address' | 'key'> {
-  return { request_id: asker.requestId, address: asker.address, key: asker.key }
+export function factsOf(visit: Visit | undefined): Pick<AuditFacts, 'request_id' | 'address' | 'key'> {
+  return { request_id: visit?.source?.requestId, address: visit?.source?.address, key: visit?.key }
 }

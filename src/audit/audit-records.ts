@@ -15,10 +15,11 @@ import { type AuditFacts, type AuditLog, factsOf } from './audit-log.ts'
 export function auditRecords(records: RecordStore, audit: AuditLog, visits: Visits): RecordStore {
   const commit = records.commit.bind(records)
   records.commit = async (changes, guards, notify) => {
-    const { asker } = visits.current ?? {}
-    const decided = decisionsIn(changes, guards?.equal, audit).map((facts) => ({ ...factsOf(asker), ...facts }))
+    const { current } = visits
+    const decided = decisionsIn(changes, guards?.equal, audit).map((facts) => ({ ...factsOf(current), ...facts }))
     for (const facts of decided) audit.require({ event: 'decision', ...facts })
-    if (asker) for (const facts of queuedIn(changes)) audit.note({ event: 'run_queued', ...factsOf(asker), ...facts })
+    if (current)
+      for (const facts of queuedIn(changes)) audit.note({ event: 'run_queued', ...factsOf(current), ...facts })
     const isCommitted = await commit(changes, guards, notify)
     // Another was quicker: it may be tried again, which is another line.
     if (!isCommitted) for (const facts of decided) audit.note({ event: 'decision_lost', ...facts })

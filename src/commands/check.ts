@@ -3,6 +3,7 @@ import { relative, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { formatProblem, type Problem } from '../definition/problem.ts'
 import { badProject, HostError, messageOf } from '../errors.ts'
+import type { AgentHost } from '../host/host.ts'
 import { SCHEMA_FILE } from '../project/schema-file.ts'
 import { silentLog } from '../protocols/log.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
@@ -46,6 +47,7 @@ export default class Check extends BaseCommand {
       const log = { ...silentLog, warn: (message: string) => void said.push(message) }
       const { host, folder, close } = await openAgents(agentDir, { log })
       const [agents, problems] = [host.list(), [...folder.problems(), ...(await findWebhookProblems())]]
+      said.push(...(await findMissingKeys(host)))
       await close()
       // Problems are logged, too.
       const isProblem = (warning: string) => problems.some((problem) => warning.startsWith(formatProblem(problem)))
@@ -89,6 +91,20 @@ export default class Check extends BaseCommand {
       for (const suggestion of problem.suggestions) this.logToStderr(`  ${suggestion}`)
     }
     this.log(`${plural(agents.length, 'agent')}, ${plural(problems.length, 'problem')}`)
+  }
+}
+
+/** Warnings of keys that triggers and schedules name, where there is a file of keys. */
+async function findMissingKeys(host: AgentHost): Promise<string[]> {
+  const path = resolve(process.env.AGENT_HOST_KEYS || 'keys.yml')
+  if (!existsSync(path)) return []
+  const { missingKeys } = await import('../host/host.ts')
+  const { FollowedKeys } = await import('../server/guards/followed-keys.ts')
+  try {
+    const keys = await FollowedKeys.read(path, process.cwd())
+    return missingKeys(host, (tenant, name) => keys.named(tenant, name) !== undefined)
+  } catch (error) {
+    return [messageOf(error)]
   }
 }
 

@@ -15,6 +15,7 @@ const OPTIONS = [
   'webhookAllowPrivate',
   'responsesDir',
   'secretKey',
+  'keys',
   'host',
   'port',
   'publicUrl',

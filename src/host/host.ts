@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { raceAbort } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
-import { AgentError, type Problem } from '../definition/problem.ts'
+import { AgentError, formatProblem, type Problem } from '../definition/problem.ts'
 import { badRequest } from '../errors.ts'
 import { FUNCTION, NUMBER, OBJECT, object, optional, READABLE, requireGiven, SET, SIGNAL, TEXT } from '../given.ts'
 import { ModuleLoader } from '../module/load-module.ts'
@@ -145,6 +145,17 @@ export function secretOfTrigger(host: AgentHost, agent: string, trigger: string)
   return findSecret(host, agent, trigger)
 }
 
+let findMissingKeys: (host: AgentHost, hasKey: Visits['hasKey']) => Problem[]
+
+/**
+ * Warns of keys that triggers and schedules of agents in service name, and that are not in force.
+ *
+ * @param hasKey default: as the server knows its file of keys
+ */
+export function missingKeys(host: AgentHost, hasKey: Visits['hasKey'] = host[VISITS].hasKey): string[] {
+  return findMissingKeys(host, hasKey).map((problem) => [formatProblem(problem), ...problem.suggestions].join(' '))
+}
+
 let startReplay: (host: AgentHost, name: string, run: ReplayingRun) => Promise<RunHandle>
 
 /**
@@ -196,6 +207,10 @@ export class AgentHost {
       host.#boundaries = host.#boundaries ? behind(boundaries, host.#boundaries) : boundaries
     }
     findSecret = (host, agent, trigger) => host.#agents.get(agent)?.triggerSecrets.get(trigger)
+    findMissingKeys = (host, hasKey) =>
+      host.#agents.all
+        .flatMap(({ namedKeys }) => namedKeys)
+        .flatMap(({ tenant, key, problem }) => (hasKey?.(tenant, key) === false ? [problem] : []))
     startReplay = (host, name, run) => host.#replay(name, run)
   }
 

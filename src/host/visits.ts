@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { HostError } from '../errors.ts'
 import { isCalled } from '../protocols/callable-agent.ts'
 import type { LimitHolder, RunQuota } from '../run/state/run-quota.ts'
+import { adviseOn, describeMissing } from '../wiring/named-keys.ts'
 
 /** Tells whether an agent exists for a visitor, by its id or by a name of one of its entry points. */
 export type Sees = (agent: string) => boolean
@@ -13,16 +15,16 @@ export interface Visit {
   readonly user?: string | undefined
   /** Undefined for a visitor without limits. */
   readonly ticket?: Ticket | undefined
-  /** Undefined where no audit log is written. */
-  readonly asker?: Asker | undefined
-}
-
-/** Sender of a request, for the audit log. */
-export interface Asker {
-  readonly requestId?: string | undefined
-  readonly address?: string | undefined
   /** Name of the key, or `jwt:<sub>`; undefined where none is known. */
   readonly key?: string | undefined
+  /** Undefined where no audit log is written, and for work without a request. */
+  readonly source?: Source | undefined
+}
+
+/** Request, for the audit log. */
+export interface Source {
+  readonly requestId: string
+  readonly address: string
 }
 
 /** Right to start one run: the stored counts are changed before it is used. */
@@ -66,6 +68,9 @@ export class Visits {
   /** Returns everyone with limits of a key and its tenant; absent where no file of keys has any. */
   holdersOf: ((tenant: string, key: string | undefined) => readonly LimitHolder[]) | undefined
 
+  /** Tells whether the file of keys has a key that is in force; absent where there is no such file. */
+  hasKey: ((tenant: string, key: string) => boolean) | undefined
+
   /** Undefined for a visitor with all rights, and for the work of the server itself. */
   get current(): Visit | undefined {
     return this.#visits.getStore()
@@ -81,20 +86,24 @@ export class Visits {
     return this.#visits.exit(work)
   }
 
-  /** Does work that no key has asked for: what it starts counts for the key that is named, and for the tenant. */
+  /**
+   * Does work that no key has asked for: what it starts counts for the key that is named, and for the tenant.
+   *
+   * @throws HostError `KEY_MISSING` for a key that is not in force
+   */
   async onBehalf<T>(tenant: string, key: string | undefined, work: () => Promise<T>): Promise<T> {
-    return this.#charge(tenant, key, { ...this.current?.asker, key }, work)
+    if (key !== undefined && this.hasKey?.(tenant, key) === false) {
+      const suggestions = [adviseOn(tenant, key)]
+      throw new HostError('KEY_MISSING', `Nothing starts: ${describeMissing(tenant, key)}.`, { suggestions })
+    }
+    return this.enter({ sees: undefined, key, source: this.current?.source }, () => this.chargedTo(tenant, key, work))
   }
 
-  async #charge<T>(
-    tenant: string,
-    key: string | undefined,
-    asker: Asker | undefined,
-    work: () => Promise<T>,
-  ): Promise<T> {
+  /** Does work of a visit: what it starts counts for another key, and for the tenant. A key that is no longer in force has no limits. */
+  async chargedTo<T>(tenant: string, key: string | undefined, work: () => Promise<T>): Promise<T> {
     const holders = this.holdersOf?.(tenant, key) ?? []
     const limiter = holders.length > 0 ? await this.openLimiter?.() : undefined
-    return this.enter({ sees: undefined, ticket: limiter?.ticketFor(holders), asker }, work)
+    return this.enter({ ...this.current, sees: undefined, ticket: limiter?.ticketFor(holders) }, work)
   }
 
   /**

@@ -4,7 +4,7 @@ import type { AssembledProject } from '../assembly/opened-project.ts'
 import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
 import type { RunService } from '../durable/run-service.ts'
 import { HostError, messageOf } from '../errors.ts'
-import { VISITS } from '../host/host.ts'
+import { missingKeys, VISITS } from '../host/host.ts'
 import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
 import { DEBUG_UI, type LoadedAdapter, operatorKeys } from './adapters/load-adapter.ts'
@@ -89,7 +89,7 @@ export async function assemble(
   if (audit) audited?.auditRequests(app, audit)
   if (fileKeys || tokens || audit) {
     const { enterVisits } = await import('./guards/enter-visits.ts')
-    enterVisits(app, host[VISITS], fileKeys, audited?.askerOf)
+    enterVisits(app, host[VISITS], fileKeys, audited?.sourceOf)
   }
   if (fileKeys || tokens) {
     const { serveForget } = await import('./forget/serve-forget.ts')
@@ -126,7 +126,8 @@ export async function assemble(
     noteKeys?.(read)
   }
   if (fileKeys) await check(fileKeys.used)
-  const stop = doors.follow(app.log, () => host.list().map(({ id }) => id), check)
+  const listAgents = () => host.list().map(({ id }) => id)
+  const stop = doors.follow(app.log, { check, listAgents, listMissing: () => missingKeys(host) })
   app.addHook('onClose', async () => stop())
 }
 

@@ -20,6 +20,7 @@ import type { StorageSource } from '../protocols/storage.ts'
 import { findScheduleProblems } from './check-schedules.ts'
 import { findClientFault } from './client-schema.ts'
 import { inlineFiles } from './inline-files.ts'
+import { findNamedKeys, type NamedKey } from './named-keys.ts'
 import { planWiring } from './plan-wiring.ts'
 import { readTriggerSecrets } from './read-trigger-secrets.ts'
 import type { EntryPoint, PlannedModule, WiredModule } from './wiring.ts'
@@ -58,6 +59,8 @@ export interface AgentBlueprint {
   readonly calls: Map<string, CalledName>
   /** Secrets of its triggers, by their ids. */
   readonly triggerSecrets: ReadonlyMap<string, string>
+  /** Keys that its triggers and schedules name. */
+  readonly namedKeys: readonly NamedKey[]
 }
 
 /** Place at which an agent names another that it calls. */
@@ -128,7 +131,8 @@ export function planLoaded(
     const storage = project.storage.storageOf({ agentId: definition.id, moduleId: planned.id })
     return Object.freeze({ ...planned, module, reference, config: configs[index] ?? {}, context, storage })
   })
-  return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files, calls, triggerSecrets }
+  const { entryPoints } = wiring.plan
+  return { source: read, modules, loaded, entryPoints, files, calls, triggerSecrets, namedKeys: findNamedKeys(read) }
 }
 
 /** Separates modules passed as objects from the plain data around them, which refers to them by name. */

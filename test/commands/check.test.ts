@@ -85,6 +85,32 @@ describe('check', () => {
     running.signal('SIGINT')
   })
 
+  it('warns of keys that triggers and schedules name, and that the file of keys lacks', async () => {
+    const agent = `id: good
+triggers:
+  - { id: push, secret: a-secret-of-enough-length, signature: bearer, key: ci }
+  - { id: hook, secret: a-secret-of-enough-length, signature: bearer, key: old, tenant: acme }
+schedules: [{ id: nightly, every: 1h, input: hi, key: old }]
+modules: [{ id: echo, module: echo }]`
+    const digest = `sha256:${'0'.repeat(64)}`
+    const keys = `keys:
+  - { name: ci, digest: '${digest}', scopes: [run] }
+  - { name: old, tenant: acme, digest: '${digest.replaceAll('0', '1')}', scopes: [run], expires: 2020-01-01 }`
+    const { dir, remove } = await makeProject({ 'agents/good.yml': agent, 'keys.yml': keys })
+    const { exitCode, stderr } = await callCli(['check'], { cwd: dir })
+    const text = stderr.replaceAll(/[\s›]+/g, ' ')
+    expect(exitCode).to.equal(0)
+    expect(text).to.include(
+      "agents/good.yml:4:71: trigger 'hook': the file of keys has no key 'old' of the tenant 'acme' that is in force. It starts nothing. Add it: agent-host keys add old --tenant acme",
+    )
+    expect(text).to.include(
+      "agents/good.yml:5:50: schedule 'nightly': the file of keys has no key 'old' without a tenant",
+    )
+    expect(text).to.not.include("'ci'")
+    await remove('keys.yml')
+    expect((await callCli(['check'], { cwd: dir })).stderr).to.equal('')
+  })
+
   it('--json prints agents and problems', async () => {
     const { dir } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD })
     const { exitCode, stdout, stderr } = await callCli(['check', '--json'], { cwd: dir })

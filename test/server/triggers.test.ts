@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import { signMessage } from '../../src/durable/webhooks/signature.ts'
+import { missingKeys } from '../../src/host/host.ts'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { callCli } from '../support/call-cli.ts'
+import { eventually } from '../support/eventually.ts'
 import { withinOneMinute } from '../support/limit-walk.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 import { keysFile } from '../support/tenant-visitor.ts'
@@ -182,6 +184,37 @@ describe('triggers', () => {
       expect((await send('echo/hook', '{}', headers)).status).to.equal(202)
     }
   }).timeout(40_000)
+
+  it('start nothing while the key that they name is not in force, and are warned of at start', async () => {
+    await server.close()
+    const key = { name: 'ci', scopes: ['run'] }
+    await open(
+      { keys: 'keys.yml' },
+      keysFile([
+        { ...key, name: 'other' },
+        { ...key, tenant: 'acme' },
+      ]),
+    )
+    const body = '{"a":1}'
+    const push = () => send('echo/push', body, github(body, 'one'))
+    const refused = await push()
+    expect([refused.status, refused.detail]).to.deep.equal([503, 'Nothing can be started here at this moment'])
+    expect(missingKeys(server.host)).to.deep.equal([
+      "agents/echo.yml:3:65: trigger 'push': the file of keys has no key 'ci' without a tenant that is in force. It starts nothing. Add it: agent-host keys add ci",
+    ])
+    await project.write('keys.yml', keysFile([key]))
+    await eventually(async () => expect((await push()).status).to.equal(202))
+    await project.write(
+      'keys.yml',
+      JSON.stringify({ keys: [{ ...JSON.parse(keysFile([key])).keys[0], expires: '2020-01-01' }] }),
+    )
+    let tries = 1
+    await eventually(async () => {
+      // A copy of one that has started a run is answered with that run.
+      const other = `{"a":${++tries}}`
+      expect((await send('echo/push', other, github(other, 'two'))).status).to.equal(503)
+    })
+  })
 
   it('take JSON of 1 MiB at most', async () => {
     const body = JSON.stringify({ text: 'x'.repeat(1024 * 1024) })

@@ -35,6 +35,8 @@ const QUEUES_EVERY_TICKS = 5
 const MAX_QUEUED = 100
 /** Number of attempts at a change that other servers may prevent by being quicker. */
 const MAX_ATTEMPTS = 10
+/** Codes of errors after which a due time is not tried again. */
+const SPENT: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'KEY_MISSING'])
 
 /** A schedule as this server knows it. */
 interface Followed {
@@ -210,7 +212,7 @@ export class Schedules {
       if (run !== undefined) this.#say(schedule, { due, run })
       return false
     } catch (error) {
-      if (!(error instanceof HostError) || error.code !== 'REQUEST_INVALID') throw error
+      if (!(error instanceof HostError) || !SPENT.has(error.code)) throw error
       const row = { ...read.row, queued: read.row.queued.filter((other) => other !== due) }
       return this.#settle(followed, { ...read, row }, { due, why: messageOf(error) })
     }

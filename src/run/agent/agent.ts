@@ -44,6 +44,8 @@ export class Agent {
   readonly calls: ReadonlyMap<string, CalledName>
   /** Secrets of its triggers, by their ids. */
   readonly triggerSecrets: ReadonlyMap<string, string>
+  /** Keys that its triggers and schedules name. */
+  readonly namedKeys: AgentBlueprint['namedKeys']
   readonly #entryPoints: ReadonlyMap<string, EntryPoint>
   readonly #modules: readonly WiredModule[]
   readonly #hostModules: HostModules
@@ -76,6 +78,7 @@ export class Agent {
     this.files = blueprint.files
     this.calls = blueprint.calls
     this.triggerSecrets = blueprint.triggerSecrets
+    this.namedKeys = blueprint.namedKeys
     this.#entryPoints = blueprint.entryPoints
     this.#modules = blueprint.modules
     this.#hostModules = findHostModules(source.definition, modules)

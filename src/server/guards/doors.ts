@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, onRequestHookHandler } from 'fastify'
 import { badOption } from '../../errors.ts'
 import { makeDoor, type ReadCredentials } from './door.ts'
-import type { FollowedKeys, KeysAndTenants } from './followed-keys.ts'
+import type { FollowedKeys, KeysAndTenants, Surroundings } from './followed-keys.ts'
 import type { Key } from './key.ts'
 import type { Origins } from './origins.ts'
 import { KEY_SCOPES, makePrincipal, type Visitor } from './principal.ts'
@@ -69,19 +69,14 @@ export class Doors {
   /**
    * Follows the file of keys, if there is one, until the returned function is called.
    *
-   * @param listAgents returns the ids of the agents that there are
-   * @param checkPrices throws for a limited cost that is not known
+   * @param surroundings whose `check` throws for a limited cost that is not known
    */
-  follow(
-    log: FastifyBaseLogger,
-    listAgents: () => readonly string[],
-    checkPrices: (read: KeysAndTenants) => Promise<void>,
-  ): () => void {
+  follow(log: FastifyBaseLogger, surroundings: Surroundings): () => void {
     const check = async (read: KeysAndTenants) => {
       this.#refuseShared(read.keys)
-      await checkPrices(read)
+      await surroundings.check(read)
     }
-    return this.#options.fileKeys?.follow(log, { check, listAgents }) ?? (() => {})
+    return this.#options.fileKeys?.follow(log, { ...surroundings, check }) ?? (() => {})
   }
 
   #refuseShared(fileKeys: readonly Key[]): void {

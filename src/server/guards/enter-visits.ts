@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Asker, type Sees, seeing, type Ticket, type Visits } from '../../host/visits.ts'
+import { type Sees, type Source, seeing, type Ticket, type Visits } from '../../host/visits.ts'
 import type { LimitHolder, Limits } from '../../run/state/run-quota.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
 import type { FollowedKeys } from './followed-keys.ts'
@@ -13,19 +13,20 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  * whatever serves it finds no other agents, starts no more than it may, and starts it for that user.
  *
  * @param fileKeys limits of tenants, and of the keys that triggers and schedules name
- * @param askerOf makes a visit of every request: an audit log tells who asks
+ * @param sourceOf makes a visit of every request: an audit log tells where it comes from
  */
 export function enterVisits(
   app: FastifyInstance,
   visits: Visits,
-  fileKeys: Pick<FollowedKeys, 'all' | 'limitsOf'> | undefined,
-  askerOf?: (request: FastifyRequest) => Asker,
+  fileKeys: Pick<FollowedKeys, 'named' | 'limitsOf'> | undefined,
+  sourceOf?: (request: FastifyRequest) => Source,
 ): void {
   const limitsOf = (tenant: string) => fileKeys?.limitsOf(tenant)
   visits.holdersOf = (tenant, key) => {
-    const named = fileKeys?.all.find(({ principal }) => principal.name === key && principal.tenant === tenant)
+    const named = key === undefined ? undefined : fileKeys?.named(tenant, key)
     return holdersOf({ name: key, tenant, limits: named?.principal.limits }, limitsOf)
   }
+  if (fileKeys) visits.hasKey = (tenant, key) => fileKeys.named(tenant, key) !== undefined
   const known = new WeakMap<Principal, Sees>()
   const seesOf = (principal: Principal, agents: readonly string[]) => {
     const sees = known.get(principal) ?? seeing(agents)
@@ -35,12 +36,12 @@ export function enterVisits(
   // Behind the body: the parser calls back from its connection, which is of no visit.
   app.addHook('preValidation', (request, reply, done) => {
     const principal = principalOf(request)
-    const { agents, user } = principal
+    const { agents, user, name: key } = principal
     const holders = holdersOf(principal, limitsOf)
-    const visit = { sees: agents && seesOf(principal, agents), user, asker: askerOf?.(request) }
+    const visit = { sees: agents && seesOf(principal, agents), user, key, source: sourceOf?.(request) }
     if (holders.length > 0) {
       openTicket(visits, holders, request, reply).then((ticket) => visits.enter({ ...visit, ticket }, done), done)
-    } else if (visit.sees || user !== undefined || visit.asker) visits.enter(visit, done)
+    } else if (visit.sees || user !== undefined || visit.source) visits.enter(visit, done)
     else done()
   })
 }

@@ -23,11 +23,13 @@ interface Opened {
 export type KeysAndTenants = Pick<ReadKeys<Key>, 'keys' | 'tenants'>
 
 /** Things beside their own file that keys are checked against. */
-interface Surroundings {
+export interface Surroundings {
   /** @throws Error for keys that cannot be used beside others, or here */
   readonly check: (read: KeysAndTenants) => void | Promise<void>
   /** Returns the ids of the agents that there are. */
   readonly listAgents: () => readonly string[]
+  /** Returns warnings of keys that triggers and schedules name, and that are not in force. */
+  readonly listMissing: () => readonly string[]
 }
 
 type KeysLog = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
@@ -79,6 +81,11 @@ export class FollowedKeys {
     return this.#tenants.get(tenant)
   }
 
+  /** Returns a key that is in force. */
+  named(tenant: string, name: string): Key | undefined {
+    return this.all.find((key) => key.principal.name === name && key.principal.tenant === tenant && !isOver(key))
+  }
+
   /** Says why the file is not in use as it stands, without what is in it; undefined when it is. */
   get problem(): string | undefined {
     return this.#problem
@@ -119,7 +126,7 @@ export class FollowedKeys {
     }
   }
 
-  async #readAgain(log: KeysLog, { check, listAgents }: Surroundings): Promise<void> {
+  async #readAgain(log: KeysLog, { check, listAgents, listMissing }: Surroundings): Promise<void> {
     const file = relative(this.#projectDir, this.#path)
     try {
       const { keys, tenants, doubts } = await readKeysFile(this.#path, this.#projectDir)
@@ -130,7 +137,7 @@ export class FollowedKeys {
       this.#problem = undefined
       this.#endOutdated()
       if (!isDeepStrictEqual(before, this.all)) log.info(`${file} has changed: ${describeCount(keys.length)}.`)
-      this.#warn(describeDoubts(doubts, listAgents()), log)
+      this.#warn([...describeDoubts(doubts, listAgents()), ...listMissing()], log)
     } catch (error) {
       this.#problem = `${file} cannot be used as it is now. Its last good version is in use.`
       log.error(`${this.#problem} ${messageOf(error)}`)

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Audit } from '../../audit/audit.ts'
-import type { Asker } from '../../host/visits.ts'
+import type { Source } from '../../host/visits.ts'
 import type { KeysAndTenants } from '../guards/followed-keys.ts'
 import { principalOf } from '../guards/principal.ts'
 import { onRefusal } from './request-log.ts'
@@ -24,9 +24,9 @@ export function auditRequests(app: FastifyInstance, { log }: Audit): void {
   onRefusal(app, note)
 }
 
-/** Returns who makes a request. */
-export function askerOf(request: FastifyRequest): Asker {
-  return { requestId: request.id, address: request.ip, key: principalOf(request).name }
+/** Returns where a request comes from. */
+export function sourceOf({ id: requestId, ip: address }: FastifyRequest): Source {
+  return { requestId, address }
 }
 
 /** Returns a function that has the audit log tell of the keys, and then of each change. */

@@ -59,6 +59,8 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
       detail: 'The token cannot be checked: its issuer gives no keys',
       headers: RETRY_LATER,
     }),
+    // Its name is in the log: the sender of a trigger need not know of keys.
+    KEY_MISSING: () => ({ detail: 'Nothing can be started here at this moment' }),
     SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
   }
 

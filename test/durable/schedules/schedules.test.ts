@@ -111,6 +111,21 @@ describe('schedules', () => {
     expect((await outcomes())[0]).to.deep.equal(['01-05T10:00:00', 'ran'])
   }).timeout(40_000)
 
+  it('skip a due time while their key is not in force, and tell it', async () => {
+    await open({ 'agents/work.yml': agentFile('{ id: often, every: 1h, input: report, key: nightly }') })
+    let isInForce = false
+    project.host[VISITS].hasKey = () => isInForce
+    const schedules = await follow()
+    await tickAt(schedules, '2026-01-05T08:00:00Z')
+    const why = "Nothing starts: the file of keys has no key 'nightly' without a tenant that is in force."
+    expect(await outcomes()).to.deep.equal([['01-05T08:00:00', why]])
+    expect(log.at(-1)).to.equal(`Schedule 'work/often', due 2026-01-05T08:00:00.000Z: no run. ${why}`)
+    isInForce = true
+    await tickAt(schedules, '2026-01-05T09:00:00Z')
+    expect((await outcomes())[0]).to.deep.equal(['01-05T09:00:00', 'ran'])
+    await ended()
+  })
+
   it('skip a due time while the run before goes on, and tell it', async () => {
     await open({ 'agents/work.yml': agentFile('{ id: often, every: 1h, input: slow }') })
     const schedules = await follow()

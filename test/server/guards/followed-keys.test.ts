@@ -114,6 +114,7 @@ describe('the file of keys, while it is followed', () => {
     const stop = keys.follow(log as unknown as Parameters<typeof keys.follow>[0], {
       check: () => {},
       listAgents: () => [],
+      listMissing: () => [],
     })
     await eventually(() => expect(lines).to.deep.equal(['keys.yml has changed: 1 key.']))
     expect([
@@ -129,7 +130,7 @@ describe('the file of keys, while it is followed', () => {
     const warnings: string[] = []
     const log = { info: () => {}, warn: (line: string) => warnings.push(line), error: () => {} }
     await chmod(`${dir}/keys.yml`, 0o600)
-    const stop = keys.follow(log as never, { check: () => {}, listAgents: () => ['echo'] })
+    const stop = keys.follow(log as never, { check: () => {}, listAgents: () => ['echo'], listMissing: () => [] })
     await eventually(() => expect(warnings.length).to.equal(1))
     expect(warnings[0]).to.match(
       /^keys\.yml:2:\d+: The key of 'ada' is for 'ehco', which matches no agent\. Did you mean 'echo'\?$/,
