@@ -59,6 +59,7 @@ export const sidebar: SidebarGroup[] = [
       page('Evals', 'evals'),
       page('Writing modules', 'writing-modules'),
       page('Ejecting modules', 'eject'),
+      page('Coding agents', 'coding-agents'),
       page('Embedding', 'embedding'),
       page('Running it', 'running'),
       page('Security', 'security'),

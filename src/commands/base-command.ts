@@ -22,7 +22,8 @@ export abstract class BaseCommand extends Command {
   /** Folder that the command was called in: paths on the command line belong to it. */
   protected readonly calledIn = process.cwd()
   readonly #environment = { ...process.env }
-  #isInProject = false
+  /** True once `init` has found the project. */
+  protected isInProject = false
 
   /** Loads `.env` before flags are read, since flags may come from the environment, which takes precedence. */
   override async init(): Promise<void> {
@@ -30,7 +31,7 @@ export abstract class BaseCommand extends Command {
     if (projectDir !== undefined) process.chdir(projectDir)
     this.#loadEnvironment()
     await this.#useProxy()
-    this.#isInProject = projectDir !== undefined || this.#namesAgentDir()
+    this.isInProject = projectDir !== undefined || this.#namesAgentDir()
   }
 
   override async catch(error: Error): Promise<void> {
@@ -54,7 +55,7 @@ export abstract class BaseCommand extends Command {
 
   /** @throws HostError `PROJECT_INVALID` outside a project */
   protected requireProject(): void {
-    if (this.#isInProject) return
+    if (this.isInProject) return
     const message = `No project found: neither ${this.calledIn} nor a folder above it holds agents/.`
     throw badProject(message, { suggestions: ['Create a project: agent-host init <name>'] })
   }

@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { formatProblem, type Problem } from '../definition/problem.ts'
+import type { Problem } from '../definition/problem.ts'
 import { badProject, HostError, messageOf } from '../errors.ts'
-import type { AgentHost } from '../host/host.ts'
 import { SCHEMA_FILE } from '../project/schema-file.ts'
-import { silentLog } from '../protocols/log.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { agentDirFlag, DEFAULT_AGENT_DIR } from './agents/agent-dir-flag.ts'
-import { openAgents } from './agents/open-agents.ts'
+import { type CheckedAgents, checkAgents, linesOf } from './agents/check-agents.ts'
 import { repeatOnChange } from './agents/repeat-on-change.ts'
 import { BaseCommand } from './base-command.ts'
 import { runAgain } from './server/run-again.ts'
@@ -40,18 +38,10 @@ export default class Check extends BaseCommand {
     if (problems.length > 0) this.exit(1)
   }
 
-  async #check(agentDir: string): Promise<{ agents: AgentInfo[]; problems: Problem[]; warnings: string[] }> {
+  async #check(agentDir: string): Promise<CheckedAgents> {
     try {
       this.requireProject()
-      const said: string[] = []
-      const log = { ...silentLog, warn: (message: string) => void said.push(message) }
-      const { host, folder, close } = await openAgents(agentDir, { log })
-      const [agents, problems] = [host.list(), [...folder.problems(), ...(await findWebhookProblems())]]
-      said.push(...(await findMissingKeys(host)))
-      await close()
-      // Problems are logged, too.
-      const isProblem = (warning: string) => problems.some((problem) => warning.startsWith(formatProblem(problem)))
-      return { agents, problems, warnings: said.filter((warning) => !isProblem(warning)) }
+      return await checkAgents(agentDir)
     } catch (error) {
       // The folder itself is the problem.
       if (!(error instanceof HostError)) throw error
@@ -87,36 +77,9 @@ export default class Check extends BaseCommand {
       for (const module of modules) this.log(`  ${module.id}: ${module.module} (${module.source})`)
     }
     for (const problem of problems) {
-      this.logToStderr(formatProblem(problem))
-      for (const suggestion of problem.suggestions) this.logToStderr(`  ${suggestion}`)
+      for (const line of linesOf(problem)) this.logToStderr(line)
     }
     this.log(`${plural(agents.length, 'agent')}, ${plural(problems.length, 'problem')}`)
-  }
-}
-
-/** Warnings of keys that triggers and schedules name, where there is a file of keys. */
-async function findMissingKeys(host: AgentHost): Promise<string[]> {
-  const path = resolve(process.env.AGENT_HOST_KEYS || 'keys.yml')
-  if (!existsSync(path)) return []
-  const { missingKeys } = await import('../host/host.ts')
-  const { FollowedKeys } = await import('../server/guards/followed-keys.ts')
-  try {
-    const keys = await FollowedKeys.read(path, process.cwd())
-    return missingKeys(host, (tenant, name) => keys.named(tenant, name) !== undefined)
-  } catch (error) {
-    return [messageOf(error)]
-  }
-}
-
-/** Problems of the file of webhooks, where there is one. */
-async function findWebhookProblems(): Promise<Problem[]> {
-  const { readWebhooks } = await import('../durable/webhooks/webhooks-file.ts')
-  try {
-    await readWebhooks(process.cwd(), process.env)
-    return []
-  } catch (error) {
-    if (!(error instanceof HostError)) throw error
-    return [{ message: error.message, suggestions: error.suggestions }]
   }
 }
 

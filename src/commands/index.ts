@@ -4,6 +4,7 @@ import Chat from './chat.ts'
 import Check from './check.ts'
 import Completion from './completion.ts'
 import Dev from './dev.ts'
+import Docs from './docs.ts'
 import Doctor from './doctor.ts'
 import EjectDiff from './eject/diff.ts'
 import EjectList from './eject/list.ts'
@@ -59,6 +60,7 @@ export const COMMANDS = {
   tool: Tool,
   memory: Memory,
   doctor: Doctor,
+  docs: Docs,
   completion: Completion,
   test: Test,
   eject: Eject,

@@ -29,6 +29,7 @@ export default class Mcp extends BaseCommand {
     }
     const options = readServerFlags(flags)
     this.requireProject()
-    await runStdioServer(options)
+    const { serveStdio } = await import('../server/adapters/mcp/stdio-server.ts')
+    await runStdioServer(() => serveStdio(options), options.drainTimeout)
   }
 }

@@ -3,12 +3,13 @@ import { Flags } from '@oclif/core'
 import { badOption } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { isRemote } from '../store/open-store.ts'
-import { RUN_STATUSES, type RunStatus } from '../trace/run-columns.ts'
+import { RUN_STATUSES } from '../trace/run-columns.ts'
 import { BaseCommand } from './base-command.ts'
 import { formatRuns, shortensIds } from './runs/format-run.ts'
 import { listRuns } from './runs/list-runs.ts'
 import { NO_RUNS, TRACED_BY } from './runs/open-reader.ts'
 import { openRuns } from './runs/open-runs.ts'
+import { readStatus } from './runs/read-status.ts'
 import { readLocation, storeFlags } from './store/store-location.ts'
 
 const MAX_LIMIT = 10_000
@@ -68,10 +69,4 @@ export default class Runs extends BaseCommand {
     if (isJson) this.printJson({ runs: [] })
     else this.log(`${NO_RUNS} ${TRACED_BY}`)
   }
-}
-
-function readStatus(raw: string | undefined): RunStatus | undefined {
-  const status = RUN_STATUSES.find((known) => known === raw)
-  if (raw === undefined || status) return status
-  throw badOption(`--status must be one of ${RUN_STATUSES.join(', ')}, not '${raw}'.`)
 }

@@ -59,7 +59,7 @@ export async function makeAgentFileSchema(projectDir: string): Promise<JsonSchem
 }
 
 /** Entries of the project's modules, which stand for those of the library with the same name, and of the library. */
-async function describeModules(projectDir: string): Promise<readonly CatalogEntry[]> {
+export async function describeModules(projectDir: string): Promise<readonly CatalogEntry[]> {
   const loader = new ModuleLoader(projectDir, new ProjectCode(projectDir))
   const own = new Set(listProjectModules(projectDir))
   const loads = [...own].map((reference) => loader.load(reference).catch(() => []))

@@ -12,6 +12,8 @@ export const installation = Object.freeze({
   catalog: isSource ? undefined : new URL('../library-catalog.json', import.meta.url),
   /** esbuild's own code, which the build copies. */
   esbuild: isSource ? import.meta.resolve('esbuild') : new URL('../esbuild/lib/main.js', import.meta.url).href,
+  /** The pages of the documentation. */
+  docs: new URL('../../docs/', import.meta.url),
   /** The library's modules as they were written, to be copied. */
   sources: new URL('../../modules/', import.meta.url),
 })

@@ -46,6 +46,7 @@ describe('help and version', () => {
         'worker',
         'mcp',
         'doctor',
+        'docs',
         'completion',
       ])
     })

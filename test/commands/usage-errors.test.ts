@@ -4,7 +4,7 @@ import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const COMMANDS =
-  'Commands: approvals, chat, check, completion, dev, doctor, eject, eval, init, mcp, memory, new, replay, run, runs, schedules, schema, serve, test, tool, worker'
+  'Commands: approvals, chat, check, completion, dev, docs, doctor, eject, eval, init, mcp, memory, new, replay, run, runs, schedules, schema, serve, test, tool, worker'
 
 const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [['srve'], ["Error: There is no command 'srve'.", "Did you mean 'serve'?", COMMANDS]],
@@ -91,7 +91,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [
     ['runs', '--status', 'odd'],
     [
-      "Error: --status must be one of running, completed, waiting, expired, handed_to_client, continued, failed, cancelled, interrupted, not 'odd'.",
+      "Error: The status of a run is one of running, completed, waiting, expired, handed_to_client, continued, failed, cancelled, interrupted, not 'odd'.",
     ],
   ],
   [

@@ -2,7 +2,7 @@ import { CommandHelp, Help } from '@oclif/core'
 
 /** Commands in the order of a reader; those below another follow it. */
 const ORDER =
-  'init dev chat check test tool memory run new eject schema runs replay eval approvals schedules serve worker mcp doctor completion'.split(
+  'init dev chat check test tool memory run new eject schema runs replay eval approvals schedules serve worker mcp doctor docs completion'.split(
     ' ',
   )
 

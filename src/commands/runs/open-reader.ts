@@ -40,10 +40,11 @@ export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader
 /**
  * The run that an id, or its beginning, means.
  *
+ * @param tenant whose run it is; undefined for a run of any
  * @throws HostError `PROJECT_INVALID` when it means none, or several
  */
-export function findRun(reader: TraceReader, prefix: string): RunSummary {
-  const runs = reader.index.runs.like(prefix, NAMED_IDS + 1)
+export function findRun(reader: TraceReader, prefix: string, tenant?: string): RunSummary {
+  const runs = reader.index.runs.like(prefix, NAMED_IDS + 1, tenant)
   const [run, other] = runs
   if (!run) {
     throw badProject(`There is no run '${prefix}'.`, {

@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import { Console } from 'node:console'
 import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
+import type { StdioServer } from '../../server/adapters/mcp/stdio-connection.ts'
 import type { ServerOptions } from '../../server/options/options.ts'
 import type { BuiltServer } from '../../server/server.ts'
 import { printError } from '../terminal/print-error.ts'
@@ -58,17 +59,16 @@ async function startServer(options: ServerOptions, onReady: OnReady): Promise<{ 
 }
 
 /** Serves MCP over standard input and output, until the client closes them or a signal comes. */
-export async function runStdioServer(options: ServerOptions): Promise<void> {
-  const { serveStdio } = await import('../../server/adapters/mcp/stdio-server.ts')
+export async function runStdioServer(serve: () => Promise<StdioServer>, drainTimeout: number): Promise<void> {
   // Standard output belongs to the protocol: output of agents goes to standard error.
   globalThis.console = new Console(process.stderr, process.stderr)
   let report = printError
   containCrashes((message) => report(message))
   const logSdkWarnings = divertSdkWarnings()
-  const server = await serveStdio(options)
+  const server = await serve()
   report = (message) => server.log.error(message)
   logSdkWarnings((message) => server.log.warn(message))
-  stopOnSignal(server, server.log, options.drainTimeout)
+  stopOnSignal(server, server.log, drainTimeout)
   await server.ended
   await server.close()
   process.exit(0)

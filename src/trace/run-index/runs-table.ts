@@ -147,10 +147,11 @@ export class RunsTable {
     return row && readListed(row)
   }
 
-  /** Runs whose ids begin like this, newest first. */
-  like(prefix: string, limit: number): ListedRun[] {
-    const sql = `SELECT ${LISTED} FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY started_at DESC LIMIT ?`
-    return this.#all<ListedRow>(sql, [prefix, `${prefix}\uffff`, limit]).map(readListed)
+  /** Runs whose ids begin like this, newest first: of one tenant, or of all. */
+  like(prefix: string, limit: number, tenant?: string): ListedRun[] {
+    const [owned, owners] = tenant === undefined ? ['', []] : ['AND tenant = ?', [tenant]]
+    const sql = `SELECT ${LISTED} FROM runs WHERE run_id >= ? AND run_id < ? ${owned} ORDER BY started_at DESC LIMIT ?`
+    return this.#all<ListedRow>(sql, [prefix, `${prefix}\uffff`, ...owners, limit]).map(readListed)
   }
 
   /** The newest run of an agent, with its events, in which a step (`<module id>.<method>`) was taken. */
