@@ -7,6 +7,7 @@ import type { BuiltServer } from '../server/server.ts'
 import { BaseCommand } from './base-command.ts'
 import { debugUiAddress, describeServer, mcpSnippets } from './dev/banner.ts'
 import { onEnvironmentChange } from './dev/on-environment-change.ts'
+import type { TerminalQuestions } from './dev/terminal-questions.ts'
 import { runServer, type ServerProcess } from './server/run-server.ts'
 import { noteServer } from './server/running-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server/server-flags.ts'
@@ -36,6 +37,7 @@ export default class Dev extends BaseCommand {
   }
 
   #server: (Pick<BuiltServer, 'options' | 'app'> & { readonly url: string }) | undefined
+  #questions: TerminalQuestions | undefined
   #isRestarting = false
 
   override async run(): Promise<void> {
@@ -46,7 +48,8 @@ export default class Dev extends BaseCommand {
       const advice = process.stdin.isTTY ? 'Press r to restart.' : 'Restart to apply it.'
       this.#server?.app.log.warn(`.env changed. ${advice}`)
     })
-    const running = await runServer(options, (server, url) => this.#onReady(server, url))
+    this.#questions = await this.#openQuestions()
+    const running = await runServer(options, (server, url) => this.#onReady(server, url), this.#questions)
     const { open } = (await this.parse(Dev)).flags
     if (open) this.#open()
     this.#followKeys(running)
@@ -64,13 +67,26 @@ export default class Dev extends BaseCommand {
   }
 
   #followKeys(running: ServerProcess): void {
-    onKeys({
+    const actions = {
       h: () => this.#print(['', ...HELP, '']),
       o: () => this.#open(),
       m: () => this.#server && this.#print(['', ...mcpSnippets(this.#server.url, this.#server.options), '']),
       r: () => void this.#restart(running),
       c: () => process.stdout.write(CLEAR),
       q: () => void process.emit('SIGINT'),
+    }
+    onKeys(actions, (typed) => this.#questions?.answer(typed) ?? false)
+  }
+
+  /** Without a terminal the page shows commands to copy. */
+  async #openQuestions(): Promise<TerminalQuestions | undefined> {
+    if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined
+    const { TerminalQuestions: Questions } = await import('./dev/terminal-questions.ts')
+    return new Questions({
+      projectDir: process.cwd(),
+      print: (lines) => this.#print(lines),
+      control: (sequence) => process.stdout.write(sequence),
+      run: runBeside,
     })
   }
 
@@ -112,19 +128,31 @@ function followSchema({ agents, options, app }: BuiltServer): void {
   agents.history.onLoad(() => void timer.refresh())
 }
 
-/** Handles keys on a terminal; Ctrl-C still interrupts. */
-function onKeys(actions: Readonly<Record<string, () => void>>): void {
+/**
+ * Handles keys on a terminal; Ctrl-C still interrupts. A text that was pasted is none of them.
+ *
+ * @param answer takes what a question asked for; false where none is shown
+ */
+function onKeys(actions: Readonly<Record<string, () => void>>, answer: (typed: string) => boolean): void {
   const { stdin } = process
   if (!stdin.isTTY) return
   stdin.setRawMode(true)
   stdin.resume()
   stdin.setEncoding('utf8').on('data', (typed: string) => {
-    for (const key of typed) {
-      // In raw mode Ctrl-C is a key like any other.
-      if (key === '\u0003') process.emit('SIGINT')
-      else actions[key]?.()
-    }
+    const isAnswer = answer(typed)
+    // In raw mode Ctrl-C is a key like any other.
+    if (typed.includes('\u0003')) process.emit('SIGINT')
+    else if (!isAnswer && Object.hasOwn(actions, typed)) actions[typed]?.()
   })
+}
+
+/** Runs a command of this command line on the same terminal, whose keys stay here. It ends with this process. */
+async function runBeside(args: readonly string[]): Promise<number> {
+  const { execa } = await import('execa')
+  const { execPath, execArgv, argv } = process
+  const command = [...execArgv, argv[1] as string, ...args]
+  const { exitCode } = await execa(execPath, command, { reject: false, stdio: ['ignore', 'inherit', 'inherit'] })
+  return exitCode ?? 1
 }
 
 /** Opens an address with the system's opener. Without one nothing happens: the address is on the screen. */

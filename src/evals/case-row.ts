@@ -1,9 +1,12 @@
-import { badOption, HostError } from '../errors.ts'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { badOption, badProject, HostError } from '../errors.ts'
 import { isObject } from '../json.ts'
+import { readRegularFileSync } from '../read-regular-file.ts'
 import { questionOf } from '../tape/file/question-of.ts'
 import { lastRunOf, type Tape } from '../tape/file/read-tape.ts'
 import { pinsOf } from '../tape/saved-tests/saved-test.ts'
-import type { CaseRow } from './read-cases.ts'
+import { CASES_ENDING, type CaseRow, readCases } from './read-cases.ts'
 
 /** A recorded run as a case. */
 export interface SavedCase {
@@ -42,6 +45,27 @@ export function toSavedCase(tape: Tape, id = nameCase(tape)): SavedCase {
     tape: tapeFile,
   }
   return { id, row: JSON.stringify(row), tapeFile }
+}
+
+/**
+ * Returns what a file of cases gets at its end for one case more.
+ *
+ * @param file relative to the project
+ * @throws HostError `OPTION_INVALID` for a file that is none of cases, `PROJECT_INVALID` for one that has a case of this id
+ */
+export async function planRow({ id, row }: SavedCase, file: string, projectDir: string): Promise<string> {
+  if (!file.endsWith(CASES_ENDING)) throw badOption(`--case must be a file *.jsonl, not '${file}'.`)
+  const path = resolve(projectDir, file)
+  if (!existsSync(path)) return `${row}\n`
+  const { cases } = await readCases([path], projectDir)
+  const taken = cases.find((each) => each.id === id)
+  if (taken) {
+    const suggestions = ['Choose another id with --name.']
+    throw badProject(`${taken.file}:${taken.line} already has a case '${id}'.`, { suggestions })
+  }
+  // It may end without a newline.
+  const before = readRegularFileSync(path).toString()
+  return `${before === '' || before.endsWith('\n') ? '' : '\n'}${row}\n`
 }
 
 /** Calls that the run waits for. */

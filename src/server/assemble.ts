@@ -8,6 +8,7 @@ import { missingKeys, VISITS } from '../host/host.ts'
 import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
 import { DEBUG_UI, type LoadedAdapter, operatorKeys } from './adapters/load-adapter.ts'
+import type { Questions } from './adapters/ui/questions/questions.ts'
 import { followSchedules } from './follow-schedules.ts'
 import { addCors } from './guards/cors.ts'
 import { Doors } from './guards/doors.ts'
@@ -41,6 +42,7 @@ export interface ServerParts {
   readonly fileKeys: FollowedKeys | undefined
   readonly tokens: Tokens | undefined
   readonly describeFailure: DescribeFailure
+  readonly questions?: Questions | undefined
 }
 
 /** Adds everything that a server answers to an app: guards, probes, metrics, documents, and the routes of the adapters. */
@@ -48,7 +50,7 @@ export async function assemble(
   app: FastifyInstance,
   options: ServerOptions,
   project: AssembledProject,
-  { adapters: loaded, fileKeys, tokens, describeFailure }: ServerParts,
+  { adapters: loaded, fileKeys, tokens, describeFailure, questions }: ServerParts,
 ): Promise<void> {
   const { host, agents, traces, redact, durableRuns, openRecords, sealing, audit } = project
   const { webhooks } = durableRuns
@@ -108,6 +110,7 @@ export async function assemble(
     describeFailure,
     durableRuns,
     servesInbox: loaded.some(({ name }) => name === INBOX),
+    questions,
     variants,
     variantOf: variants.of.bind(variants),
     tenantOf: (request: Parameters<typeof principalOf>[0]) => principalOf(request).tenant,

@@ -12,6 +12,7 @@ import { fieldsOf } from '../json.ts'
 import { makeRedact } from '../redaction/redact.ts'
 import { adapterName } from './adapters/adapter-name.ts'
 import { DEBUG_UI, type LoadedAdapter, loadAdapters } from './adapters/load-adapter.ts'
+import type { Questions } from './adapters/ui/questions/questions.ts'
 import { assemble } from './assemble.ts'
 import { readApiKeys } from './guards/api-keys.ts'
 import { FollowedKeys } from './guards/followed-keys.ts'
@@ -61,9 +62,10 @@ const BACKLOG = 4096
 /**
  * Assembles a server from options: those that are left out have the defaults of the command line.
  *
+ * @param questions asked at the terminal of `agent-host dev`
  * @throws HostError `OPTION_INVALID`, `ADAPTER_NOT_FOUND`, `PROJECT_INVALID`
  */
-export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<BuiltServer> {
+export async function buildServer(rawOptions: Partial<ServerOptions>, questions?: Questions): Promise<BuiltServer> {
   const options = resolveServerOptions(rawOptions)
   // Before anything is opened: a name that is wrong costs nothing.
   const adapters = await loadAdapters(pathsOf(options), options)
@@ -78,7 +80,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   logRequests(app, log)
   answerUnknownRoutes(app, options)
   try {
-    await assemble(app, options, project, { adapters, fileKeys, tokens, describeFailure })
+    await assemble(app, options, project, { adapters, fileKeys, tokens, describeFailure, questions })
     await app.ready()
   } catch (error) {
     // Adapters release their resources.

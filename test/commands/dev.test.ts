@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
@@ -11,6 +12,11 @@ const agent = (id: string, prefix: string) =>
   `id: ${id}\ndescription: Says it again\nmodules:\n  - id: echo\n    module: echo\n    config: { prefix: '${prefix}' }\n`
 
 const TRIGGERS = 'triggers: [{ id: hook, secret: a-secret-of-enough-length, signature: bearer }]\n'
+
+function post(url: string, body: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json', origin: url }
+  return fetch(`${url}/api/ui/questions`, { method: 'POST', headers, body: JSON.stringify(body) })
+}
 
 async function ask(url: string): Promise<string> {
   const response = await fetch(`${url}/compat/chat/completions`, {
@@ -258,6 +264,8 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     await eventually(async () => expect(await ask(url)).to.equal('two hello'))
     await project.write('.env', 'A=2\n')
     await server.printed(/"level":40.*\.env changed\. Restart to apply it\./)
+    // Without a terminal there is nothing that could be asked.
+    expect((await post(url, { action: 'run_evals' })).status).to.equal(404)
   })
 
   it('lists the first twenty of many agents, and those that failed to load', async () => {
@@ -319,6 +327,51 @@ describe('dev on a terminal', () => {
     terminal.type('r')
     await terminal.shows(/Cannot restart: --log-level .* not 'loud'/)
     expect(await ask(url)).to.equal('good morning hello')
+  })
+
+  it('asks what the page wants to write: a paste writes nothing, and stops nothing; a `y` writes what it shows', async () => {
+    const project = await makeProject(GREETING)
+    const terminal = openTerminal(['dev', '--port', '0'], { cwd: project.dir })
+    const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string
+    const changes = [{ module: 'echo', path: ['prefix'], value: 'good ${night} ' }]
+    const change = () => post(url, { action: 'change_agent', agent_id: 'echo', changes })
+    await terminal.shows(/q quit/)
+    expect((await change()).status).to.equal(202)
+    await terminal.shows(
+      /The debug page asks: Write echo\.prefix into agents\/echo\.yml\n {2}agents\/echo\.yml {2}changed/,
+    )
+    await terminal.shows(/ - .*\$\{GREETING\}.*\n.* \+ .*'good \$\$\{night\} '.*\ny writes it/)
+    await setTimeout(1100)
+    terminal.type('say y, or q')
+    await terminal.shows(/Refused in the terminal\. Nothing was written\./)
+    terminal.type('hqr')
+    expect(await ask(url)).to.equal('good morning hello')
+    expect(await project.read('agents/echo.yml')).to.equal(GREETING['agents/echo.yml'])
+    expect((await change()).status).to.equal(202)
+    await terminal.shows(/The debug page asks/)
+    await setTimeout(1100)
+    terminal.type('y')
+    await terminal.shows(/Wrote agents\/echo\.yml\./)
+    await eventually(async () => expect(await ask(url)).to.equal('good ${night} hello'))
+    terminal.type('q')
+    expect(await terminal.ended).to.equal(0)
+  })
+
+  it('runs the evals that the page wants', async () => {
+    const cases = '{"id":"a","input":"Hi","expected":"good morning Hi"}\n'
+    const project = await makeProject({ ...GREETING, 'evals/first.jsonl': cases })
+    const terminal = openTerminal(['dev', '--port', '0'], { cwd: project.dir })
+    const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string
+    await terminal.shows(/q quit/)
+    const evals = () => post(url, { action: 'run_evals' })
+    await evals()
+    await terminal.shows(/The debug page asks/)
+    await setTimeout(1100)
+    terminal.type('y')
+    await terminal.shows(/Started agent-host eval evals\/first\.jsonl in the terminal\./)
+    await terminal.shows(/Result: evals\/results\/\S+\.json/)
+    terminal.type('q')
+    expect(await terminal.ended).to.equal(0)
   })
 
   it('h shows the keys, m how MCP clients connect, never the key; Ctrl-C stops', async () => {

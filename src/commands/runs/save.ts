@@ -1,10 +1,8 @@
 import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { badOption, badProject } from '../../errors.ts'
-import { toSavedCase } from '../../evals/case-row.ts'
-import { CASES_ENDING, readCases } from '../../evals/read-cases.ts'
-import { readRegularFileSync } from '../../read-regular-file.ts'
+import { badProject } from '../../errors.ts'
+import { planRow, toSavedCase } from '../../evals/case-row.ts'
 import type { Tape } from '../../tape/file/read-tape.ts'
 import { toSavedRun } from '../../tape/saved-tests/saved-test.ts'
 import { BaseCommand } from '../base-command.ts'
@@ -51,13 +49,14 @@ export default class RunsSave extends BaseCommand {
   }
 
   async #saveCase(tape: Tape, bytes: Uint8Array, file: string, name: string | undefined): Promise<void> {
-    const { id, row, tapeFile } = toSavedCase(tape, name)
+    const saved = toSavedCase(tape, name)
+    const { id, tapeFile } = saved
     const shown = relative(process.cwd(), file)
-    await refuseCase(id, file, shown)
+    const added = await planRow(saved, shown, process.cwd())
     const tapePath = join(dirname(file), tapeFile)
     writeAll([{ path: relative(process.cwd(), tapePath), content: bytes }])
     try {
-      appendLine(file, row)
+      appendFileSync(file, added)
     } catch (error) {
       rmSync(tapePath, { force: true })
       throw error
@@ -71,24 +70,6 @@ export default class RunsSave extends BaseCommand {
 }
 
 const LOOK = 'The tape holds the whole run, without secrets: look at what you commit.'
-
-/** @throws HostError for a file that is none of cases, or that has a case of this id */
-async function refuseCase(id: string, file: string, shown: string): Promise<void> {
-  if (!file.endsWith(CASES_ENDING)) throw badOption(`--case must be a file *.jsonl, not '${shown}'.`)
-  if (!existsSync(file)) return
-  const { cases } = await readCases([file], process.cwd())
-  const taken = cases.find((each) => each.id === id)
-  if (!taken) return
-  throw badProject(`${taken.file}:${taken.line} already has a case '${id}'.`, {
-    suggestions: ['Choose another id with --name.'],
-  })
-}
-
-/** The file may end without a newline. */
-function appendLine(file: string, line: string): void {
-  const before = existsSync(file) ? readRegularFileSync(file).toString() : ''
-  appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${line}\n`)
-}
 
 /** @throws HostError `PROJECT_INVALID` where a file exists; nothing is written then */
 function writeAll(files: readonly { path: string; content: string | Uint8Array }[]): void {

@@ -3,6 +3,7 @@ import { Console } from 'node:console'
 import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { StdioServer } from '../../server/adapters/mcp/stdio-connection.ts'
+import type { Questions } from '../../server/adapters/ui/questions/questions.ts'
 import type { ServerOptions } from '../../server/options/options.ts'
 import type { BuiltServer } from '../../server/server.ts'
 import { printError } from '../terminal/print-error.ts'
@@ -18,8 +19,16 @@ export interface ServerProcess {
   restart(options: ServerOptions): Promise<void>
 }
 
-/** Builds a server, listens, and stays until a signal stops it. */
-export async function runServer(options: ServerOptions, onReady: OnReady = () => {}): Promise<ServerProcess> {
+/**
+ * Builds a server, listens, and stays until a signal stops it.
+ *
+ * @param questions asked at this terminal
+ */
+export async function runServer(
+  options: ServerOptions,
+  onReady: OnReady = () => {},
+  questions?: Questions,
+): Promise<ServerProcess> {
   const { listAgentFiles } = await import('../../host/agent-folder/list-agent-files.ts')
   // Nothing is written before the folder is known to be there.
   await listAgentFiles(options.agentDir)
@@ -27,7 +36,8 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
   let report = printError
   containCrashes((message) => report(message))
   const logSdkWarnings = divertSdkWarnings()
-  const starting = startServer(options, onReady)
+  const start = (all: ServerOptions) => startServer(all, onReady, questions)
+  const starting = start(options)
   if (options.noWatch) reloadOnSignal(starting)
   let { server, port } = await starting
   const log: Log = {
@@ -43,16 +53,20 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
     log,
     async restart(newOptions) {
       await server.close()
-      const restarted = await startServer({ ...newOptions, port: newOptions.port || port }, onReady)
+      const restarted = await start({ ...newOptions, port: newOptions.port || port })
       server = restarted.server
       port = restarted.port
     },
   }
 }
 
-async function startServer(options: ServerOptions, onReady: OnReady): Promise<{ server: BuiltServer; port: number }> {
+async function startServer(
+  options: ServerOptions,
+  onReady: OnReady,
+  questions: Questions | undefined,
+): Promise<{ server: BuiltServer; port: number }> {
   const { buildServer } = await import('../../server/server.ts')
-  const server = await buildServer(options)
+  const server = await buildServer(options, questions)
   const url = await server.listen()
   onReady(server, url)
   return { server, port: Number(new URL(url).port) }

@@ -15,6 +15,7 @@ import type { NamedVariants } from '../named-variants.ts'
 import type { ServerOptions } from '../options/options.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
 import type { AdapterHttp } from './adapter-http.ts'
+import type { Questions } from './ui/questions/questions.ts'
 
 /**
  * Options that an adapter is built with.
@@ -80,6 +81,8 @@ export interface DebugAdapterOptions extends StoreAdapterOptions {
   readonly variants: NamedVariants
   /** The adapters that are served, and whether they require a key. */
   readonly served: readonly { readonly name: string; readonly hasKey: boolean }[]
+  /** Under `agent-host dev` with a terminal. */
+  readonly questions?: Questions | undefined
   /** Traces of the agents; only in debug mode. */
   readonly traces?: Traces | undefined
 }

@@ -58,6 +58,11 @@ export function visitorOf(request: FastifyRequest): Visitor {
   return (request as Visited)[VISITOR] ?? (request.server as Visited)[VISITOR] ?? NOBODY
 }
 
+/** Tells whether keys of a server name scopes: then a request without a key has none. */
+export function namesScopes(server: FastifyInstance): boolean {
+  return (server as Visited)[VISITOR]?.principal.scopes.length === 0
+}
+
 /** Remembers the visitor that a request comes from; for a server, that of the requests which no door has seen. */
 export function setVisitor(visited: FastifyRequest | FastifyInstance, visitor: Visitor): void {
   ;(visited as Visited)[VISITOR] = visitor

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Prices } from '../../../prices/prices.ts'
+import { isLoopback } from '../../guards/host-check.ts'
 import { logFailure } from '../../replies/error-replies.ts'
 import type { Adapter, DebugAdapterOptions } from '../adapter.ts'
 import { LiveUpdates } from './live.ts'
@@ -24,15 +25,24 @@ export class UiApiAdapter implements Adapter {
 
   async adapt(app: FastifyInstance): Promise<void> {
     const { host, agents, traces, redact, streams, log, served, durableRuns, servesInbox, openRecords } = this.#options
+    const questions = isLoopback(this.#options.options.host) ? this.#options.questions : undefined
     const prices = new Prices(host.projectDir, log)
     const { options } = this.#options
     const { development } = options
     const { projectDir } = host
     const shared = { host, agents, traces, redact, prices, reads: new LargeReads(), durableRuns }
-    const sources = { ...shared, options, development, projectDir, adapters: served, openRecords }
+    const sources = {
+      ...shared,
+      options,
+      development,
+      projectDir,
+      adapters: served,
+      openRecords,
+      asksAtTerminal: questions !== undefined,
+    }
     const routes = uiRoutes(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined
-    const live = new LiveUpdates({ host, agents, traces, streams, prices, durableRuns, servesInbox, log })
+    const live = new LiveUpdates({ host, agents, traces, streams, prices, durableRuns, servesInbox, questions, log })
     app.route({
       ...routes.queryGraphql(async (request, reply) => {
         route ??= openGraphql(sources)
@@ -47,6 +57,10 @@ export class UiApiAdapter implements Adapter {
       addRerunRoute(app, { ...this.#options, traces }, routes)
     }
     addVariantRoutes(app, this.#options, routes)
+    if (questions) {
+      const { addQuestionRoute } = await import('./questions/question-route.ts')
+      addQuestionRoute(app, { ...this.#options, traces, questions }, routes)
+    }
     servePage(app)
   }
 }

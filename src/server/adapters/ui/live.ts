@@ -4,6 +4,7 @@ import type { Prices } from '../../../prices/prices.ts'
 import { mapContents } from '../../../trace/run-columns.ts'
 import type { ListedRun } from '../../../trace/run-index/run-row.ts'
 import type { Traces } from '../../../trace/traces.ts'
+import type { QuestionNews } from '../../../wire/question.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
 import type { DebugAdapterOptions } from '../adapter.ts'
 import { priceModels } from './queries/price-models.ts'
@@ -13,14 +14,15 @@ const KEEP_ALIVE_MS = 15_000
 
 type LiveSources = Pick<
   DebugAdapterOptions,
-  'host' | 'agents' | 'traces' | 'streams' | 'durableRuns' | 'servesInbox' | 'log'
+  'host' | 'agents' | 'traces' | 'streams' | 'durableRuns' | 'servesInbox' | 'questions' | 'log'
 > & {
   readonly prices: Prices
 }
 
 /**
  * News for the page as server-sent events: `runs` with those that have begun, gone on or ended, `agents` when an agent
- * or its file has changed, `approvals` when the inbox of the viewer's tenant has, `tracing` when events were lost. Listeners then query the data that they show.
+ * or its file has changed, `approvals` when the inbox of the viewer's tenant has, `tracing` when events were lost, `questions` with the state of one at the terminal. Listeners
+ * then query the data that they show.
  */
 export class LiveUpdates {
   readonly #sources: LiveSources
@@ -45,6 +47,7 @@ export class LiveUpdates {
     if (this.#open.size === 1) this.#listen()
     void this.#watchInbox(stream)
     stream.send('event: ready\ndata: {}\n\n')
+    for (const news of this.#sources.questions?.latest() ?? []) this.#tellOfQuestion(news)
     return reply
   }
 
@@ -71,10 +74,18 @@ export class LiveUpdates {
   }
 
   #listen(): void {
-    const { host, agents, traces } = this.#sources
+    const { host, agents, traces, questions } = this.#sources
     const tellAgents = () => this.#send('agents', () => ({}))
     this.#stop = [host.onChange(tellAgents), agents.history.onLoad(tellAgents)]
+    if (questions) this.#stop.push(questions.watch((news) => this.#tellOfQuestion(news)))
     if (traces) this.#stop.push(traces.watch((runs) => void this.#tellRuns(runs, traces)))
+  }
+
+  /** Its files are those of the whole project. */
+  #tellOfQuestion(news: QuestionNews): void {
+    this.#send('questions', ({ seesContent, tenant = '', agents }) =>
+      seesContent && tenant === '' && !agents ? news : undefined,
+    )
   }
 
   async #tellRuns(changed: readonly ListedRun[], traces: Traces): Promise<void> {

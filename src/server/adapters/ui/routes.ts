@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { QuestionNews, QuestionRequest } from '../../../wire/question.ts'
 import { Rerun, RerunRequest } from '../../../wire/rerun.ts'
 import { AnyObject, Integer, nullable, Text } from '../../../wire/schemas.ts'
 import { Variant, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
@@ -81,6 +82,19 @@ const ROUTES = {
     status: 201,
     answer: Rerun,
     answers: { 400: { description: 'An edit or a change is refused, or does not fit.', answer: VariantRefusal } },
+    errors: [404],
+  },
+  askAtTerminal: {
+    method: 'POST',
+    path: '/api/ui/questions',
+    scope: 'debug',
+    summary: 'Ask at the terminal of agent-host dev to write a file or run the evals',
+    description:
+      'Only puts the question: a key typed in the terminal answers it. Its news come as `questions` on `/api/ui/live`. For the page of this server alone, opened on this machine.',
+    schema: { body: QuestionRequest },
+    status: 202,
+    answer: QuestionNews,
+    answers: { 400: { description: 'It cannot be written.', answer: VariantRefusal } },
     errors: [404],
   },
   followLive: {

@@ -3,6 +3,7 @@ import type { OperationContext } from 'graphql-http'
 import { isCalled } from '../../../protocols/callable-agent.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { isOwnPage, showsContent } from '../../guards/shows-content.ts'
+import { findLack, isPageHere } from './questions/may-ask.ts'
 
 /** Viewer of the debug data. */
 export type Viewer = OperationContext & {
@@ -10,6 +11,8 @@ export type Viewer = OperationContext & {
   readonly seesContent: boolean
   /** The page that this server serves. */
   readonly isOwnPage: boolean
+  /** It may put questions to the person at the terminal. */
+  readonly mayAsk: boolean
   /** Scopes of its key; empty without one. */
   readonly keyScopes: readonly string[]
   /** Tenant whose runs it sees; undefined for those of all. */
@@ -24,6 +27,7 @@ export function viewerOf(request: FastifyRequest): Viewer {
   return {
     seesContent: showsContent(request, 'debug'),
     isOwnPage: isOwnPage(request),
+    mayAsk: isPageHere(request) && findLack(request) === undefined,
     keyScopes: hasKey ? scopes : [],
     tenant: isOfTenant ? tenant : undefined,
     agents,

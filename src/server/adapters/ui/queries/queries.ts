@@ -17,13 +17,15 @@ export interface QuerySources extends AgentSources {
   readonly options: ServerOptions
   /** Absolute path of the project. */
   readonly projectDir: string
+  /** True where a person at the terminal can be asked. */
+  readonly asksAtTerminal: boolean
   /** Names of the adapters that are served, and whether they ask for a key. */
   readonly adapters: readonly { readonly name: string; readonly hasKey: boolean }[]
 }
 
 /** The fields of `Query`, by their names. */
 export function makeQueries(sources: QuerySources) {
-  const { host, agents, traces, prices, adapters, options, projectDir } = sources
+  const { host, agents, traces, prices, adapters, options, projectDir, asksAtTerminal } = sources
   const { development, serverName, allowVariants } = options
   return {
     list_agents: () => host.list().map((info) => new AgentView(info, sources)),
@@ -61,6 +63,7 @@ export function makeQueries(sources: QuerySources) {
       has_webhooks: viewer.seesContent && existsSync(join(projectDir, WEBHOOKS_FILE)),
       takes_variants: development ? viewer.isOwnPage : allowVariants && viewer.keyScopes.includes('debug'),
       takes_definitions: takesDefinitions(options) && viewer.isOwnPage,
+      asks_at_terminal: asksAtTerminal && viewer.mayAsk,
       shows_content: viewer.seesContent,
       key_scopes: viewer.keyScopes,
     }),

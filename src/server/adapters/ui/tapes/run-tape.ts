@@ -52,13 +52,13 @@ export async function readWholeTape(
   return pieces.length === 0 ? undefined : Buffer.concat(pieces)
 }
 
-/** Maximum size of a tape that a query reads, in its file and without compression. */
-const MAX_BYTES = 64 * 1024 * 1024
+/** Maximum size of a tape that is read whole, in its file and without compression. */
+export const MAX_TAPE_BYTES = 64 * 1024 * 1024
 
 /** Reads the tape of a run for a query; undefined where there is none. @throws for a large one */
 export async function readSmallTape(run: TapedRun, sources: TapeSources): Promise<Tape | undefined> {
-  const bytes = await readWholeTape(run, sources, MAX_BYTES)
-  return bytes && readTape(bytes, run.run_id, MAX_BYTES)
+  const bytes = await readWholeTape(run, sources, MAX_TAPE_BYTES)
+  return bytes && readTape(bytes, run.run_id, MAX_TAPE_BYTES)
 }
 
 /**
