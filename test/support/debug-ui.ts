@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import type { ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Questions } from '../../src/server/adapters/ui/questions/questions.ts'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { chromiumPath, launchBrowser, NO_BROWSER, openPage, type WatchedPage } from './browser.ts'
 import { eventually } from './eventually.ts'
@@ -54,6 +55,8 @@ export default defineModule({ name: 'Planner', provides: [TextMessageHandler], u
   } }) })`,
 }
 
+type OpenQuestions = (projectDir: string) => Questions | undefined
+
 /** Browser of all suites of this process, which ends it. */
 let launched: Promise<Browser> | undefined
 
@@ -70,8 +73,14 @@ export class DebugUi {
   #address = ''
   readonly #options: Partial<ServerOptions>
   readonly #files: Readonly<Record<string, string>>
+  readonly #openQuestions: OpenQuestions
 
-  private constructor(options: Partial<ServerOptions>, files: Readonly<Record<string, string>>) {
+  private constructor(
+    options: Partial<ServerOptions>,
+    files: Readonly<Record<string, string>>,
+    openQuestions: OpenQuestions,
+  ) {
+    this.#openQuestions = openQuestions
     this.#options = options
     this.#files = { ...PROJECT, ...files }
   }
@@ -81,9 +90,14 @@ export class DebugUi {
    *
    * @param options of the server, beside those of `dev`
    * @param files of the project, beside those that every suite has
+   * @param openQuestions opens the terminal of a project; default: there is none
    */
-  static forSuite(options: Partial<ServerOptions> = {}, files: Readonly<Record<string, string>> = {}): DebugUi {
-    const ui = new DebugUi(options, files)
+  static forSuite(
+    options: Partial<ServerOptions> = {},
+    files: Readonly<Record<string, string>> = {},
+    openQuestions: OpenQuestions = () => undefined,
+  ): DebugUi {
+    const ui = new DebugUi(options, files, openQuestions)
     before(async function () {
       if (!chromiumPath) {
         console.log(`      ${NO_BROWSER}`)
@@ -112,7 +126,8 @@ export class DebugUi {
   async serve(port: number): Promise<void> {
     const adapters = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter']
     const options = { adapters, debug: true, development: true, port, logLevel: 'silent', drainTimeout: 0 } as const
-    this.server = await buildServer({ projectDir: this.project.dir, ...options, ...this.#options })
+    const { dir } = this.project
+    this.server = await buildServer({ projectDir: dir, ...options, ...this.#options }, this.#openQuestions(dir))
     this.#address = await this.server.listen()
     this.url = this.#address
   }

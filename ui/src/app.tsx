@@ -9,6 +9,7 @@ import { HiddenScreen } from './hidden-screen.tsx'
 import { InboxProvider } from './inbox.ts'
 import { useShortcuts } from './keyboard.ts'
 import { LiveProvider, useLive } from './live.ts'
+import { AsksAtTerminal } from './questions/ask-button.tsx'
 import { readKey, saveKey } from './responses/responses-client.ts'
 import { href, type Route, useRoute } from './router.ts'
 import type { ScreenProps } from './screen.ts'
@@ -53,7 +54,7 @@ function screenOf({ path: [first = 'agents', id] }: Route): string {
 }
 
 const SERVER_QUERY =
-  '{ server { version name shares_runs adapters adapters_with_key prices_date development project_dir has_webhooks takes_variants takes_definitions shows_content key_scopes tracing { is_on dropped problem missing_bytes } } }'
+  '{ server { version name shares_runs adapters adapters_with_key prices_date development project_dir has_webhooks takes_variants takes_definitions asks_at_terminal shows_content key_scopes tracing { is_on dropped problem missing_bytes } } }'
 
 export function App() {
   const refusal = useRefusal()
@@ -107,7 +108,9 @@ function Screens() {
           )}
           <TracingNotice tracing={data?.server.tracing} />
           {screen ? (
-            <ScreenOf key={name} screen={screen} route={route} server={data?.server} />
+            <AsksAtTerminal.Provider value={data?.server.asks_at_terminal ?? false}>
+              <ScreenOf key={name} screen={screen} route={route} server={data?.server} />
+            </AsksAtTerminal.Provider>
           ) : (
             <Empty isPage title="There is no such page">
               <a href={href(['agents'])}>Go to the agents</a>

@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext, h } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import type { QuestionNews } from '../../src/wire/question.ts'
 import { readEventStream } from './read-event-stream.ts'
 import { authorization, noteRefusal } from './token.ts'
 import type { RunSummary } from './types.ts'
@@ -11,6 +12,8 @@ interface LiveEvents {
   agents: undefined
   /** Something waits for a person, or waits no longer. */
   approvals: undefined
+  /** State of a question at the terminal. */
+  questions: QuestionNews
   /** Events were lost. */
   tracing: undefined
   /** Reconnected: events in between are missing. */
@@ -86,9 +89,9 @@ class LiveConnection {
     }
     this.#note(true)
     for await (const { event, data } of readEventStream(response.body)) {
-      const news = event === 'runs' ? (JSON.parse(data) as { runs: RunSummary[] }).runs : undefined
+      const { runs, ...news } = JSON.parse(data) as { runs?: RunSummary[] }
       const listeners = this.#listeners.get(event as keyof LiveEvents) ?? []
-      for (const listener of listeners) (listener as (data: unknown) => void)(news)
+      for (const listener of listeners) (listener as (data: unknown) => void)(runs ?? news)
     }
     return true
   }

@@ -67,6 +67,8 @@ export interface ServerInfo {
   /** True when the page may make variants of agents, and when it may send a whole definition. */
   readonly takes_variants: boolean
   readonly takes_definitions: boolean
+  /** True when the page may put questions to the terminal. */
+  readonly asks_at_terminal: boolean
   /** False at a host name that the server does not know as its own. */
   readonly shows_content: boolean
   /** Scopes of the key that the page sends; empty without one. */

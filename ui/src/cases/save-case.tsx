@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useQuery } from '../api.ts'
 import { Command } from '../components/command.tsx'
 import { Notice } from '../components/notice.tsx'
+import { AskButton } from '../questions/ask-button.tsx'
 import { saveTape } from '../save-tape.ts'
 
 const QUERY = 'query($id: String!) { run(run_id: $id) { has_tape } evals(first: 1) { case_files } }'
@@ -44,6 +45,7 @@ export function SaveCase({ runId }: { runId: string }) {
         </datalist>
       </label>
       <Command text={`agent-host runs save ${runId} --case ${file}`} />
+      <AskButton label="Save as case" request={{ action: 'save_case', run_id: runId, file }} />
       <p class="muted">
         It adds the question, the answer and the calls of tools. Edit the row until it says what you expect.
       </p>

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { cleanText } from '../../../src/wire/clean-text.ts'
 import type { EvalScore, EvalToolCall } from '../../../src/wire/eval-result.ts'
+import type { QuestionNews } from '../../../src/wire/question.ts'
 import { useQuery } from '../api.ts'
 
 const REFRESH_MS = 3000
@@ -76,18 +77,20 @@ export interface Evals {
  * Reads the results, and one of them. Reads again when the window gets the focus, and while an eval runs.
  *
  * @param file empty for the latest
+ * @param state of the question that starts an eval: its result may not be there yet
  */
-export function useEvals(file: string) {
+export function useEvals(file: string, state: QuestionNews['state'] | undefined) {
   const asked = useQuery<Evals>(QUERY, { file: file || null })
   const isRunning = asked.data?.eval_result?.status === 'running'
   useEffect(() => {
-    const timer = isRunning ? setInterval(asked.reload, REFRESH_MS) : undefined
+    if (state) asked.reload()
+    const timer = isRunning || state === 'started' ? setInterval(asked.reload, REFRESH_MS) : undefined
     addEventListener('focus', asked.reload)
     return () => {
       clearInterval(timer)
       removeEventListener('focus', asked.reload)
     }
-  }, [isRunning, asked.reload])
+  }, [isRunning, state, asked.reload])
   return asked
 }
 

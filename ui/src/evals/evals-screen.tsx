@@ -1,11 +1,14 @@
+import { useState } from 'preact/hooks'
 import { cleanText } from '../../../src/wire/clean-text.ts'
 import { formatDuration } from '../../../src/wire/format-duration.ts'
+import type { QuestionNews } from '../../../src/wire/question.ts'
 import { Chart, type Series } from '../components/chart.tsx'
 import { Command } from '../components/command.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
 import { SplitPane } from '../components/split-pane.tsx'
 import { formatCost, formatTime, plural } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
+import { AskButton } from '../questions/ask-button.tsx'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
 import '../styles/evals.css'
@@ -16,7 +19,8 @@ import { formatChange, formatScore } from './scores.ts'
 
 /** Results of evals: cases and agents, what changed since the result before first. */
 export function EvalsScreen({ route: { query } }: ScreenProps) {
-  const { data, error } = useEvals(query.file ?? '')
+  const [state, setState] = useState<QuestionNews['state']>()
+  const { data, error } = useEvals(query.file ?? '', state)
   const show = (changed: Record<string, string>) => go(href(['evals'], { ...query, ...changed }), { replace: true })
   useShortcuts({ Escape: () => show({ case: '', column: '' }) })
   if (!data) return error ? <Notice kind="bad" title="The results could not be read" children={error} /> : null
@@ -29,6 +33,16 @@ export function EvalsScreen({ route: { query } }: ScreenProps) {
         <h1>Evals</h1>
         {result && (
           <ResultChoice results={results} file={result.file} onChange={(file) => go(href(['evals'], { file }))} />
+        )}
+        {files.length > 0 && (
+          <AskButton
+            label="Run evals"
+            request={{ action: 'run_evals' }}
+            onState={(news) => {
+              setState(news)
+              if (news === 'started') go(href(['evals']))
+            }}
+          />
         )}
       </div>
       {error && <Notice kind="bad" title={error} />}

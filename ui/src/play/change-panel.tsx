@@ -6,6 +6,7 @@ import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { AskButton } from '../questions/ask-button.tsx'
 import { type Column, isVaried } from '../responses/column.ts'
 import type { ServerInfo } from '../types.ts'
 import { variablesOf, withChanges } from './changes.ts'
@@ -92,7 +93,7 @@ export function ChangePanel({
       ) : (
         <DefinitionEditor text={text ?? shown} checked={checked} onText={setText} />
       )}
-      <p class="muted">Nothing is written to a file: copy the text into it to keep a change.</p>
+      <p class="muted">No file changes while you try. To keep a change, put it into the file.</p>
       <div class="change-buttons">
         <button type="button" class="button primary" onClick={onCompare} disabled={!canCompare || !isVaried(column)}>
           <Icon name="compare" />
@@ -101,6 +102,13 @@ export function ChangePanel({
         <button type="button" class="button" onClick={reset} disabled={!isVaried(column)}>
           Reset all
         </button>
+        {agent.file !== null && (
+          <AskButton
+            label={`Write into ${agent.file}`}
+            request={{ action: 'change_agent', agent_id: agent.id, changes: [...(column.changes ?? [])] }}
+            isDisabled={!isVaried(column)}
+          />
+        )}
         <EditorLink projectDir={server.project_dir} file={agent.file} />
         {agent.definition !== null && (variant || !isVaried(column)) && (
           <CopyButton text={text ?? shown} label="Copy YAML" />

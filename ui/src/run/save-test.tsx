@@ -6,6 +6,7 @@ import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { useModal } from '../components/use-modal.ts'
+import { AskButton } from '../questions/ask-button.tsx'
 import { saveFile } from '../save-file.ts'
 import { saveTape } from '../save-tape.ts'
 import type { RunSummary } from '../types.ts'
@@ -70,6 +71,7 @@ function SaveDialog({ runId, onClose }: { runId: string; onClose: () => void }) 
         <>
           <p>Run this in the project:</p>
           <Command text={commandOf(runId, name)} />
+          <AskButton label="Save test" request={{ action: 'save_test', run_id: runId, name: saved.name }} />
           <p>Or put both files there yourself; the page writes nothing into the project.</p>
           <p class="save-files">
             <button type="button" class="link" onClick={() => void download('test')}>
