@@ -8,6 +8,9 @@ const call = new Script('work()')
 /** Maximum attempts when the process has had little CPU time before the deadline. */
 const MAX_CALLS = 3
 
+/** Limit of Node. */
+const LONGEST_MS = 2 ** 32 - 1
+
 /**
  * Calls a synchronous function and stops it at a deadline, even inside a regular expression that
  * backtracks, or references that multiply. Costs about 0.1 ms.
@@ -42,7 +45,7 @@ function runOnce<T>(work: () => T, limitMs: number): T {
   createContext(sandbox)
   sandbox.work = work
   try {
-    return call.runInContext(sandbox, { timeout: limitMs }) as T
+    return call.runInContext(sandbox, { timeout: Math.min(limitMs, LONGEST_MS) }) as T
   } finally {
     sandbox.work = undefined
   }

@@ -18,6 +18,10 @@ describe('runLimited', () => {
     expect(() => runLimited(() => JSON.parse('{'), 50)).to.throw(SyntaxError)
   })
 
+  it('takes a limit that is longer than a timer can be', () => {
+    expect(runLimited(() => 'result', Number.MAX_SAFE_INTEGER)).to.equal('result')
+  })
+
   it('calls a function again whose time went to other processes', () => {
     let calls = 0
     const pause = () => {

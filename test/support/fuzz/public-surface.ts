@@ -225,7 +225,9 @@ function isTold(error: unknown): boolean {
   // Of a file, as documented.
   if (
     error instanceof Error &&
-    ('code' in error ? /^E[A-Z]+$/.test(String(error.code)) : /leads out of/.test(error.message))
+    ('code' in error
+      ? /^E[A-Z]+$/.test(String(error.code))
+      : /leads out of|has more than \d+ bytes/.test(error.message))
   )
     return true
   // Keys and values of a module are refused with a TypeError, as documented.
