@@ -21,6 +21,7 @@ import { RunRecovery } from './recovery/run-recovery.ts'
 import { SeenRecords } from './rows/seen-records.ts'
 import { tenantPart } from './rows/tenant-part.ts'
 import { UnreadableRows } from './rows/unreadable-rows.ts'
+import { admit, withKey } from './runs/admit.ts'
 import { DurableRun, type DurableRunOptions } from './runs/durable-run.ts'
 import { followRun, readEnded, type StepLog } from './runs/read-run.ts'
 import type { RunIds } from './runs/run-ids.ts'
@@ -203,11 +204,13 @@ export class DurableRuns {
    * @throws RequestRepeated when another was quicker
    */
   start(made: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
-    return this.#shared.options.host[VISITS].admitted(() => this.#start(made, options))
+    const { host } = this.#shared.options
+    return admit(host, this.tenant, made.draft.facts, () => this.#start(made, options))
   }
 
-  async #start({ draft, turn }: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
+  async #start({ draft: made, turn }: NextRun, options: Omit<DurableRunOptions, 'origin'>): Promise<DurableRun> {
     const { host } = this.#shared.options
+    const draft = withKey(host, made)
     const { agent } = draft.facts
     const run = new DurableRun({ origin: draft, ...options })
     if (draft.idempotency || draft.claim) {
@@ -271,11 +274,12 @@ export class DurableRuns {
    * @throws RequestRepeated when another was quicker
    */
   enqueue(made: NextRun): Promise<StoredRun> {
-    return this.#shared.options.host[VISITS].admitted(() => this.#enqueue(made))
+    return admit(this.#shared.options.host, this.tenant, made.draft.facts, () => this.#enqueue(made))
   }
 
-  async #enqueue({ draft, turn }: NextRun): Promise<StoredRun> {
+  async #enqueue({ draft: made, turn }: NextRun): Promise<StoredRun> {
     const { host } = this.#shared.options
+    const draft = withKey(host, made)
     const { id, facts } = draft
     if (facts.options.variant) await host.openVariant(facts.agent, facts.options.variant)
     host.check(facts.agent, turn)

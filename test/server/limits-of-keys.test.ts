@@ -4,6 +4,7 @@ import { expectLimitKept, withinOneMinute } from '../support/limit-walk.ts'
 import { openSocket } from '../support/response-socket.ts'
 import type { Json } from '../support/responses.ts'
 import { chat, closeServers, makeServer } from '../support/server.ts'
+import { SHOP_FILES } from '../support/shop.ts'
 import { type Answer, keysFile, Visitor } from '../support/tenant-visitor.ts'
 
 const RUN = ['run', 'approve']
@@ -136,6 +137,35 @@ describe('limits of a key', () => {
     const seen = await statuses([say(ada), say(ada), say(bob), say(bob), say(ada), say(bob)])
     expect(seen.filter((status) => status === 200).length).to.equal(4)
     expect((await say(visitor('eve'))).status).to.equal(200)
+  }).timeout(40_000)
+
+  it('counts a run that goes on after a decision for the key that began it, at every door', async () => {
+    await withinOneMinute()
+    const { visitor } = await makeLimited(
+      [
+        { name: 'ada', limits: { requests_per_minute: 5 } },
+        { name: 'bob', limits: { requests_per_minute: 1 } },
+      ],
+      { files: SHOP_FILES },
+    )
+    const [ada, bob] = [visitor('ada'), visitor('bob')]
+    const approve = async (): Promise<Answer> => {
+      const [{ id }] = (await bob.ask('GET', '/v1/approvals')).json.data
+      return bob.ask('POST', `/v1/approvals/${id}`, { decision: 'approve' })
+    }
+    // Each of them is two requests of hers, and none of his.
+    for (const begin of [
+      () => respond(ada, { model: 'shop' }),
+      () => say(ada, 'pay', '/v1/chat/completions', 'shop'),
+    ]) {
+      expect((await begin()).status).to.equal(200)
+      expect((await approve()).status).to.equal(200)
+    }
+    expect((await respond(ada, { model: 'shop' })).status).to.equal(200)
+    const refused = await approve()
+    expect([refused.status, refused.json.error.message]).to.match(/429,The limit of 5 requests per minute/)
+    expect(await statuses([say(bob)])).to.deep.equal([200])
+    expect((await say(bob)).status).to.equal(429)
   }).timeout(40_000)
 
   it('counts each of several runs of one request', async () => {

@@ -29,6 +29,7 @@ import { conversationIdFor } from '../conversations/named-conversation.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { RequestRepeated, untilClaimed } from '../idempotency/idempotent-requests.ts'
 import type { RunService } from '../run-service.ts'
+import { withKey } from '../runs/admit.ts'
 import { alreadyAnswered } from '../runs/continued-mark.ts'
 import { type DurableEvent, EventReader } from '../runs/durable-event.ts'
 import type { DurableRun } from '../runs/durable-run.ts'
@@ -185,7 +186,7 @@ class StoredTenantRuns implements TenantRuns {
     const opened = openWaiting({ runId: id, agent, pending, createdAt }, adapter)
     const claim = { changes: [], equal: [], absent: [rowKey(id)] }
     const outcome = { messages: trail.slice(messages.length), pending, waiting: opened }
-    if (!(await runs.store.create({ ...draft, claim }, steps, outcome)))
+    if (!(await runs.store.create({ ...withKey(host, draft), claim }, steps, outcome)))
       throw new HostError('RESPONSE_CONFLICT', `Another run is stored as '${id}': give each run an id of its own.`)
     return pending.map((call, index) => ({ id: approvalId(id, index), call }))
   }

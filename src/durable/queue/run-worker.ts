@@ -9,6 +9,7 @@ import type { HistoryLimits } from '../conversations/history-budget.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
 import { DamagedRow, damagedRow } from '../rows/parse-row.ts'
+import { admit } from '../runs/admit.ts'
 import { DurableRun } from '../runs/durable-run.ts'
 import type { RunFacts } from '../runs/run-facts.ts'
 import type { PersistedRun } from '../runs/run-row.ts'
@@ -138,7 +139,7 @@ export class RunWorker implements Taker {
    * @throws RequestRepeated when another was quicker; HostError for a turn that the agent does not accept: then nothing is stored
    */
   async beginNext(tenant: string, made: NextRun): Promise<boolean> {
-    return this.#options.host[VISITS].admitted(() => this.#beginNext(tenant, made))
+    return admit(this.#options.host, tenant, made.draft.facts, () => this.#beginNext(tenant, made))
   }
 
   async #beginNext(tenant: string, { draft, turn }: NextRun): Promise<boolean> {

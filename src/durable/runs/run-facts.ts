@@ -28,7 +28,7 @@ export interface RunFacts {
   readonly limitedBy?: readonly LimitHolder[] | undefined
   /** True for a run that goes on after decisions, without a request of its client. */
   readonly isUnasked?: boolean | undefined
-  /** Name of the key whose limits count for a run that began by itself; left out for none. */
+  /** Name of the key whose limits count for the runs that go on from this one after decisions; left out for none. */
   readonly key?: string | undefined
 }
 
