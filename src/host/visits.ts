@@ -5,7 +5,11 @@ import type { LimitHolder, RunQuota } from '../run/state/run-quota.ts'
 import { adviseOn, describeMissing } from '../wiring/named-keys.ts'
 
 /** Tells whether an agent exists for a visitor, by its id or by a name of one of its entry points. */
-export type Sees = (agent: string) => boolean
+export interface Sees {
+  (agent: string): boolean
+  /** Name of the key of the visitor: what it makes that is of no agent is its own. */
+  readonly key?: string | undefined
+}
 
 /** Request that is being served: what exists for its sender, and what that may start. */
 export interface Visit {
@@ -127,10 +131,14 @@ export class Visits {
   }
 }
 
-/** Returns the check of globs such as `support-*`. */
-export function seeing(globs: readonly string[]): Sees {
+/**
+ * Returns the check of globs such as `support-*`.
+ *
+ * @param key name of the key that they are of
+ */
+export function seeing(globs: readonly string[], key?: string): Sees {
   const known = new Map<string, boolean>()
-  return (name) => {
+  const sees = (name: string) => {
     const [id = name] = name.split('/')
     let isSeen = known.get(id)
     if (isSeen === undefined) {
@@ -140,6 +148,7 @@ export function seeing(globs: readonly string[]): Sees {
     }
     return isSeen
   }
+  return Object.assign(sees, { key })
 }
 
 const MAX_KNOWN = 10_000

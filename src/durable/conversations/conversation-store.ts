@@ -34,6 +34,8 @@ export interface ConversationRecord {
   readonly metadata: Readonly<Record<string, string>>
   /** Id of the last turn; null for a new conversation. */
   readonly head: string | null
+  /** Name of the key that has made it; left out for none. */
+  readonly key?: string | undefined
 }
 
 /** Prefix of the records of conversations. */
@@ -56,10 +58,17 @@ export class ConversationStore {
     this.#records = records
   }
 
-  /** @param first turn without a run that the conversation begins with */
-  async create(metadata: ConversationRecord['metadata'], first?: StoredTurn): Promise<ConversationRecord> {
+  /**
+   * @param first turn without a run that the conversation begins with
+   * @param key name of the key that makes it
+   */
+  async create(
+    metadata: ConversationRecord['metadata'],
+    first?: StoredTurn,
+    key?: string,
+  ): Promise<ConversationRecord> {
     const now = nowSeconds()
-    const row = { version: ROW_VERSION, id: this.#ids.next(), createdAt: now, usedAt: now, metadata, head: null }
+    const row = { version: ROW_VERSION, id: this.#ids.next(), createdAt: now, usedAt: now, metadata, head: null, key }
     const changes = first
       ? [turnChange({ ...first, conversation: row.id }), ...claimConversation(row, first.response_id).changes]
       : [[keyOf(row.id), JSON.stringify(row)] as const]

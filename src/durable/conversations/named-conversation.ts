@@ -9,3 +9,8 @@ export function conversationIdFor(...names: readonly string[]): string {
   const [time, rest] = [`00${digits.slice(0, 10)}`, digits.slice(10)]
   return `conv_${time.slice(0, 8)}-${time.slice(8)}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6, 13)}00000`
 }
+
+/** Tells whether an id stands for names: no other begins with so early a time. */
+export function isNamedId(id: string): boolean {
+  return id.startsWith('conv_00')
+}

@@ -1,10 +1,10 @@
 import type { Sees } from '../../host/visits.ts'
-import { fieldsOf, parseJson } from '../../json.ts'
+import { type Fields, fieldsOf, parseJson } from '../../json.ts'
 import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../../store/record-store.ts'
 import { APPROVALS, OPEN } from '../approvals/approvals.ts'
 import { CONVERSATIONS } from '../conversations/conversation-store.ts'
 import { listTurnIds, TURNS } from '../conversations/conversation-tree.ts'
-import { RUN_PREFIX } from '../runs/run-ids.ts'
+import { isNamedId } from '../conversations/named-conversation.ts'
 import { RUNS, rowKey } from '../runs/run-keys.ts'
 import { DELIVERIES, runOfDelivery } from '../webhooks/delivery-rows.ts'
 
@@ -13,7 +13,7 @@ const HIDDEN = [RUNS, APPROVALS, OPEN, CONVERSATIONS, TURNS, DELIVERIES]
 
 /**
  * The records of a tenant as a visitor sees them for whom some agents do not exist: neither do their runs, approvals and deliveries, nor conversations in which
- * one of them has spoken. Records of unknown agents are hidden. Writes pass.
+ * one of them has spoken, or that another key has made and in which none has. Records of unknown agents are hidden. Writes pass.
  */
 export class SeenRecords implements RecordStore {
   readonly serverId: string
@@ -87,11 +87,11 @@ export class SeenRecords implements RecordStore {
     const prefix = HIDDEN.find((prefix) => key.startsWith(prefix))
     if (prefix === undefined) return true
     const fields = fieldsOf(parseJson(text))
-    if (prefix === RUNS) return this.#seesAgent(fieldsOf(fields.facts).agent)
+    if (prefix === RUNS) return this.#seesAgent(agentOf(text))
     if (prefix === DELIVERIES) return this.#exists(rowKey(runOfDelivery(key)))
     if (prefix === APPROVALS) return this.#seesAgent(fields.agent)
-    if (prefix === CONVERSATIONS) return this.#seesTurnsTo(fields.head)
-    if (prefix === TURNS) return this.#seesTurn(key.slice(TURNS.length), fields.conversation)
+    if (prefix === CONVERSATIONS) return this.#seesConversation(key.slice(CONVERSATIONS.length), fields)
+    if (prefix === TURNS) return this.#seesTurn(fields)
     return this.#exists(APPROVALS + key.slice(OPEN.length))
   }
 
@@ -100,18 +100,37 @@ export class SeenRecords implements RecordStore {
   }
 
   /** A turn of a run is part of the history of those who may see one that continues it; items that were added belong to their conversation. */
-  async #seesTurn(id: string, conversation: unknown): Promise<boolean> {
-    return id.startsWith(RUN_PREFIX) || typeof conversation !== 'string' || this.#exists(CONVERSATIONS + conversation)
+  async #seesTurn({ items, conversation }: Fields): Promise<boolean> {
+    return items === undefined || typeof conversation !== 'string' || this.#exists(CONVERSATIONS + conversation)
   }
 
   async #exists(key: string): Promise<boolean> {
     return (await this.get([key]))[0] !== undefined
   }
 
-  async #seesTurnsTo(head: unknown): Promise<boolean> {
-    if (typeof head !== 'string') return head === null
-    const ids = await listTurnIds(this.#records, head)
-    const rows = await this.get(ids.filter((id) => id.startsWith(RUN_PREFIX)).map(rowKey))
-    return !rows.includes(undefined)
+  async #seesConversation(id: string, { head, key, metadata }: Fields): Promise<boolean> {
+    const ids = typeof head === 'string' ? await listTurnIds(this.#records, head) : []
+    const rows = await this.#records.get(ids.map(rowKey))
+    const agents = rows.flatMap((row) => (row === undefined ? [] : [agentOf(row)]))
+    const others = await this.#records.get(
+      ids.flatMap((turn, index) => (rows[index] === undefined ? [TURNS + turn] : [])),
+    )
+    // The agent of a run that was deleted is not known.
+    if (!agents.every((agent) => this.#seesAgent(agent)) || !others.every(isAdded)) return false
+    if (agents.length > 0) return true
+    if (!isNamedId(id)) return key !== undefined && key === this.#sees.key
+    // It has nothing yet. All who know its name may go on in it, but for one that is of a schedule of another agent.
+    const { agent } = fieldsOf(metadata)
+    return agent === undefined || this.#seesAgent(agent)
   }
+}
+
+/** Agent of the row of a run. */
+function agentOf(row: string): unknown {
+  return fieldsOf(fieldsOf(parseJson(row)).facts).agent
+}
+
+/** Tells whether a client has added a turn without a run. */
+function isAdded(turn: string | undefined): boolean {
+  return turn !== undefined && fieldsOf(parseJson(turn)).items !== undefined
 }

@@ -29,7 +29,7 @@ export function enterVisits(
   if (fileKeys) visits.hasKey = (tenant, key) => fileKeys.named(tenant, key) !== undefined
   const known = new WeakMap<Principal, Sees>()
   const seesOf = (principal: Principal, agents: readonly string[]) => {
-    const sees = known.get(principal) ?? seeing(agents)
+    const sees = known.get(principal) ?? seeing(agents, principal.name)
     known.set(principal, sees)
     return sees
   }

@@ -154,6 +154,39 @@ describe('a key with agents', () => {
     await isHidden(decided.json.continued_by, (id) => tell.ask('GET', `/v1/responses/${id}`))
   })
 
+  it('has the conversations in which no agent has spoken that it has made itself, and no others', async () => {
+    const { tell, all, clerk } = await makeKeyed()
+    const items = [{ role: 'user', content: 'of all' }]
+    const make = async (visitor: Visitor, body: object = {}): Promise<string> =>
+      (await visitor.ask('POST', '/v1/conversations', body)).json.id
+    const [empty, filled, own] = [await make(all), await make(all, { items }), await make(tell, { items })]
+    for (const [visitor, ids] of [
+      [tell, [empty, filled]],
+      [clerk, [empty, filled, own]],
+    ] as const) {
+      for (const id of ids) {
+        await isHidden(id, (id) => visitor.ask('GET', `/v1/conversations/${id}`))
+        await isHidden(id, (id) => visitor.ask('GET', `/v1/conversations/${id}/items`))
+        await isHidden(id, (id) => visitor.ask('POST', `/v1/conversations/${id}`, { metadata: { seen: 'yes' } }))
+        await isHidden(id, (id) => visitor.ask('POST', `/v1/conversations/${id}/items`, { items }))
+        await isHidden(id, (id) => visitor.ask('DELETE', `/v1/conversations/${id}`))
+      }
+    }
+    const count = async (visitor: Visitor, id: string): Promise<number> =>
+      (await visitor.ask('GET', `/v1/conversations/${id}/items`)).json.data.length
+    expect([await count(tell, own), await count(all, own), await count(all, filled)]).to.deep.equal([1, 1, 1])
+    const updated = await tell.ask('POST', `/v1/conversations/${own}`, { metadata: { topic: 'mine' } })
+    expect([updated.status, updated.json.metadata]).to.deep.equal([200, { topic: 'mine' }])
+    const said = await create(tell, { model: 'teller', input: 'hi', conversation: own })
+    expect([said.status, await count(tell, own)]).to.deep.equal([200, 3])
+    // Its only response goes: it is again one in which no agent has spoken.
+    await tell.ask('DELETE', `/v1/responses/${said.json.id}`)
+    expect(await count(tell, own)).to.equal(1)
+    await isHidden(own, (id) => clerk.ask('GET', `/v1/conversations/${id}`))
+    await create(all, { model: 'teller', input: 'hi', conversation: filled })
+    expect(await count(tell, filled)).to.equal(3)
+  })
+
   it('sees no traces of others', async () => {
     const { tell, all } = await makeKeyed()
     await tell.openLive()

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ConversationRecord } from '../../../../durable/conversations/conversation-store.ts'
+import { principalOf } from '../../../guards/principal.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import type { LargeReplies } from '../runs/large-replies.ts'
@@ -33,7 +34,7 @@ export function addConversationRoutes(
       const added = request.body.items ?? []
       nameIgnored(added, request, reply)
       const turn = added.length > 0 ? await partsOf(request).items.makeTurn(added) : undefined
-      return toView(await conversationsOf(request).create(metadata ?? {}, turn))
+      return toView(await conversationsOf(request).create(metadata ?? {}, turn, principalOf(request).name))
     }),
     preValidation: acceptNoBody,
   })
