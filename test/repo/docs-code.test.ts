@@ -35,12 +35,14 @@ describe('the code of the docs', () => {
     expect(Object.keys(files).filter((path) => path.startsWith('tests/'))).deep.equal([
       'tests/support.test.ts',
       'tests/override.test.ts',
+      'tests/agent-file.test.ts',
       'tests/waiting.test.ts',
+      'tests/picture.test.ts',
       'tests/guard-and-memory.test.ts',
     ])
-    const { dir } = await makeDocumented(files)
+    const { dir } = await makeDocumented({ ...read('writing-modules.md').files, ...files })
     const { exitCode, stdout } = await runCli(['test'], { cwd: dir })
-    expect([exitCode, /pass \d+/.exec(stdout)?.[0]]).deep.equal([0, 'pass 9'])
+    expect([exitCode, /pass \d+/.exec(stdout)?.[0]]).deep.equal([0, 'pass 11'])
   })
 
   it('writing-modules.md: its agents answer with its modules', async () => {
@@ -51,6 +53,8 @@ describe('the code of the docs', () => {
       for (const agent of agents) await host.register(agent)
       expect((await host.run('counting', 'one')).text).equal('1 turns')
       expect((await host.run('interpreter', 'agent')).text).equal('one who acts')
+      const { attachments } = await host.run('painter', 'pink')
+      expect(attachments.map(({ data }) => Buffer.from(data as Uint8Array).toString())[0]).contain('fill="pink"')
       expect((await host.run('interpreter', 'other')).text).equal('I do not know that word.')
     } finally {
       await host.close()

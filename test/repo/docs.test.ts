@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { serverFlags } from '../../src/commands/server/server-flags.ts'
 import * as agentHost from '../../src/index.ts'
 import { SERVER_OPTIONS } from '../../src/server/options/options.ts'
 import { itWith } from '../support/it-with.ts'
@@ -74,6 +75,16 @@ describe('the code of the README and the first pages', () => {
     const { dir } = await makeProject({ 'embed.ts': blockWith('new AgentHost', 'docs/embedding.md') })
     const { stdout } = await runCli(['run', 'embed.ts'], { cwd: dir })
     expect(stdout).to.contain('echo.Echo.handleText.call\n').and.to.contain('You said: hello\n')
+  })
+})
+
+describe('docs/running.md', () => {
+  it('has every limit of a server in its table', () => {
+    const [, table = ''] = read('docs/running.md').split('## All limits')
+    const limits = Object.entries(serverFlags()).flatMap(([name, { helpGroup }]) =>
+      helpGroup === 'limit' ? [name] : [],
+    )
+    expect([limits.length > 10, limits.filter((name) => !table.includes(`\`--${name}\``))]).to.deep.equal([true, []])
   })
 })
 
