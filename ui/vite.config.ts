@@ -10,7 +10,7 @@ const SCREENS = new RegExp(
     'ui/src/play/(?!play-address|threads)',
     'ui/src/(?:responses/setup|styles/evals)',
     'src/trace/calls/mermaid',
-    'src/wire/paired-calls',
+    'src/(?:shorten|wire/(?:describe-change|format-path|paired-calls))',
     'ui/src/components/(?:bubble|choice|confirm-button|differences|editor-link|json-tree|memory-list|model-message|pictures|replay-mark|schema-fields|split-pane|virtual-list)',
   ].join('|'),
 )

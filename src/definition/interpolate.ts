@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { type Fields, mapFields } from '../json.ts'
-import { formatPath, type Path } from './problem.ts'
+import { formatPath } from '../wire/format-path.ts'
+import type { Path } from './problem.ts'
 import { schemasAt, type ValueProblem } from './schema-problems.ts'
 
 /** Environment variables by name. */

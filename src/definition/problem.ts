@@ -65,14 +65,6 @@ export function formatProblem({ file, line, column, message }: Problem): string 
   return place ? `${place}: ${message}` : message
 }
 
-/** `modules[0].config.model`: a path as people write it. */
-export function formatPath(path: Path): string {
-  return path.reduce<string>((text, key) => {
-    if (typeof key === 'number') return `${text}[${key}]`
-    return text ? `${text}.${key}` : key
-  }, '')
-}
-
 /** `'a', 'b' and 'c'`. */
 export function listNames(names: Iterable<string>): string {
   const quoted = [...names].map((name) => `'${name}'`)

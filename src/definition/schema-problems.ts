@@ -1,8 +1,9 @@
 import type { TSchema } from 'typebox'
 import type { Validator } from 'typebox/compile'
 import { fieldsOf, isObject, ownValue } from '../json.ts'
+import { formatPath } from '../wire/format-path.ts'
 import { didYouMean } from './nearest-name.ts'
-import { formatPath, listNames, type Path } from './problem.ts'
+import { listNames, type Path } from './problem.ts'
 
 /** One thing that keeps a value from being an instance of a schema. */
 export interface ValueProblem {

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { badOption } from '../errors.ts'
-import { shorten } from '../shorten.ts'
 import { namePlace, withoutOwnId } from '../variants/called-changes.ts'
+import { nameChanges } from '../wire/describe-change.ts'
 import type { EvalColumn } from '../wire/eval-result.ts'
 import type { VariantChange } from '../wire/variant.ts'
 
 const MAX_VARIANTS = 16
-const SHOWN_CHARS = 41
 
 /**
  * Returns the variants that changes make, the agent as it is first: values of one place are alternatives, those of several places
@@ -29,9 +28,16 @@ export function makeVariants(changes: readonly VariantChange[]): VariantChange[]
   throw badOption(`--set makes ${combined.length} variants; at most ${MAX_VARIANTS} are run.`)
 }
 
-export function makeColumn(agent: string, changes: readonly VariantChange[]): EvalColumn {
+/** @param valueOf returns the value of an agent as its file has it; undefined for none */
+export function makeColumn(
+  agent: string,
+  changes: readonly VariantChange[],
+  valueOf: (agent: string, change: VariantChange) => unknown,
+): EvalColumn {
   const own = withoutOwnId(changes, agent.split('/')[0] ?? agent)
-  return { name: nameColumn(agent, own), agent, version: null, changes: own }
+  const traced = own.map((change) => ({ ...change, before: valueOf(change.agent ?? agent, change) }))
+  const name = own.length === 0 ? agent : `${agent} (${nameChanges(traced)})`
+  return { name, agent, version: null, changes: own }
 }
 
 /** True for the same agent with the same changes. */
@@ -45,13 +51,4 @@ export function withOwnName(column: EvalColumn, others: readonly EvalColumn[]): 
   let name = column.name
   for (let number = 2; taken.has(name); number++) name = `${column.name} ${number}`
   return { ...column, name }
-}
-
-/** `support (orchestrator.system_prompt="Be brief.")` */
-function nameColumn(agent: string, changes: readonly VariantChange[]): string {
-  if (changes.length === 0) return agent
-  const shown = changes.map(
-    (change) => `${namePlace(change)}=${shorten(JSON.stringify(change.value) ?? 'nothing', SHOWN_CHARS)}`,
-  )
-  return `${agent} (${shown.join(', ')})`
 }

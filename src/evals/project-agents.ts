@@ -1,7 +1,12 @@
 import { relative, resolve } from 'node:path'
+import { readYaml } from '../definition/yaml-source.ts'
 import { HostError } from '../errors.ts'
+import { getOrAdd } from '../get-or-add.ts'
 import { listAgentFiles } from '../host/agent-folder/list-agent-files.ts'
 import { readAgentText, readClaim } from '../host/agent-folder/read-agent-file.ts'
+import { type Fields, fieldsOf } from '../json.ts'
+import type { VariantChange } from '../wire/variant.ts'
+import { getAt } from '../wiring/variables.ts'
 
 /** Text of an agent file. */
 export interface AgentSource {
@@ -13,6 +18,8 @@ export interface AgentSource {
 /** The agents of a project by their files: nothing of them is loaded. */
 export class ProjectAgents {
   readonly #sources: ReadonlyMap<string, AgentSource>
+  /** Their files as values, by their texts. */
+  readonly #files = new Map<string, Fields>()
   /** Of the files that cannot be read. */
   readonly #problems: readonly string[]
 
@@ -42,14 +49,26 @@ export class ProjectAgents {
     return [...this.#sources.keys()]
   }
 
+  /** Value of a module's config as the file of an agent has it; undefined without one. @param name as {@link ProjectAgents.get} takes it */
+  valueOf(name: string, { module, path }: Pick<VariantChange, 'module' | 'path'>): unknown {
+    const { source = '' } = this.#find(name) ?? {}
+    const file = getOrAdd(this.#files, source, () => fieldsOf(readYaml(source).value))
+    const entry = [file.modules].flat().find((each) => fieldsOf(each).id === module)
+    return getAt(fieldsOf(entry).config, path)
+  }
+
   /**
    * @param name `<agent>` or `<agent>/<entry point>`
    * @throws HostError `AGENT_NOT_FOUND` with the agents that there are, and what is wrong with files
    */
   get(name: string): AgentSource {
-    const found = this.#sources.get(name) ?? this.#sources.get(name.replace(/\/[^/]*$/, ''))
+    const found = this.#find(name)
     if (found) return found
     const known = this.ids.length > 0 ? ` Agents: ${this.ids.join(', ')}.` : ''
     throw new HostError('AGENT_NOT_FOUND', [`There is no agent '${name}'.${known}`, ...this.#problems].join('\n'))
+  }
+
+  #find(name: string): AgentSource | undefined {
+    return this.#sources.get(name) ?? this.#sources.get(name.replace(/\/[^/]*$/, ''))
   }
 }

@@ -14,6 +14,7 @@ import {
   type EvalResultCase,
   type EvalRun,
 } from '../wire/eval-result.ts'
+import type { VariantChange } from '../wire/variant.ts'
 import { type CaseRun, type CaseTraces, describeError } from './case-run.ts'
 import { isSameColumn, makeColumn, withOwnName } from './columns.ts'
 import { type LiveProject, LiveRuns } from './live-runs.ts'
@@ -194,7 +195,7 @@ class Evals {
     try {
       const chosen = chooseScorers(given, scorers)
       const columns = (await this.#agentsOf(given)).flatMap((agent) =>
-        request.variants.map((changes) => this.#columnOf(makeColumn(agent, changes))),
+        request.variants.map((changes) => this.#columnOf(this.#makeColumn(agent, changes))),
       )
       for (let repeat = 1; repeat <= request.repeat; repeat++) {
         for (const column of columns) this.#tasks.push({ given, column, repeat, scorers: chosen })
@@ -218,6 +219,10 @@ class Evals {
     throw new Error(
       `name the agent, with "agent" in the row or --agent: there are ${ids.length === 0 ? 'none' : ids.join(', ')}.`,
     )
+  }
+
+  #makeColumn(agent: string, changes: readonly VariantChange[]): EvalColumn {
+    return makeColumn(agent, changes, (id, change) => this.#options.agents.valueOf(id, change))
   }
 
   #columnOf(column: EvalColumn): number {

@@ -3,6 +3,7 @@ import { badRequest, type HostError } from '../errors.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { AgentCall, AgentReply, Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
+import type { TracedChange } from '../wire/variant.ts'
 import type { ReplayOrigin, RunOrigin } from './calls/agent-events.ts'
 import { CheckTime } from './checks/check-time.ts'
 import type { ParentRun } from './child-runs/parent-run.ts'
@@ -18,6 +19,8 @@ import { RunWaiting } from './waiting/run-waiting.ts'
 export interface RunOwner {
   readonly agentId: string
   readonly agentVersion: string
+  /** Left out for a run of the agent as it is. */
+  readonly variant?: readonly TracedChange[] | undefined
   readonly entryPoint: string
   /** Left out for a run that a client began. */
   readonly parent?: ParentRun | undefined
@@ -77,7 +80,7 @@ export class AgentRun implements Run {
   readonly id: string
   readonly agentId: string
   readonly agentVersion: string
-  readonly variant: Turn['variant']
+  readonly variant: readonly TracedChange[] | undefined
   readonly entryPoint: string
   readonly instructions: string | undefined
   readonly user: string | undefined
@@ -112,20 +115,22 @@ export class AgentRun implements Run {
   readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
 
   static begin(
-    { agentId, agentVersion, entryPoint, parent, replays, callChild, isLook = false, quota, approvalTtl }: RunOwner,
+    {
+      agentId,
+      agentVersion,
+      variant,
+      entryPoint,
+      parent,
+      replays,
+      callChild,
+      isLook = false,
+      quota,
+      approvalTtl,
+    }: RunOwner,
     turn: Turn,
   ): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
-    const {
-      instructions,
-      user,
-      conversation,
-      input,
-      variant,
-      clientTools = NONE,
-      traceparent,
-      background = false,
-    } = turn
+    const { instructions, user, conversation, input, clientTools = NONE, traceparent, background = false } = turn
     const abort = new RunAbort()
     const answer = new RunAnswer(id, turn, abort)
     const { maxToolCalls } = turn

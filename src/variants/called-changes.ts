@@ -1,4 +1,4 @@
-import { formatPath } from '../definition/problem.ts'
+import { formatPath } from '../wire/format-path.ts'
 import type { VariantChange } from '../wire/variant.ts'
 
 type Changes = readonly VariantChange[]

@@ -2,9 +2,10 @@ import { deepFreeze } from '../definition/deep-freeze.ts'
 import { type AgentDefinition, DefinitionSource, type ModuleEntry, type ProblemAt } from '../definition/definition.ts'
 import { referencesIn } from '../definition/interpolate.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
-import { AgentError, formatPath, type Path, type Problem } from '../definition/problem.ts'
+import { AgentError, type Path, type Problem } from '../definition/problem.ts'
 import type { LoadedModule } from '../module/load-module.ts'
 import { REDACTED } from '../redaction/redacted.ts'
+import { formatPath } from '../wire/format-path.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import { type AgentBlueprint, type Project, planLoaded } from '../wiring/plan-agent.ts'
 import { getAt, isVariable, listVariables } from '../wiring/variables.ts'
@@ -51,7 +52,7 @@ export function planVariant(
     return { ...entry, config: own.reduce((config, { path, value }) => set(config, path, value), entry.config) }
   })
   const read = new DefinitionSource(deepFreeze({ ...definition, modules: varied as ModuleEntry[] }), file, problemAt)
-  return planLoaded({ read, loaded, files: new Set(files) }, project)
+  return { ...planLoaded({ read, loaded, files: new Set(files) }, project), variedModules: modules }
 }
 
 function placeOf([root, index, key, ...path]: Path, modules: readonly ModuleEntry[]): Partial<VariantProblem> {

@@ -24,6 +24,9 @@ export const VariantChange = Type.Object(
 /** Value by which a variant differs from its agent. Without `value` it is removed: its default holds again. */
 export type VariantChange = Static<typeof VariantChange>
 
+/** Change as the trace of a run has it: with the value of the agent as it is, where the run knows it and there is one. */
+export type TracedChange = VariantChange & { readonly before?: unknown }
+
 /** Body of `POST /api/ui/variants`. */
 export const VariantRequest = Type.Object(
   {

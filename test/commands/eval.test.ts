@@ -199,11 +199,11 @@ export const sum = defineTool({ description: 'Adds.', parameters: Type.Object({ 
         .map(withoutTime),
     ).deep.equal([
       'parrot: 1 of 1 case passed, score 1.00',
-      'parrot (main.prefix="> "): 0 of 1 case passed, score 0.00',
+      'parrot (main.prefix: >): 0 of 1 case passed, score 0.00',
       'other: 1 of 1 case passed, score 1.00',
-      'other (main.prefix="> "): 0 of 1 case passed, score 0.00',
+      'other (main.prefix: >): 0 of 1 case passed, score 0.00',
       'bad: 0 of 1 case passed, score 0.00, 1 run did not begin',
-      'bad (main.prefix="> "): 0 of 1 case passed, score 0.00, 1 run did not begin',
+      'bad (main.prefix: >): 0 of 1 case passed, score 0.00, 1 run did not begin',
     ])
     expect(stdout).match(/^bad: .*, 1 run did not begin$/m)
     const long = 'Please say after me what I am about to say: '
@@ -217,8 +217,8 @@ export const sum = defineTool({ description: 'Adds.', parameters: Type.Object({ 
       `main.prefix=${long}2`,
     )
     expect(alike.stdout.match(/^parrot \(.*\).*: 0 of 1/gm)).deep.equal([
-      'parrot (main.prefix="Please say after me what I am about to …): 0 of 1',
-      'parrot (main.prefix="Please say after me what I am about to …) 2: 0 of 1',
+      'parrot (main.prefix: Please say after me what I am about to say: 1): 0 of 1',
+      'parrot (main.prefix: Please say after me what I am about to say: 2): 0 of 1',
     ])
     const refused = await runEval(project, '--agent', 'parrot', '--set', 'main.prefx=x')
     expect(refused.exitCode).equal(1)
@@ -705,7 +705,7 @@ describe('runs of evals', () => {
       made.map(({ run_id, case: eval_case, column }) => ({
         run_id,
         eval_case,
-        variant: column === 1 ? 'main.prefix' : null,
+        variant: column === 1 ? 'main.prefix: >' : null,
         status: 'completed',
       })),
     )

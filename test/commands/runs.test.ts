@@ -287,14 +287,14 @@ main.handleText("first question")  500 ms
     const traces = await openTraces(project)
     const [call, ...rest] = echoRun('aaaa-1', 'hello')
     const variant = [
-      { module: 'loop', path: ['system_prompt'], value: 'Be brief.' },
+      { module: 'loop', path: ['system_prompt'], value: 'Be kind. Be brief.', before: 'Be kind.' },
       { module: 'llm', path: ['limits', 0], value: 1 },
     ]
     recordRun(traces, [{ ...(call as AgentEvent), variant }, ...rest])
     await traces.close()
     const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
-    expect(await list()).match(/ 1 {2}\(variant: loop\.system_prompt, llm\.l/)
-    expect(await list('show', 'aaaa')).contain('\nvariant       loop.system_prompt, llm.limits[0]\n')
+    expect(await list()).match(/ 1 {2}\(variant: system_prompt: \+Be b/)
+    expect(await list('show', 'aaaa')).contain('\nvariant       system_prompt: +Be brief., llm.limits[0]: 1\n')
   })
 
   it('says that a run handed a call to its client, and why an answer is incomplete', async () => {

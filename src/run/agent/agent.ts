@@ -5,9 +5,11 @@ import type { Protocol } from '../../protocols/protocol.ts'
 import type { Run } from '../../protocols/run.ts'
 import type { VariedAgent } from '../../variants/plan-variant.ts'
 import { openCallsOf } from '../../wire/paired-calls.ts'
+import type { TracedChange, VariantChange } from '../../wire/variant.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from '../../wiring/describe-agent.ts'
 import { findHostModules, type HostModules, withDependencies } from '../../wiring/host-modules.ts'
 import { type AgentBlueprint, type CalledName, toProblem } from '../../wiring/plan-agent.ts'
+import { getAt } from '../../wiring/variables.ts'
 import { type EntryPoint, entryPointOf, type WiredModule } from '../../wiring/wiring.ts'
 import { AgentRun, type CallChild } from '../agent-run.ts'
 import type { EventListeners, ReplayOrigin } from '../calls/agent-events.ts'
@@ -54,6 +56,7 @@ export class Agent {
   readonly #runModules: RunModules
   readonly #callees: ReadonlyMap<string, NamedCallee>
   readonly #described: DescribedAgent
+  readonly #variedModules: AgentBlueprint['variedModules']
   readonly #shared: Exchange
   readonly #events: EventListeners
   readonly #boundaries: Boundaries | undefined
@@ -75,6 +78,7 @@ export class Agent {
     this.info = informOf(blueprint)
     const { source, modules, loaded, entryPoints } = blueprint
     this.#described = { definition: source.definition, modules, loaded, entryPoints }
+    this.#variedModules = blueprint.variedModules
     this.files = blueprint.files
     this.calls = blueprint.calls
     this.triggerSecrets = blueprint.triggerSecrets
@@ -180,10 +184,17 @@ export class Agent {
     const given = rawTurn.answers ? withKeptAnswers(rawTurn) : rawTurn
     const turn = withUniqueCalls(requestOptions === 'ignore' ? { ...given, requestOptions: undefined } : given)
     const [replays, callChild, { approvalTtl }] = [this.#replays, this.#callChild, this.info]
-    const owner = { agentId, agentVersion, entryPoint, parent, replays, callChild, quota, approvalTtl }
+    const variant = turn.variant?.map((change) => this.#withBefore(change))
+    const owner = { agentId, agentVersion, variant, entryPoint, parent, replays, callChild, quota, approvalTtl }
     const run = AgentRun.begin(owner, turn)
     this.#refuseUnfit(run, turn)
     return { run, turn }
+  }
+
+  #withBefore(change: VariantChange): TracedChange {
+    const modules = change.agent === undefined ? this.#variedModules : undefined
+    const before = getAt(modules?.find(({ id }) => id === change.module)?.config, change.path)
+    return before === undefined ? change : { ...change, before }
   }
 
   /**

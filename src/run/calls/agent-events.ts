@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts'
 import { FUNCTION, requireGiven, TEXT } from '../../given.ts'
 import type { Log } from '../../protocols/log.ts'
-import type { VariantChange } from '../../wire/variant.ts'
+import type { TracedChange } from '../../wire/variant.ts'
 
 /**
  * One step of an agent: a call that crossed from one module to another, or its end. Every `call` has exactly one
@@ -42,7 +42,7 @@ export interface AgentEvent {
   /** Version of the agent, see `AgentInfo`; null outside of a run. */
   readonly agent_version: string | null
   /** Values by which the agent of the run differs from the registered one; null for a run of that one itself. */
-  readonly variant: readonly VariantChange[] | null
+  readonly variant: readonly TracedChange[] | null
   /** Id of the waiting run that this run continues; null for any other. */
   readonly continues: string | null
   /** Name of the conversation that the run is a turn of; null for the first turn of one without an id, and where none is known. */

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import secureJson from 'secure-json-parse'
-import { formatPath } from '../../definition/problem.ts'
 import { badRequest, type HostError, messageOf } from '../../errors.ts'
+import { formatPath } from '../../wire/format-path.ts'
 
 /** Maximum depth of a body. Deeper ones can be parsed and then break JSON.stringify. */
 const MAX_DEPTH = 100

@@ -1,8 +1,8 @@
 import type { Static, TProperties, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { findFirstProblem } from '../../definition/first-problem.ts'
-import { formatPath } from '../../definition/problem.ts'
 import { badRequest, type HostError } from '../../errors.ts'
+import { formatPath } from '../../wire/format-path.ts'
 
 /** Value that fits a schema, or the problem of one that does not. */
 export type Checked<T> =

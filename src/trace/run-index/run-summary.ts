@@ -1,7 +1,7 @@
 import { getOrAdd } from '../../get-or-add.ts'
 import { fieldsOf } from '../../json.ts'
 import { withoutPlainName } from '../../run/calls/agent-events.ts'
-import { namePlace } from '../../variants/called-changes.ts'
+import { nameChanges } from '../../wire/describe-change.ts'
 import { addModelUsage, isAborted, isFailedResult, type ModelUsage, usageOf } from '../calls/describe-event.ts'
 import { outcomeOf, type RunOutcome } from '../files/end-event.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
@@ -193,11 +193,6 @@ function isOfRun({ module_id }: TracedEvent): boolean {
 
 function isToolFailure({ method_name, result }: TracedEvent): boolean {
   return method_name === 'executeTool' && isFailedResult(result)
-}
-
-/** `llm.temperature, planner.system_prompt`. */
-function nameChanges(changes: NonNullable<TracedEvent['variant']>): string {
-  return changes.map(namePlace).join(', ')
 }
 
 function toPreview(text: string): string {

@@ -36,7 +36,7 @@ describe('changes in the playground of the debug UI', function () {
     })
     // Marked are the words that differ, on both sides.
     await eventually(async () => expect(await marked(page)).to.have.members(['kind.|small|-|', 'short.|small|-|']))
-    await see(page, 'talker · changed: system_prompt')
+    await see(page, 'talker · system_prompt: kind. → short.')
     // The run is marked, and the thread is still there after a reload.
     await page.reload()
     await answers(page).nth(1).getByText(SHORT).waitFor()
@@ -142,7 +142,7 @@ describe('changes in the playground of the debug UI', function () {
     await ui.server.host.openVariant('talker', variant)
     const { runId } = await ui.server.host.start('talker', turn).result
     const page = await ui.open(`#/runs/${runId}`)
-    await see(page, 'variant: main.system_prompt')
+    await see(page, /variant: system_prompt: kind\. → /)
     await page.getByRole('link', { name: 'Open in playground' }).click()
     await see(page, /2 messages before the question · tools: pay/)
     await eventually(async () => expect(await page.getByLabel('system prompt').inputValue()).to.equal('Be odd.'))

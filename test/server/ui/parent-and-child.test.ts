@@ -77,9 +77,9 @@ describe('agents that call agents, in the debug UI', () => {
     await page.getByLabel('Message to desk').fill('Show me the receipt of INV-7.')
     await page.getByLabel('Message to desk').press('Enter')
     await page.getByRole('link', { name: 'View the run' }).click()
-    await page.getByText('variant: billing.orchestrator.system_prompt').waitFor()
+    await page.getByText(/^variant: billing\.orchestrator\.system_prompt: /).waitFor()
     await page.getByRole('treeitem').getByRole('link', { name: 'its own run' }).click()
-    await page.getByText('variant: orchestrator.system_prompt').waitFor()
+    await page.getByText(/^variant: system_prompt: /).waitFor()
     await page.getByText('Be quick.').first().waitFor()
   })
 

@@ -75,7 +75,11 @@ describe('a rerun from the debug UI', () => {
     const changes = [...PROMPT('Be brief.'), { module: 'llm', path: ['temperature'], value: 0.5 }]
     const { status, output, run_id, events, ...marks } = await again(run, { call_id: second, changes })
     expect([status, output]).to.deep.equal(['completed', 'Be brief. | 0.5 | find A1 | {"order":"A1"}'])
-    expect(marks).to.deep.include({ replays: run, replays_from: 4, variant: 'main.system_prompt, llm.temperature' })
+    expect(marks).to.deep.include({
+      replays: run,
+      replays_from: 4,
+      variant: 'system_prompt: Be brief., llm.temperature: 0.5',
+    })
     expect(marks.agent_version).to.not.equal((await find(run)).agent_version)
     // The tool was not called again, and the model once.
     expect([counted('clerkAsked').length, counted('deskDone')]).to.deep.equal([3, ['find A1']])

@@ -62,7 +62,7 @@ describe('variants of the debug UI', () => {
     const query = '{ runs(first: 5) { runs { variant agent_version events { events { event_type variant } } } } }'
     await eventually(async () => {
       const { runs } = (await ask<Json>({ app }, query)).runs
-      expect(runs.map(({ variant }: Json) => variant).sort()).to.deep.equal(['main.system_prompt', null])
+      expect(runs.map(({ variant }: Json) => variant).sort()).to.deep.equal([null, 'system_prompt: kind. → short.'])
       const [varied] = runs.filter(({ variant }: Json) => variant !== null)
       expect(varied.agent_version).to.equal(json.version)
       expect(varied.events.events[0]).to.deep.equal({ event_type: 'call', variant: PROMPTED })

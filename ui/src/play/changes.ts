@@ -19,7 +19,7 @@ export function variablesOf({ modules }: AgentChoice, called: readonly CalledAge
   return [...own, ...others]
 }
 
-function isOf({ agent, module, path }: Omit<VariantChange, 'value'>, variable: AgentVariable): boolean {
+export function isOf({ agent, module, path }: Omit<VariantChange, 'value'>, variable: AgentVariable): boolean {
   return agent === variable.agent && module === variable.module && path.join('\n') === variable.path.join('\n')
 }
 

@@ -1,13 +1,21 @@
-import { formatPath } from '../format.ts'
-import type { Column } from '../responses/column.ts'
+import { nameChanges } from '../../../src/wire/describe-change.ts'
+import { agentOf, type Column } from '../responses/column.ts'
+import { isOf, variablesOf } from './changes.ts'
+import type { AgentChoice } from './play-query.ts'
 
-/** `support`, `support · temperature 0.2`, `support · changed: system_prompt`. */
-export function columnTitle({ model, temperature, changes = [] }: Column): string {
-  const names = new Set(changes.map(({ agent, path }) => (agent === undefined ? '' : `${agent} `) + formatPath(path)))
+/**
+ * `support`, `support · temperature 0.2`, `support · system_prompt: +Be brief.`
+ *
+ * @param agent agent of the thread, whose values are known
+ */
+export function columnTitle(column: Column, agent: AgentChoice | undefined): string {
+  const { model, temperature, changes = [] } = column
+  const variables = agent?.id === agentOf(column) ? variablesOf(agent) : []
+  const traced = changes.map((change) => ({ ...change, before: variables.find((each) => isOf(change, each))?.value }))
   const parts = [
     model,
     ...(temperature === undefined ? [] : [`temperature ${temperature}`]),
-    ...(names.size === 0 ? [] : [`changed: ${[...names].join(', ')}`]),
+    ...(traced.length === 0 ? [] : [nameChanges(traced)]),
   ]
   return parts.join(' · ')
 }

@@ -62,6 +62,7 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
           <TurnView
             key={turn.answers.map(({ responseIds }) => responseIds[0]).join()}
             turn={turn}
+            agent={agent}
             columns={columns}
             onStatus={onStatus}
             onContinue={onContinue}
@@ -72,7 +73,7 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
         {error && <Notice kind="bad" title={error} />}
       </div>
       <Composer
-        model={columns.map(columnTitle).join(' and ')}
+        model={columns.map((column) => columnTitle(column, agent)).join(' and ')}
         codeColumn={columns.find(isVaried) ?? columns[0] ?? { model: '' }}
         draft={draft}
         uploads={uploads}

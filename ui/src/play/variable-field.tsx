@@ -1,7 +1,7 @@
 import { useId, useLayoutEffect } from 'preact/hooks'
+import { formatPath } from '../../../src/wire/format-path.ts'
 import type { VariantProblem } from '../../../src/wire/variant.ts'
 import { IconButton } from '../components/icon-button.tsx'
-import { formatPath } from '../format.ts'
 import type { AgentVariable } from './changes.ts'
 
 interface VariableFieldProps {

@@ -128,7 +128,9 @@ class EventView {
   }
 
   variant(_: unknown, viewer: Viewer): unknown {
-    return contentFor(viewer, this.#event.variant ?? null)
+    // As requests take it.
+    const changes = this.#event.variant?.map(({ before: _, ...change }) => change)
+    return contentFor(viewer, changes ?? null)
   }
 
   parent_run_call_id(_: unknown, viewer: Viewer): string | null {
