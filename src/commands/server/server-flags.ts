@@ -45,10 +45,10 @@ export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {
 
 /** Flags in the order of the help, by their groups there: the first group has no heading. */
 const GROUPS: readonly (readonly [group: string, flags: string])[] = [
-  ['', 'port agent-dir log-level adapter adapter-option debug-ui record schedules metrics no-watch no-v1'],
+  ['', 'port agent-dir log-level audit-log adapter adapter-option debug-ui record schedules metrics no-watch no-v1'],
   [
     'access',
-    'host public-url allowed-host require-auth compat-api-key responses-api-key mcp-api-key ui-token keys cors-origin trusted-origin auth-rate-limit trusted-proxy open-metrics jwt-issuer jwt-audience jwt-claim audit-log',
+    'host public-url allowed-host require-auth compat-api-key responses-api-key mcp-api-key ui-token keys cors-origin trusted-origin auth-rate-limit trusted-proxy open-metrics jwt-issuer jwt-audience jwt-claim',
   ],
   ['store', 'store responses-dir secret-key retention-days server-name queue no-worker webhook-allow-private'],
   [
