@@ -1,13 +1,15 @@
-// Each module of the library, ejected alone from the installed package, type-checks and loads; fresh dependencies warn of nothing on Node 20 and 24.
-import { mkdir, writeFile } from 'node:fs/promises'
+// Each module of the library, ejected alone from the installed package, type-checks and loads; fresh dependencies warn of nothing on Node 20 and 24; the package of the Messages API builds and passes its tests against it alone.
+import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { execa } from 'execa'
 import { listLibrary } from '../../src/module/load-module.ts'
 import { InstalledPackage } from '../support/installed-package.ts'
 
+const MESSAGES = fileURLToPath(new URL('../../packages/messages', import.meta.url))
 const VERSIONS = ['20', '24']
 const SCRIPT = `import { openProject } from 'agent-host'
 const project = await openProject({ logLevel: 'warn' })
@@ -31,6 +33,22 @@ describe('package', () => {
   it('has with each module everything that it needs when it is ejected alone', async () => {
     await using installed = await InstalledPackage.create()
     expect(await installed.ejectEachAlone(listLibrary())).to.deep.equal([0, ''])
+  }).timeout(600_000)
+
+  it('is all that a package of a protocol needs: outside of the repository it builds, and passes its tests', async () => {
+    await using installed = await InstalledPackage.create()
+    const cwd = join(installed.dir, '..', 'messages')
+    const filter = (path: string) => !['dist', 'node_modules'].includes(basename(path))
+    await cp(MESSAGES, cwd, { recursive: true, filter })
+    await execa('npm', ['install', '--no-fund', '--no-audit', '--save-dev', installed.tarball, 'mocha', 'tsx'], {
+      cwd,
+    })
+    await execa('npm', ['run', 'build'], { cwd })
+    const options = ['--node-option', 'import=tsx', '--timeout', '60000', '--exit', 'test/*.test.ts']
+    const { stdout } = await execa('npx', ['mocha', ...options], { cwd })
+    expect(stdout)
+      .to.match(/\d+ passing/)
+      .and.to.not.match(/failing|pending/)
   }).timeout(600_000)
 
   it('answers without a word of warning, with the newest dependencies that it allows, on each Node', async () => {
