@@ -75,6 +75,7 @@ export const sidebar: SidebarGroup[] = [
     items: [
       page('Overview', 'clients/index'),
       page('OpenAI SDKs', 'clients/openai'),
+      page('Messages API', 'clients/anthropic'),
       page('AI SDK', 'clients/ai-sdk'),
       page('LangChain', 'clients/langchain'),
       page('OpenAI Agents SDK', 'clients/openai-agents'),
@@ -82,6 +83,8 @@ export const sidebar: SidebarGroup[] = [
       page('LiteLLM', 'clients/litellm'),
       page('Codex CLI', 'clients/codex'),
       page('Claude Code', 'clients/claude-code'),
+      page('Copilot CLI', 'clients/copilot-cli'),
+      page('Gemini CLI', 'clients/gemini-cli'),
       page('opencode', 'clients/opencode'),
       page('pi', 'clients/pi'),
       page('cline', 'clients/cline'),

@@ -81,10 +81,7 @@ export class AnswerWriter {
 
   async #say(text: string): Promise<void> {
     if (text === '') return
-    const block =
-      this.#open?.block.type === 'text'
-        ? this.#open.block
-        : await this.#begin({ type: 'text', text: '', citations: null })
+    const block = this.#open?.block.type === 'text' ? this.#open.block : await this.#begin({ type: 'text', text: '' })
     if (block.type === 'text') block.text += text
     await this.#delta({ type: 'text_delta', text })
   }

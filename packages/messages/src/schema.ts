@@ -71,7 +71,7 @@ export type MessageRequest = Omit<Static<typeof MessageRequest>, 'messages' | 's
 
 /** Block of an answer. */
 export type AnswerBlock =
-  | { readonly type: 'text'; text: string; readonly citations: null }
+  | { readonly type: 'text'; text: string }
   | { readonly type: 'thinking'; thinking: string; signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
   | {

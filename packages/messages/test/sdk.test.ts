@@ -25,7 +25,7 @@ describe('@anthropic-ai/sdk', () => {
       messages,
     })
     assert.match(id, /^msg_[0-9a-f]{32}$/)
-    assert.deepEqual(content, [{ type: 'text', text: 'one two', citations: null }])
+    assert.deepEqual(content, [{ type: 'text', text: 'one two' }])
     assert.deepEqual(
       { ...usage },
       { input_tokens: 6, output_tokens: 2, cache_creation_input_tokens: 0, cache_read_input_tokens: 4 },
@@ -69,7 +69,7 @@ describe('@anthropic-ai/sdk', () => {
         { role: 'assistant', content: first.content },
         { role: 'user', content: [result] },
       ])
-      assert.deepEqual(second.content, [{ type: 'text', text: 'It says A.', citations: null }])
+      assert.deepEqual(second.content, [{ type: 'text', text: 'It says A.' }])
     })
   }
 
