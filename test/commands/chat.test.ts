@@ -84,6 +84,23 @@ describe('chat', () => {
     expect(stdout).match(/ cancelled .* The command that asked has ended: the call can no longer be decided\.\n$/)
   })
 
+  it('names the kind of a picture, in this process and with --url', async () => {
+    const { dir } = await makeProject({
+      'agents/painter.yml': 'id: painter\nmodules: [{ id: m, module: painter }]',
+      'modules/painter.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+        export default defineModule({ name: 'Painter', provides: [TextMessageHandler], uses: { response: Response },
+          create: ({ response }) => ({ async handleText() { await response.respondText('Here.')
+            await response.respondImage({ mediaType: 'image/svg+xml', data: Buffer.from('<svg/>') }) } }) })`,
+    })
+    const url = await serve(dir)
+    const here = await callCli(['chat', 'painter', '--once', 'Paint'], { cwd: dir })
+    const there = await callCli(['chat', 'painter', '--url', url, '--once', 'Paint'], { cwd: dir })
+    expect([here.stdout, there.stdout]).deep.equal([
+      'Here.\n[attachment: image/svg+xml]\n\n',
+      'Here.\n[attachment: image]\n\n',
+    ])
+  })
+
   it('--once says on which server to answer a question, and the log has one line for it', async () => {
     const ask = `(_, run) { return run!.ask({ message: 'Which?', schema: { type: 'string' } }) } })\n`
     const { dir } = await makeProject({ ...FILES, 'tools/sum.ts': SUM.replace(/execute\([\s\S]*$/, `execute${ask}`) })

@@ -39,6 +39,7 @@ export interface Conversation {
 
 export interface ReplyListener {
   readonly signal: AbortSignal
+  /** Piece of the answer as a person reads it; of an attachment its kind. */
   onText(text: string): void
   /** A call of a tool has begun. */
   onCall(name: string, args: unknown): void

@@ -84,6 +84,7 @@ function translate(listener: ReplyListener, toolCalls: ToolOutcome[]) {
   const begun = new Map<string, ToolCall>()
   return (event: RunEvent): void => {
     if (event.type === 'text') listener.onText(event.text)
+    if (event.type === 'attachment') listener.onText(`\n[attachment: ${event.attachment.mediaType}]\n`)
     if (event.type === 'tool_call') {
       begun.set(event.call.id, event.call)
       listener.onCall(event.call.name, event.call.arguments)

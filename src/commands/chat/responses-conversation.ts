@@ -77,6 +77,8 @@ export class ResponsesConversation implements Conversation {
         throw new HostError('AGENT_FAILED', event.response?.error?.message ?? 'Agent execution failed')
       } else if (event.item?.type === 'mcp_call') {
         if (event.type === 'response.output_item.done') endCall(event.item, listener, toolCalls)
+      } else if (event.type === 'response.output_item.done' && event.item?.type === 'image_generation_call') {
+        listener.onText('\n[attachment: image]\n')
       } else if (event.type === 'response.mcp_call_arguments.done') {
         listener.onCall(event.name ?? '', JSON.parse(event.arguments ?? '{}'))
       }
