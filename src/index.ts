@@ -206,7 +206,7 @@ export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { VERSION } from './version.ts'
 export type { EvalToolCall } from './wire/eval-result.ts'
 export { type PairedCall, type PairedMessage, pairCalls } from './wire/paired-calls.ts'
-export type { VariantChange } from './wire/variant.ts'
+export type { TracedChange, VariantChange } from './wire/variant.ts'
 export type { AgentDescription, DescribedVariable, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'
 
 /**

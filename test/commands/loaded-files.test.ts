@@ -42,7 +42,7 @@ const NAMED = [
 ]
 
 /** Files of agent-host and of the modules of the agent, with a margin of ten; a change that needs more says why. */
-const MOST_FILES = 440
+const MOST_FILES = 450
 
 describe('What is loaded', () => {
   let coverage: string

@@ -326,8 +326,9 @@ function withModel(callee: NamedCallee, { modelInfo }: LLM): Callee {
 
 function checkInstance({ id, reference, module }: WiredModule, instance: unknown): asserts instance is object {
   for (const { name, methods, optionalMethods = [] } of module.provides) {
-    const isMissing = (method: string) => typeof Reflect.get(Object(instance), method) !== 'function'
-    const missing = methods.filter((method) => !optionalMethods.includes(method) && isMissing(method))
+    const missing = methods.filter(
+      (method) => typeof Reflect.get(Object(instance), method) !== 'function' && !optionalMethods.includes(method),
+    )
     if (missing.length === 0) continue
     const quoted = missing.map((method) => `'${method}'`).join(', ')
     const message = `Module '${id}' (${reference}) provides '${name}', and what its create returned has no method ${quoted}.`
