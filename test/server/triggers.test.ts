@@ -212,7 +212,7 @@ describe('triggers', () => {
     await eventually(async () => {
       // A copy of one that has started a run is answered with that run.
       const other = `{"a":${++tries}}`
-      expect((await send('echo/push', other, github(other, 'two'))).status).to.equal(503)
+      expect((await send('echo/push', other, github(other, `two-${tries}`))).status).to.equal(503)
     })
   })
 
