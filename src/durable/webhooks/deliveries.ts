@@ -151,9 +151,10 @@ export class Deliveries {
   }
 }
 
-/** A delivery under its first try is through soon; its mark says when another server would take it over. */
-function nextLook({ tries, dueMs }: Delivery, nowMs: number): number {
-  return tries === 0 ? nowMs + LOOK_EVERY_MS : Math.max(dueMs + 1, nowMs + LOOK_EVERY_MS)
+/** A delivery under a try is through soon: its mark says when another server would take it over. */
+function nextLook({ dueMs }: Delivery, nowMs: number): number {
+  const isSoon = dueMs <= nowMs + LEASE_MS
+  return isSoon ? nowMs + LOOK_EVERY_MS : dueMs + 1
 }
 
 function afterFailure(delivery: Delivery, error: string, nowMs: number): Delivery {
