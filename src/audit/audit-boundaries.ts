@@ -8,7 +8,7 @@ import type { Boundaries, Place } from '../run/calls/boundaries.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 import { type AuditLog, factsOf } from './audit-log.ts'
 
-/** Writes lines about runs, and about each call of a tool before it is made. */
+/** Writes a line when a run begins and ends, and before each tool call. */
 export class AuditBoundaries implements Boundaries {
   readonly #audit: AuditLog
   readonly #host: AgentHost

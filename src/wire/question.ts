@@ -5,7 +5,7 @@ import { VariantChange, VariantRequest } from './variant.ts'
 const run_id = Type.String({ minLength: 1, maxLength: 200 })
 const name = Type.Optional(Type.String({ minLength: 1, maxLength: 100 }))
 
-/** Body of `POST /api/ui/questions`: what a person at the terminal of `agent-host dev` is asked to write or run. */
+/** Body of `POST /api/ui/questions`: the file to write, or the evals to run, once a person at the terminal of `agent-host dev` agrees. */
 export const QuestionRequest = Type.Union([
   Type.Object({ action: Type.Literal('save_test'), run_id, name }),
   Type.Object({

@@ -51,7 +51,7 @@ class ProcessGroup {
     for (const worker of Object.values(cluster.workers ?? {})) if (worker) this.#end(worker)
   }
 
-  /** Tells all; one that is starting, and may have read its files before, hears of it when it listens. */
+  /** Sends a message to all processes. One that is still starting gets it once it listens: it may have read its files before. */
   send(message: string): void {
     for (const worker of Object.values(cluster.workers ?? {})) worker?.send(message, () => {})
   }

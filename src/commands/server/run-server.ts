@@ -151,7 +151,7 @@ function reloadOnSignal(starting: Promise<{ readonly server: BuiltServer }>): vo
     server.app.log.info('Reading the agents again.')
     return server.reload()
   }
-  // The caller of the start hears of its failure.
+  // Whoever awaits the start reports its failure.
   const act = (): void => void starting.then(reload, () => {})
   if (cluster.isWorker) process.on('message', (message) => message === RELOAD && act())
   else process.on('SIGHUP', act)

@@ -57,5 +57,23 @@ for (const { name, isThere, startServer } of KINDS) {
         await client.close()
         await balancer.close()
       })
+
+    it('a client of an earlier version that answers with an error gives its call up, whichever server it tells', async () => {
+      const one = await makeMcp({ store: store.url }, SHOP)
+      const other = await makeMcp({ store: store.url, projectDir: one.project.dir })
+      const balancer = await Balancer.open([await one.listen(), await other.listen()])
+      const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities: { elicitation: { form: {} } } })
+      client.setRequestHandler('elicitation/create', async () => {
+        throw new Error('There is no window to ask in.')
+      })
+      await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', balancer.url)))
+      for (let call = 0; call < 3; call++) {
+        const failed = await client.callTool({ name: 'shop', arguments: { message: 'pay' } }).catch(String)
+        expect(failed).to.contain('The call was given up')
+      }
+      expect(one.project.exists('paid.txt')).to.equal(false)
+      await client.close()
+      await balancer.close()
+    })
   })
 }

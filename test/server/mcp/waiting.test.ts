@@ -223,7 +223,7 @@ for (const [title, version, connect] of CLIENTS) {
 
     it('takes a form that is not the one of the question for no answer', async () => {
       const { result } = await callWith({ action: 'accept', content: { approve: false } }, 'shop')
-      expect(result).to.contain('The response is none to the question about pay. The call still waits')
+      expect(result).to.contain('The response does not answer the question about pay. The call still waits')
       expect(paid()).to.deep.equal([])
     })
 

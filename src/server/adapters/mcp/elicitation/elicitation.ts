@@ -8,11 +8,11 @@ export interface ElicitationResponse {
   readonly content?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Reads what a client sent as the response of its user. One that is not as the specification says decides nothing; an error cancels. */
+/** Reads what a client sent as the response of its user: null or undefined where it sent an error, which cancels. A response that the schema does not know decides nothing. */
 export function readResponse(result: unknown): ElicitationResponse {
   const { action, content } = fieldsOf(result)
   if (action === 'decline') return { action }
-  if (action === 'cancel' || result === undefined) return { action: 'cancel' }
+  if (action === 'cancel' || result == null) return { action: 'cancel' }
   if (action !== 'accept') return { action: 'invalid' }
   // Some clients write what they leave out as null.
   if (content == null) return { action }

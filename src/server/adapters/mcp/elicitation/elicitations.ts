@@ -54,7 +54,7 @@ export class Elicitations {
     return { message: JSON.stringify({ jsonrpc: '2.0', id, method: 'elicitation/create', params }), response }
   }
 
-  /** Handles the response of a client. Errors and invalid responses count as cancelled; unrelated ones are ignored. */
+  /** Handles the response of a client. An error counts as cancelled; a response to no open question is ignored. */
   take(message: unknown, { key, tenant }: Client): void {
     const { id, result } = fieldsOf(message)
     if (typeof id !== 'string') return

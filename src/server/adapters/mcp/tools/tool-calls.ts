@@ -164,7 +164,7 @@ export class ToolCalls {
       const pending = waiting.open.map(({ call }) => call)
       const given = Object.keys(responses)
       const isLate = given.some((callId) => pending.every((call) => call.callId !== callId))
-      // Nobody was asked, or another has decided that call; the others still wait.
+      // The client has answered nothing, or a call that another person has decided: it is asked about those that still wait.
       if (isLate || given.length === 0)
         return { answer: async (onResult) => onResult({ content: [], waiting: { state, pending } }), abort() {} }
       await runs.cancel(waiting.id)
@@ -256,7 +256,9 @@ function unknownState(): JsonRpcError {
 }
 
 function invalidResponse({ name }: PendingCall): JsonRpcError {
-  return invalidParams(`The response is none to the question about ${name}. The call still waits, also in the inbox`)
+  return invalidParams(
+    `The response does not answer the question about ${name}. The call still waits, in the inbox too`,
+  )
 }
 
 /** Tells whether a run that waits is a call of this tool. */

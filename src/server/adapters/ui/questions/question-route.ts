@@ -18,7 +18,7 @@ type QuestionOptions = Pick<DebugAdapterOptions, 'host' | 'redact' | 'options'> 
 }
 
 const MAX_BYTES = 1024 * 1024
-/** Faults of what was asked, or of the files of the project. */
+/** Codes of errors in the request or in the project's files: they are answered with 400. */
 const THEIRS = new Set(['OPTION_INVALID', 'PROJECT_INVALID', 'TAPE_INVALID'])
 
 /** Adds the route by which the page has a question asked at the terminal. It writes nothing: a key typed there does. */
