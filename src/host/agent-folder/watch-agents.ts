@@ -286,7 +286,7 @@ class AgentWatcher implements Watching {
     for (const file of this.#knownFiles()) {
       if (this.#watchedFiles.has(file)) continue
       this.#watchedFiles.add(file)
-      const isAsRead = changedAt(file) <= this.#readAt
+      const isAsRead = (await changedAt(file)) <= this.#readAt
       this.#hashes.set(file, isAsRead ? await hashOf(file) : 'not as it was read')
       if (!this.#watcher) continue
       if (!isAsRead) this.#note(file, false)
@@ -334,26 +334,39 @@ function mergeChanges(changes: readonly FileChange[]): FileChange[] {
   return [...merged.values()]
 }
 
-/** In milliseconds since 1970; 0 for a file that is missing. */
-function changedAt(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0
+/** In milliseconds since 1970: of a folder, when anything in it last changed; 0 for a file that is missing. */
+async function changedAt(path: string): Promise<number> {
+  const inside = isFolder(path) ? await entriesOf(path).catch(() => []) : []
+  return Math.max(...['', ...inside].map((entry) => statOf(join(path, entry))?.ctimeMs ?? 0))
 }
 
 function inodeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.ino
+  return statOf(path)?.ino
+}
+
+function statOf(path: string) {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
+function isFolder(path: string): boolean {
+  return statOf(path)?.isDirectory() ?? false
+}
+
+/** Everything in a folder. */
+function entriesOf(folder: string): Promise<string[]> {
+  return readdir(folder, { recursive: true })
 }
 
 /** Of a file its content; of a folder the names, sizes and times of everything in it. */
 async function hashOf(path: string): Promise<string> {
-  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
-  const content = await (isFolder ? describeFolder(path) : readRegularFile(path)).catch(() => undefined)
+  const content = await (isFolder(path) ? describeFolder(path) : readRegularFile(path)).catch(() => undefined)
   return content ? hash('sha256', content, 'base64') : 'missing'
 }
 
 async function describeFolder(path: string): Promise<string> {
-  const entries = await readdir(path, { recursive: true })
+  const entries = await entriesOf(path)
   const lines = entries.map((entry) => {
-    const { size, mtimeMs } = statSync(join(path, entry), { throwIfNoEntry: false }) ?? {}
+    const { size, mtimeMs } = statOf(join(path, entry)) ?? {}
     return `${entry} ${size} ${mtimeMs}`
   })
   return lines.sort().join('\n')

@@ -24,7 +24,8 @@ export default defineModule({ name: 'Own', provides: [TextMessageHandler], uses:
 describe('a watched agent folder', () => {
   let stop: (() => Promise<void>)[] = []
 
-  async function serve(files: Record<string, string>) {
+  /** @param whileStarting done when the agents were read, before anything is watched */
+  async function serve(files: Record<string, string>, whileStarting?: (project: TempProject) => Promise<unknown>) {
     const project = await makeProject({ 'agents/.keep': '', ...files })
     const lines: string[] = []
     const log = {
@@ -36,6 +37,7 @@ describe('a watched agent folder', () => {
     const host = new AgentHost({ projectDir: project.dir, log })
     const folder = new AgentFolder(host, project.path('agents'), log)
     await folder.scan()
+    await whileStarting?.(project)
     const changes: FileChange[] = []
     const watching = await watchAgents(host, folder, log, (news) => changes.push(...news))
     stop.push(async () => {
@@ -411,18 +413,21 @@ export default defineModule({ name: 'Counter', provides: [TextMessageHandler], s
     await answers('a', 'c.txt')
   })
 
-  it('follows the files of skills, reports one that became invalid, and keeps the last good version', async () => {
+  it('follows the files of skills from the start on, reports one that became invalid, and keeps the last good version', async () => {
     const skill = (description: string) => `---\nname: refunds\ndescription: ${description}\n---\nDo it.\n`
-    const { host, lines, project } = await serve({
+    const files = {
       'agents/clerk.yml': `${agent('clerk')}  - { id: know, module: tools/skills }\n`,
-      'skills/refunds/SKILL.md': skill('How to refund.'),
-    })
+      'skills/refunds/SKILL.md': skill('How to buy.'),
+    }
+    const { host, lines, project } = await serve(files, ({ write }) =>
+      write('skills/refunds/SKILL.md', skill('How to refund.')),
+    )
     const describes = async () => {
       const act = (tools: ToolProvider, run: Run) => tools.listTools(run)
       const tools = await host.callModule('clerk', { moduleId: 'know', protocol: ToolProvider, act })
       return tools?.[0]?.description
     }
-    expect(await describes()).to.contain('How to refund.')
+    await eventually(async () => expect(await describes()).to.contain('How to refund.'))
     await project.write('skills/refunds/SKILL.md', skill('How to pay back.'))
     await eventually(async () => expect(await describes()).to.contain('How to pay back.'))
     await project.write('skills/refunds/SKILL.md', skill("''"))
