@@ -8,7 +8,7 @@ const beside = (name: string) =>
   shopAgent(
     name,
     `{ name: pay, arguments: { amount: 1 } }, { name: ${name}, arguments: { amount: 2 } }`,
-    'approval_ttl: 1',
+    'approval_ttl: 3',
   )
 const FILES = { ...SHOP_MODULES, 'agents/refund.yml': beside('refund'), 'agents/size.yml': beside('size') }
 

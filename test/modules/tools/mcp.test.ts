@@ -242,11 +242,11 @@ describe('tools/mcp', () => {
   })
 
   it('reports progress, which keeps a long call from timing out', async () => {
-    const { call } = await make({ good: { ...GOOD, timeout: 0.3 } })
+    const { call } = await make({ good: { ...GOOD, timeout: 1 } })
     const run = makeRun()
-    expect(await call('work', { ms: 200 }, run)).to.equal('worked')
+    expect(await call('work', { ms: 500 }, run)).to.equal('worked')
     expect(run.progress).to.deep.equal(['1 of 3', 'half', '3 of 3'])
-    expect(await call('hang')).to.equal("! The tool 'hang' said nothing for 0.3 s.")
+    expect(await call('hang')).to.equal("! The tool 'hang' said nothing for 1 s.")
   })
 
   it('times out a call that reports progress forever', async () => {
