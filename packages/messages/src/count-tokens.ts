@@ -24,8 +24,8 @@ export async function countTokens(
   return host.callModule(id, { moduleId: model.id, protocol: LLM, isLook: true, act })
 }
 
-/** Characters of English text in one token of the models of these years, about. */
-const CHARACTERS = 4
+/** Bytes of text in one token, on average. */
+const TOKEN_BYTES = 4
 /** Tokens of a picture or a page, about. */
 const OF_FILE = 1_500
 
@@ -40,9 +40,9 @@ export function estimateTokens(body: {
 }
 
 function weigh(value: unknown): number {
-  if (typeof value === 'string') return value.length / CHARACTERS
+  if (typeof value === 'string') return Buffer.byteLength(value) / TOKEN_BYTES
   if (Array.isArray(value)) return value.reduce((sum: number, one) => sum + weigh(one), 0)
   if (!isObject(value)) return value === undefined || value === null ? 0 : 1
   if (value.type === 'base64') return OF_FILE
-  return Object.entries(value).reduce((sum, [name, one]) => sum + name.length / CHARACTERS + weigh(one), 0)
+  return Object.entries(value).reduce((sum, [name, one]) => sum + name.length / TOKEN_BYTES + weigh(one), 0)
 }

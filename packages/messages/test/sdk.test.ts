@@ -74,11 +74,16 @@ describe('@anthropic-ai/sdk', () => {
   }
 
   it('counts tokens, as an estimate', async () => {
-    const { data, response } = await client.messages
-      .countTokens({ model: 'plain', messages: [{ role: 'user', content: 'hello, hello' }] })
-      .withResponse()
-    assert.ok(data.input_tokens > 2 && data.input_tokens < 30)
-    assert.equal(response.headers.get('x-estimated'), 'true')
+    const count = async (content: string) => {
+      const { data, response } = await client.messages
+        .countTokens({ model: 'plain', messages: [{ role: 'user', content }] })
+        .withResponse()
+      assert.equal(response.headers.get('x-estimated'), 'true')
+      return data.input_tokens
+    }
+    const few = await count('hello, hello')
+    assert.ok(few > 2 && few < 30)
+    assert.equal(await count(`hello, hello${'語'.repeat(40)}`), few + 30, 'four bytes a token')
   })
 
   it('counts tokens by the model of the agent, and estimates where that fails', async () => {

@@ -4,7 +4,7 @@ import { checkAnswers } from '../../host/waiting-run.ts'
 import { type Before, type BeforeOptions, loadBefore } from '../continuation/before.ts'
 import { type Given, type NextRun, next } from '../continuation/next.ts'
 import { HistoryBudget } from '../conversations/history-budget.ts'
-import { lengthOf } from '../conversations/truncate.ts'
+import { sizeOf } from '../conversations/truncate.ts'
 import { type Claim, joinClaims } from '../decisions/claim.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import type { RunService } from '../run-service.ts'
@@ -55,7 +55,7 @@ export async function nextOf(
   const { named, idempotency, key, answers, by = adapter, ...options } = request
   const { isRestartSafe } = host.resolve(agent).agent
   const budget = new HistoryBudget(service.limits)
-  for (const message of messages) budget.addItems(1, lengthOf(message))
+  for (const message of messages) budget.addItems(1, sizeOf(message))
   const lastId = named ? named.head : previousId
   const before = lastId == null ? undefined : await readBefore(runs, lastId, { budget, named, readsContinued: true })
   if (answers) checkAnswers({ runId: lastId ?? id, agent, pending: before?.conversation.last.pending ?? [] }, answers)

@@ -12,7 +12,7 @@ import { withWholeCalls } from './whole-calls.ts'
 export function truncate(messages: readonly Message[], budget: HistoryBudget, open: readonly string[]): Message[] {
   const question = messages.findLastIndex(isUser)
   for (const [index, message] of messages.entries()) {
-    if (index >= question || message.role === 'system') budget.addItems(1, lengthOf(message))
+    if (index >= question || message.role === 'system') budget.addItems(1, sizeOf(message))
   }
   const from = messages.slice(0, Math.max(question, 0)).findLastIndex((message) => !fits(message, budget)) + 1
   if (from === 0) return [...messages]
@@ -21,14 +21,14 @@ export function truncate(messages: readonly Message[], budget: HistoryBudget, op
 }
 
 function fits(message: Message, budget: HistoryBudget): boolean {
-  return message.role === 'system' || budget.takeItems(1, lengthOf(message))
+  return message.role === 'system' || budget.takeItems(1, sizeOf(message))
 }
 
-/** Length in characters of text and bytes of attachments. */
-export function lengthOf(message: Message): number {
+/** Bytes of the text and the attachments. */
+export function sizeOf(message: Message): number {
   const attachments = 'attachments' in message ? (message.attachments ?? []) : []
   return attachments.reduce(
     (sum, { data }) => sum + (data instanceof URL ? data.href.length : data.byteLength),
-    message.content.length,
+    Buffer.byteLength(message.content),
   )
 }

@@ -194,6 +194,18 @@ describe('compaction within responses', () => {
     const long = 'long '.repeat(200)
     const context_management = [{ type: 'compaction', compact_threshold: 100 }]
 
+    it('counts a token for every four bytes', async () => {
+      const { ask } = await make()
+      const first = await ask('x'.repeat(100))
+      for (const [text, types] of [
+        ['é'.repeat(80), ['message']],
+        ['語'.repeat(80), ['compaction', 'message']],
+      ] as const) {
+        const answered = await ask(text, { context_management, previous_response_id: first.id })
+        expect(typesOf(answered)).to.deep.equal(types)
+      }
+    })
+
     for (const stream of [false, true]) {
       it(`comes before the answer, ${stream ? 'streamed' : 'in one piece'}; turns before it are no longer sent`, async () => {
         const { ask, send } = await make()

@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value'
-import { lengthOf } from '../../../../durable/conversations/truncate.ts'
+import { sizeOf } from '../../../../durable/conversations/truncate.ts'
 import type { Fields } from '../../../../json.ts'
-import { isUser, type Message } from '../../../../protocols/message.ts'
+import { isUser, type Message, type ToolCall } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
 import { callsOf } from '../../../../wire/paired-calls.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
@@ -17,8 +17,8 @@ export interface CompactionContent {
 }
 
 const HEADING = 'Summary of the conversation so far:'
-/** Characters of a token, on average. */
-const TOKEN_LENGTH = 4
+/** Bytes of a token, on average. */
+const TOKEN_BYTES = 4
 
 /** Returns the thresholds that a request sets; undefined where they cannot be read. */
 export function readThresholds({ context_management: raw }: Fields): readonly number[] | undefined {
@@ -47,10 +47,11 @@ export function isTriggered({ input }: CreateRequest, isExtended: boolean): bool
 
 /** Number of tokens of a conversation, roughly. */
 export function estimateTokens(messages: readonly Message[]): number {
-  const lengths = messages.map((message) => {
-    return callsOf(message).reduce((sum, call) => sum + JSON.stringify(call.arguments).length, lengthOf(message))
+  const sizes = messages.map((message) => {
+    const sizeOfCall = ({ arguments: args }: ToolCall) => Buffer.byteLength(JSON.stringify(args))
+    return callsOf(message).reduce((sum, call) => sum + sizeOfCall(call), sizeOf(message))
   })
-  return Math.ceil(lengths.reduce((sum, length) => sum + length, 0) / TOKEN_LENGTH)
+  return Math.ceil(sizes.reduce((sum, size) => sum + size, 0) / TOKEN_BYTES)
 }
 
 /**

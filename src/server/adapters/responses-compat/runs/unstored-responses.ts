@@ -5,7 +5,7 @@ import {
   withOutcome,
 } from '../../../../durable/conversations/conversation-tree.ts'
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
-import { lengthOf } from '../../../../durable/conversations/truncate.ts'
+import { sizeOf } from '../../../../durable/conversations/truncate.ts'
 import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
 import { HostError } from '../../../../errors.ts'
@@ -92,7 +92,7 @@ export class UnstoredResponses {
     if (!found?.run.outcome) return undefined
     const last = withOutcome(found.turn, found.run.outcome)
     const messages = [...found.earlier, ...messagesOf(last)]
-    for (const message of messages) budget.addItems(1, lengthOf(message))
+    for (const message of messages) budget.addItems(1, sizeOf(message))
     return { last, turns: [last], messages }
   }
 }
