@@ -88,14 +88,18 @@ export function nameRequests(app: FastifyInstance): void {
   })
 }
 
+const NO_ADAPTER =
+  ': this server has no adapter, so it serves no API. Start it with one: --adapter ChatCompatApiAdapter'
+
 /** Answers a path without a route with 404, and a method that a path does not have with 405. */
 export function answerUnknownRoutes(app: FastifyInstance, options: ServerOptions): void {
   const methodsOf = trackMethods(app)
+  const notFound = `Not Found${options.adapters.length === 0 ? NO_ADAPTER : ''}`
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const methods = methodsOf(path)
     if (methods.length > 0) reply.header('allow', methods.join(', '))
-    const [statusCode, detail] = methods.length === 0 ? [404, 'Not Found'] : [405, 'Method Not Allowed']
+    const [statusCode, detail] = methods.length === 0 ? [404, notFound] : [405, 'Method Not Allowed']
     return reply.code(statusCode).send(dialectOf(path, options).toErrorReply({ statusCode, detail }).body)
   })
 }

@@ -22,6 +22,13 @@ describe('buildServer', () => {
 
   it('answers unknown routes with a detail, and other methods with Allow', async () => {
     expect(await refusal({ url: '/nowhere' })).to.deep.equal([404, { detail: 'Not Found' }])
+    expect(await refusal({ method: 'POST', url: COMPLETIONS, payload: {} }, { adapters: [] })).to.deep.equal([
+      404,
+      {
+        detail:
+          'Not Found: this server has no adapter, so it serves no API. Start it with one: --adapter ChatCompatApiAdapter',
+      },
+    ])
     const { app } = await makeServer()
     const response = await app.inject({ method: 'PUT', url: COMPLETIONS, payload: {} })
     expect([response.statusCode, response.json(), response.headers.allow]).to.deep.equal([
