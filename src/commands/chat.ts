@@ -32,7 +32,9 @@ export default class Chat extends BaseCommand {
       description: 'Ask one question, print the answer and exit; - reads it from standard input',
       helpValue: '<question>',
     }),
-    json: Flags.boolean({ description: 'Print answer and tool calls as JSON (with --once or standard input)' }),
+    json: Flags.boolean({
+      description: 'Print answer, tool calls and attachments as JSON (with --once or standard input)',
+    }),
     url: Flags.string({
       description: 'Server to talk to, such as http://127.0.0.1:9001; without it the agents run in this process',
       helpGroup: 'server',
@@ -80,10 +82,11 @@ export default class Chat extends BaseCommand {
       onCall: (name, args) => isShown && this.logToStderr(`→ ${formatCall(name, args)}`),
       onCallEnd: () => {},
     })
-    const { text: said, runId, toolCalls, waitsFor } = answer
+    const { text: said, runId, toolCalls, attachments, waitsFor } = answer
     if (isJson) {
       const waiting = waitsFor.length > 0 ? { waits_for: waitsFor } : {}
-      return this.printJson({ agent, run_id: runId, text: said, tool_calls: toolCalls, ...waiting })
+      const files = attachments.length > 0 ? { attachments } : {}
+      return this.printJson({ agent, run_id: runId, text: said, tool_calls: toolCalls, ...files, ...waiting })
     }
     this.log('')
     for (const call of waitsFor)

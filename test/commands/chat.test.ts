@@ -84,7 +84,7 @@ describe('chat', () => {
     expect(stdout).match(/ cancelled .* The command that asked has ended: the call can no longer be decided\.\n$/)
   })
 
-  it('names the kind of a picture, in this process and with --url', async () => {
+  it('names the kind of a picture, in this process and with --url; --json has its bytes', async () => {
     const { dir } = await makeProject({
       'agents/painter.yml': 'id: painter\nmodules: [{ id: m, module: painter }]',
       'modules/painter.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
@@ -99,6 +99,14 @@ describe('chat', () => {
       'Here.\n[attachment: image/svg+xml]\n\n',
       'Here.\n[attachment: image]\n\n',
     ])
+    const attachmentsOf = async (...more: string[]) => {
+      const { stdout } = await callCli(['chat', 'painter', '--json', '--once', 'Paint', ...more], { cwd: dir })
+      const { text, attachments } = JSON.parse(stdout)
+      return [text, attachments]
+    }
+    const base64 = Buffer.from('<svg/>').toString('base64')
+    expect(await attachmentsOf()).deep.equal(['Here.', [{ mediaType: 'image/svg+xml', base64 }]])
+    expect(await attachmentsOf('--url', url)).deep.equal(['Here.', [{ mediaType: 'image/*', base64 }]])
   })
 
   it('--once says on which server to answer a question, and the log has one line for it', async () => {

@@ -1,4 +1,5 @@
 import type { Message } from '../../protocols/message.ts'
+import type { AttachmentJson } from '../../run/attachment-json.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
 import type { NamedAsker } from '../../wire/name-asker.ts'
 
@@ -69,6 +70,8 @@ export interface Reply {
   readonly text: string
   readonly runId?: string
   readonly toolCalls: readonly ToolOutcome[]
+  /** Pictures and files beside the text, with their bytes in base64 or their address. */
+  readonly attachments: readonly AttachmentJson[]
   /** Calls that it waits for; empty for a whole answer. */
   readonly waitsFor: readonly WaitingCall[]
 }

@@ -30,7 +30,7 @@ export class ChatConversation implements Conversation {
       if (piece !== '') onText(piece)
     }
     this.said = [...messages, { role: 'assistant', content: answer }]
-    return { text: answer, toolCalls: [], waitsFor: [] }
+    return { text: answer, toolCalls: [], attachments: [], waitsFor: [] }
   }
 
   async decide(): Promise<Reply> {

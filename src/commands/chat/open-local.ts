@@ -1,6 +1,7 @@
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Message, ToolCall } from '../../protocols/message.ts'
+import { toAttachmentJson } from '../../run/attachment-json.ts'
 import type { RunEvent } from '../../run/run-event.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../../run/waiting/pending-call.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
@@ -61,11 +62,12 @@ class LocalConversation implements Conversation {
     const onEvent = translate(listener, toolCalls)
     try {
       const result = await this.#host.run(this.#agent, messages, { ...decided, onEvent, signal: listener.signal })
-      const { text, runId, trail, pending } = result
+      const { text, runId, trail, pending, attachments } = result
       if (pending.length === 0) this.#messages = trail
       this.#waiting = { trail, pending }
       // The chat offers no tools of its own: a run waits for a person alone.
-      return { text, runId, toolCalls, waitsFor: pending as Reply['waitsFor'] }
+      const waitsFor = pending as Reply['waitsFor']
+      return { text, runId, toolCalls, attachments: attachments.map(toAttachmentJson), waitsFor }
     } catch (error) {
       throw nameFailure(error, this.#agent)
     }

@@ -1,4 +1,5 @@
 import { badRequest, HostError } from '../../errors.ts'
+import type { AttachmentJson } from '../../run/attachment-json.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 import type { Conversation, Reply, ReplyListener, ToolOutcome, WaitingCall } from './backend.ts'
 import { readServerEvents, type ServerClient } from './server-client.ts'
@@ -9,6 +10,8 @@ interface ToolItem {
   readonly arguments: string
   readonly output?: string | null
   readonly error?: string | null
+  /** Bytes of a picture, in base64. */
+  readonly result?: string
 }
 
 interface StreamEvent {
@@ -67,6 +70,7 @@ export class ResponsesConversation implements Conversation {
 
   async #read(response: Response, listener: ReplyListener): Promise<Reply> {
     const toolCalls: ToolOutcome[] = []
+    const attachments: AttachmentJson[] = []
     let [text, id] = ['', '']
     for await (const event of readServerEvents<StreamEvent>(response)) {
       id = event.response?.id ?? id
@@ -79,6 +83,8 @@ export class ResponsesConversation implements Conversation {
         if (event.type === 'response.output_item.done') endCall(event.item, listener, toolCalls)
       } else if (event.type === 'response.output_item.done' && event.item?.type === 'image_generation_call') {
         listener.onText('\n[attachment: image]\n')
+        // The API does not say which kind of image it is.
+        attachments.push({ mediaType: 'image/*', base64: event.item.result ?? '' })
       } else if (event.type === 'response.mcp_call_arguments.done') {
         listener.onCall(event.name ?? '', JSON.parse(event.arguments ?? '{}'))
       }
@@ -88,7 +94,7 @@ export class ResponsesConversation implements Conversation {
       this.#lastId = id
       this.said = [...this.said, { role: 'user', content: this.#asked }, { role: 'assistant', content: text }]
     }
-    return { text, runId: id, toolCalls, waitsFor: this.#waiting.map(toWaitingCall) }
+    return { text, runId: id, toolCalls, attachments, waitsFor: this.#waiting.map(toWaitingCall) }
   }
 
   /** A waiting response is completed like any other: its approvals show that it waits. */
