@@ -107,7 +107,7 @@ export default defineModule({
     model: Type.Optional(
       Type.String({
         variant: true,
-        description: "Model to use. Default: AGENT_HOST_MODEL, then the provider's small one.",
+        description: "Model to use. Default: AGENT_HOST_MODEL, then the vendor's small one.",
       }),
     ),
     temperature: httpSettings.temperature,

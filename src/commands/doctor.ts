@@ -6,7 +6,7 @@ const MARKS = { ok: '✓', warning: '!', problem: '✗' } as const
 
 export default class Doctor extends BaseCommand {
   static override description =
-    'Checks this machine and project: Node, keys, model providers, the port, the stores, Python, ejected modules.'
+    'Checks this machine and project: Node, keys, vendors of models, the port, the stores, Python, ejected modules.'
   static override examples = ['agent-host doctor', 'agent-host doctor --port 8000 --json']
   static override flags = {
     port: Flags.integer({

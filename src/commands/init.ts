@@ -28,9 +28,9 @@ export default class Init extends BaseCommand {
   static override flags = {
     yes: Flags.boolean({ char: 'y', description: 'Skip all prompts; options you leave out have their defaults' }),
     template: Flags.string({ description: 'Template of the project [default: minimal]', options: NAMES }),
-    llm: Flags.string({ description: 'Model provider [default: offline]', options: LLMS }),
+    llm: Flags.string({ description: 'Vendor of the model [default: offline]', options: LLMS }),
     'api-key': Flags.string({
-      description: 'Key of the provider (for ollama, its address), saved in .env; - reads it from standard input',
+      description: 'Key of the vendor (for ollama, its address), saved in .env; - reads it from standard input',
       helpValue: '<key>',
     }),
     python: Flags.string({
@@ -158,7 +158,7 @@ async function readKey(flag: string | undefined): Promise<string | undefined> {
 function checkChoices(name: string | undefined, flags: { python?: string; llm?: string; 'api-key'?: string }): void {
   if (name?.trim() === '') throw badOption('The name of the project must not be empty.')
   if (flags['api-key'] !== undefined && (flags.llm ?? 'offline') === 'offline') {
-    throw badOption('--api-key needs --llm with the provider that the key is for.')
+    throw badOption('--api-key needs --llm with the vendor that the key is for.')
   }
   if (flags.python === undefined || /^\d+(\.\d+){0,2}$/.test(flags.python)) return
   throw badOption(`--python must be a version such as 3.12, not '${flags.python}'.`)

@@ -199,10 +199,7 @@ describe('init', () => {
   it('rejects a key without a provider', async () => {
     const { dir } = await makeProject()
     const { exitCode, stderr } = await callCli(['init', 'myproj', '--api-key', 'sk-1'], { cwd: dir })
-    expect([exitCode, stderr]).to.deep.equal([
-      2,
-      'Error: --api-key needs --llm with the provider that the key is for.\n',
-    ])
+    expect([exitCode, stderr]).to.deep.equal([2, 'Error: --api-key needs --llm with the vendor that the key is for.\n'])
   })
 
   it('depends on agent-host, and has the settings that Yarn needs', async () => {
@@ -279,7 +276,7 @@ describe('init on a terminal', () => {
     terminal.type(`shop${KEYS.enter}`)
     await terminal.shows(/Template:/)
     terminal.type(KEYS.down + KEYS.enter)
-    await terminal.shows(/Model provider:/)
+    await terminal.shows(/Model vendor:/)
     terminal.type(KEYS.down + KEYS.enter)
     await terminal.shows(/OPENAI_API_KEY \(hidden, saved in \.env/)
     terminal.type(`sk-very-secret${KEYS.enter}`)

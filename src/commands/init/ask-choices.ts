@@ -57,7 +57,7 @@ async function askProvider(): Promise<string> {
     { name: 'None yet: an offline model answers, without key or network', value: 'offline', short: 'none yet' },
     ...PROVIDERS.map(({ name, title }) => ({ name: title, value: name })),
   ]
-  return askOne('Model provider:', choices)
+  return askOne('Model vendor:', choices)
 }
 
 /** Hidden; the address of a provider without keys is no secret. */

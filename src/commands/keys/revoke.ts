@@ -6,7 +6,7 @@ import { KeysDocument, keysFlag } from './keys-document.ts'
 
 export default class KeysRevoke extends BaseCommand {
   static override description =
-    'Takes the keys of a name out of the file of keys. Servers refuse them within a second, and end what they have opened.'
+    'Removes the keys of a name from the file of keys. Servers refuse them within two seconds, and end what they have opened.'
   static override examples = ['agent-host keys revoke ci']
   static override args = { name: Args.string({ description: 'Name of the keys', required: true }) }
   static override flags = { keys: keysFlag() }

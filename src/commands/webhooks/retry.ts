@@ -8,8 +8,7 @@ import { ambiguousId } from '../terminal/ambiguous-id.ts'
 const MAX_READ = 100_000
 
 export default class WebhooksRetry extends BaseCommand {
-  static override description =
-    'Has a delivery be tried again now, by a server on the same store, as if for the first time.'
+  static override description = 'Tries a delivery again, as if for the first time. A server on the same store sends it.'
   static override examples = ['<%= config.bin %> webhooks retry evt_0c2f']
   static override args = {
     id: Args.string({ description: 'Delivery; its first characters are enough', required: true, ignoreStdin: true }),

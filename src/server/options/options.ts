@@ -183,7 +183,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
     min: 1,
     max: 3600,
   }),
-  bodyLimit: option('body-limit', 10 * 1024 * 1024, 'Largest request body: bytes, or like 512kb', readBytes),
+  bodyLimit: option('body-limit', 10 * 1024 * 1024, 'Largest request body, in bytes or with a unit: 512kb', readBytes),
   allowedHosts: list(
     'allowed-host',
     'Host name to serve in addition to those of this machine; can be given several times',
@@ -282,7 +282,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
   jwtIssuer: option(
     'jwt-issuer',
     undefined,
-    'Issuer of tokens (JWT) that requests may have in place of a key: every adapter then requires one',
+    'Issuer of tokens (JWT) that requests may have instead of a key: every adapter then requires a token or a key',
     readIssuer,
   ),
   jwtAudience: option('jwt-audience', undefined, 'Audience of the tokens; required with --jwt-issuer', readText),
