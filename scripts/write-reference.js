@@ -72,10 +72,10 @@ function typeOf(schema) {
   return schema.type ?? 'anything'
 }
 
-/** Long texts, as prompts are, stand in the source. */
+/** Long texts, such as prompts, are left out. */
 function code(value) {
   const text = JSON.stringify(value)
-  return text.length > 60 ? 'in the source' : `\`${escape(text)}\``
+  return text.length > 60 ? 'built-in text' : `\`${escape(text)}\``
 }
 
 function escape(text) {
