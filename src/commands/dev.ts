@@ -28,7 +28,7 @@ const HELP = [
 
 export default class Dev extends BaseCommand {
   static override description =
-    'Serves this project for development: every built-in adapter on one address, live edits, every step traced.'
+    'Serves this project for development: every built-in adapter on one address, live edits, every call traced.'
   static override examples = ['agent-host dev', 'agent-host dev --port 9100 --open']
   static override usage = 'dev [FLAGS]'
   static override flags = {

@@ -9,7 +9,7 @@ export default class Docs extends BaseCommand {
   static override examples = ['agent-host docs --mcp', 'agent-host docs --mcp --tenant acme']
   static override flags = {
     mcp: Flags.boolean({ description: 'Serve MCP over standard input and output', required: true }),
-    tenant: Flags.string({ description: 'Show the runs of this tenant [default: those of none]' }),
+    tenant: Flags.string({ description: 'Show the runs of this tenant [default: runs without a tenant]' }),
     'agent-dir': agentDirFlag,
   }
 

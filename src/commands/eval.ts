@@ -42,13 +42,13 @@ export default class Eval extends BaseCommand {
   static override flags = {
     agent: Flags.string({
       description:
-        'Agent to run the cases with; can be given several times [default: that of the row, or the only one]',
+        'Agent to run the cases with; can be given several times [default: that of the case, or the only one]',
       helpValue: '<agent>',
       multiple: true,
     }),
     set: Flags.string({
       description:
-        'Run a variant beside the agent, with another value; several values of one place make several variants',
+        'Run a variant beside the agent, with another value; several values of one field make several variants',
       helpValue: '[<agent>.]<module>.<path>=<value>',
       multiple: true,
     }),
@@ -71,7 +71,7 @@ export default class Eval extends BaseCommand {
       max: 100,
     }),
     concurrency: Flags.integer({
-      description: 'Runs at once [default: 4]',
+      description: 'Concurrent runs [default: 4]',
       helpValue: '<number>',
       min: 1,
       max: 100,

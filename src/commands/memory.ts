@@ -11,7 +11,7 @@ import { plural } from './terminal/plural.ts'
 
 export default class Memory extends BaseCommand {
   static override description =
-    'Lists what agents remember: the number of entries of each memory by tenant and user; with --user, the entries of one.'
+    'Counts the entries in the memories of agents, by tenant and user. With --user, lists the entries of one user.'
   static override examples = ['agent-host memory', 'agent-host memory desk --user ada']
   static override args = { agent: Args.string({ description: 'Only memories of this agent', ignoreStdin: true }) }
   static override flags = {

@@ -16,7 +16,7 @@ const MAX_LIMIT = 10_000
 
 export default class Runs extends BaseCommand {
   static override description =
-    'Lists the latest runs of this project, newest first, from its traces in ./debug. Runs that an agent started by calling another stand below its own.'
+    'Lists the latest runs of this project, newest first, from its traces in ./debug. Child runs are below the run that started them.'
   static override examples = [
     'agent-host runs',
     'agent-host runs --agent example --status failed',

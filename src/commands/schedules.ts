@@ -8,7 +8,7 @@ const TITLES = ['SCHEDULE', 'WHEN', 'NEXT', 'LAST', 'RESULT', 'RUN']
 
 export default class Schedules extends BaseCommand {
   static override description =
-    'Lists the schedules of the agents: when they are due next, and what became of the last due time.'
+    'Lists the schedules of the agents: their next due times, and the outcome of the last one.'
   static override examples = ['agent-host schedules', 'agent-host schedules run support/morning']
   static override flags = storeFlags
 

@@ -97,7 +97,7 @@ export class RunService {
       await this.#resuming
     } catch (error) {
       if (isOtherFormat(error)) throw error
-      log.error(`Stored runs do not go on until the store is used again: ${messageOf(error)}`)
+      log.error(`Stored runs do not continue until the store is used again: ${messageOf(error)}`)
     }
   }
 

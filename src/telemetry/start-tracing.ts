@@ -37,7 +37,7 @@ export async function startTracing(
   const { RunSpans } = await import('./run-spans.ts')
   const spans = new RunSpans({ api: otel.api, tracer: provider.getTracer('agent-host', VERSION), traceIds, redact })
   const stopListening = [host.onEvent((event) => spans.add(event)), host.onRunEnd((end) => spans.endRun(end))]
-  log.info(`What agents do is sent as spans to ${endpoint}.`)
+  log.info(`Spans of all runs are sent to ${endpoint}.`)
   return async () => {
     for (const stop of stopListening) stop()
     spans.endAll()

@@ -57,7 +57,7 @@ export class ApprovalsAnswer extends BaseCommand {
   static override examples = ['agent-host approvals answer 019a M', `agent-host approvals answer 019a '{"size": "M"}'`]
   static override args = {
     id,
-    answer: Args.string({ description: 'Answer: JSON, or text where the question takes a text', required: true }),
+    answer: Args.string({ description: 'Answer: JSON, or text if the question takes a text', required: true }),
   }
   static override flags = serverFlags
 

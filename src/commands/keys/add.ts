@@ -12,12 +12,12 @@ export default class KeysAdd extends BaseCommand {
     'agent-host keys add ci',
     'agent-host keys add alice --tenant acme --scope run --scope approve --expires 2027-01-31',
   ]
-  static override args = { name: Args.string({ description: 'Whom the key is for', required: true }) }
+  static override args = { name: Args.string({ description: 'Person or program that the key is for', required: true }) }
   static override flags = {
     keys: keysFlag(),
     tenant: Flags.string({ description: 'Tenant that it belongs to [default: the nameless one]', helpValue: '<name>' }),
     scope: Flags.string({
-      description: 'What it may do; can be given several times',
+      description: 'Right of the key; can be given several times',
       options: [...KEY_SCOPES],
       multiple: true,
       default: ['run'],
@@ -32,7 +32,7 @@ export default class KeysAdd extends BaseCommand {
       multiple: true,
       helpValue: '<glob>',
     }),
-    expires: Flags.string({ description: 'Day or moment at which it ends: 2027-01-31', helpValue: '<time>' }),
+    expires: Flags.string({ description: 'Day or time from which it is refused: 2027-01-31', helpValue: '<time>' }),
   }
 
   override async run(): Promise<void> {

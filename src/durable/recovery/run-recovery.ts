@@ -115,8 +115,8 @@ export class RunRecovery {
     })
     this.outages.end()
     const failed = ended - retried
-    if (failed > 0) log.warn(`Responses that were cut off and have failed now: ${failed}`)
-    if (retried > 0) log.warn(`Background responses that were cut off and begin again: ${retried}`)
+    if (failed > 0) log.warn(`Interrupted responses that have failed now: ${failed}`)
+    if (retried > 0) log.warn(`Interrupted background responses that are restarted: ${retried}`)
   }
 
   #makeIsAlive(): (server: string) => Promise<boolean> {

@@ -169,7 +169,7 @@ export const SERVER_OPTIONS: OptionSpecs = {
   secretKey: option(
     'secret-key',
     undefined,
-    'Secret of at least 32 characters that encrypts what clients or the store keep, such as sign-ins; without it the store generates and keeps one',
+    'Secret of at least 32 characters that encrypts values that clients or the store keep, such as sign-ins; without it the store generates and keeps one',
     readSecret,
   ),
   retentionDays: {

@@ -69,7 +69,7 @@ export class LiveUpdates {
       const tell = () => this.#sendTo(stream, 'approvals', {})
       this.#inboxes.set(stream, runs.of(viewer.tenant ?? '').approvals.watch(tell))
     } catch (error) {
-      log.warn(`The page is not told of approvals: ${messageOf(error)}`)
+      log.warn(`The debug UI cannot show changes of approvals: ${messageOf(error)}`)
     }
   }
 
