@@ -117,7 +117,7 @@ export default defineModule({
     const valueOf = (names: readonly string[] = []) => firstOf(...names.map((name) => environment[name]))
     const provider = PROVIDERS.find(({ keys, addresses }) => valueOf(keys) ?? valueOf(addresses))
     if (!provider) {
-      if (!hinted.has(environment)) log.info('no provider key found, so the offline model answers')
+      if (!hinted.has(environment)) log.info('found no key of a vendor, so the offline model answers')
       hinted.add(environment)
       return offline.create({}, { introduce: true }, context)
     }

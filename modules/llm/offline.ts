@@ -13,7 +13,7 @@ import { answerSchema, fillArguments } from './lib/offline-arguments.ts'
 import { pickTool } from './lib/offline-choice.ts'
 
 const HOW_TO_SWITCH =
-  'Set a provider key such as OPENAI_API_KEY in .env and start again, or name a module such as llm/openai-compatible, to talk to a real model.'
+  'Set the key of a vendor, such as OPENAI_API_KEY, in .env and start again, or name a module such as llm/openai-compatible, to talk to a real model.'
 const WHAT_I_AM = `I am the offline model: no network, no key. ${HOW_TO_SWITCH}`
 
 export default defineModule({

@@ -18,7 +18,7 @@ async function choose(environment: Record<string, string>, config: Static<typeof
 describe('llm/auto', () => {
   it('answers offline without a key, or with an empty one', async () => {
     const { llm, lines } = await choose({ OPENAI_API_KEY: '' })
-    expect(lines).to.deep.equal(['info no provider key found, so the offline model answers'])
+    expect(lines).to.deep.equal(['info found no key of a vendor, so the offline model answers'])
     expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.match(/offline model/)
     const one = await startModelServer(streams([{ content: 'x' }]))
     try {
