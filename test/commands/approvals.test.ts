@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { auditLines, eventsOf } from '../support/audit.ts'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
@@ -67,6 +68,22 @@ describe('approvals in the terminal', () => {
     expect((await run('approve', id)).stdout).to.match(/^Approved: pay\. It continues as resp_/)
     await eventually(async () => expect(await server.project.read('paid.txt')).to.equal('pay 40\n'))
     expect((await run()).stdout).to.equal('No pending approvals.\n')
+  })
+
+  it('write the audit log where they decide in the store, and decide nothing without', async () => {
+    const agent = shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }')
+    const { app, project } = await makeServer({}, { ...SHOP_MODULES, 'agents/shop.yml': agent })
+    const env = { AGENT_HOST_PORT: '1', AGENT_HOST_AUDIT_LOG: 'audit/log.jsonl' }
+    const run = (...args: string[]) => callCli(['approvals', ...args], { cwd: project.dir, env })
+    const payload = chat('shop', 'please')
+    await app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
+    const [id = ''] = (await run()).stdout.split('\n')
+    const refused = await run('approve', id)
+    expect([refused.exitCode, refused.stderr.split(':').slice(0, 2).join(':')]).to.deep.equal([2, 'Error: --audit-log'])
+    await project.write('audit/before.txt', '')
+    expect((await run('approve', id)).stdout).to.match(/^Approved: pay\./)
+    const decided = eventsOf(auditLines(project.path('audit/log.jsonl')), 'decision')
+    expect(decided.map(({ approval, status }) => [approval, status])).to.deep.equal([[id, 'approved']])
   })
 
   it('show the words of the user and of a question as they are written', async () => {

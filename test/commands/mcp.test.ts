@@ -1,3 +1,4 @@
+import { mkdirSync, rmdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -5,6 +6,7 @@ import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StdioClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect } from 'chai'
 import { execa } from 'execa'
+import { AUDITED_FILES, auditLines, CANARY } from '../support/audit.ts'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
 import { MCP_PROJECT } from '../support/mcp.ts'
@@ -70,6 +72,30 @@ describe('mcp --stdio', () => {
     const { runs } = JSON.parse(stdout)
     expect(runs).to.have.length(1)
     expect(runs[0]).to.include({ agent_id: 'noisy', status: 'completed', input: 'hello', output: 'hello' })
+  })
+
+  it('writes an audit log: a line before each call, and no call without', async () => {
+    const project = await makeProject({ ...FILES, ...AUDITED_FILES })
+    const client = new Client(INFO)
+    const { args, ...rest } = parameters(project.dir)
+    await client.connect(new StdioClientTransport({ ...rest, args: [...args, '--audit-log', 'audit.jsonl'] }))
+    const clean = async () => {
+      const { content } = await client.callTool({ name: 'cleaner', arguments: { message: CANARY } })
+      return (content as { text?: string }[])[0]?.text
+    }
+    expect(await clean()).to.equal('washed')
+    const acts = auditLines(project.path('audit.jsonl')).filter(({ event }) => event !== 'agent')
+    expect(acts.map(({ event }) => event)).to.deep.equal(['start', 'run_begin', 'tool_call', 'run_end'])
+    expect(JSON.stringify(acts)).to.not.include(CANARY)
+    await project.move('audit.jsonl', 'before.jsonl')
+    mkdirSync(project.path('audit.jsonl'))
+    expect(await clean()).to.equal('AUDIT_UNAVAILABLE')
+    rmdirSync(project.path('audit.jsonl'))
+    expect(await clean()).to.equal('washed')
+    await client.close()
+    const [gap, ...later] = auditLines(project.path('audit.jsonl'))
+    expect([gap?.event, gap?.missed]).to.deep.equal(['gap', 3])
+    expect(later.map(({ event }) => event)).to.deep.equal(['run_begin', 'tool_call', 'run_end'])
   })
 
   it('picks up edits, and says so', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { buildServer } from '../../src/server/server.ts'
+import { auditLines, eventsOf } from '../support/audit.ts'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -28,6 +29,14 @@ describe('agent-host schedules', () => {
     } finally {
       await server.close()
     }
+  })
+
+  it('run: writes the audit log', async () => {
+    const { dir, path } = await makeProject({ 'agents/work.yml': agent(OFTEN) })
+    const args = ['schedules', 'run', 'work/often', '--audit-log', 'audit.jsonl']
+    const [, uuid] = /^Queued run resp_(\S+)\.\n$/.exec((await callCli(args, { cwd: dir })).stdout) ?? []
+    const queued = eventsOf(auditLines(path('audit.jsonl')), 'run_queued')
+    expect(queued.map(({ run_id }) => run_id)).to.deep.equal([uuid])
   })
 
   it('run: names the schedules when there is no such one', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
+import { auditLines } from '../support/audit.ts'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
 import { proveWorkerKills } from '../support/kill-workers.ts'
@@ -27,6 +28,25 @@ describe('worker', () => {
     expect((await fetch(`${url}/compat/responses/${begun.id}`)).status).to.equal(404)
     expect(await worker.stop()).to.equal(0)
     expect(worker.output()).to.not.include('without a key')
+  })
+
+  it('writes an audit log, and does not start where it cannot', async () => {
+    const { dir, path } = await makeProject(RESPONSES_PROJECT)
+    const front = await startResponses(dir, ['--no-worker'])
+    const worker = startCli(['worker', '--audit-log', 'audit.jsonl'], { cwd: dir })
+    await worker.printed(/listening/)
+    const { json: begun } = await front.ask('', { model: 'talk', input: 'count 3', background: true })
+    await eventually(async () => expect((await front.ask(`/${begun.id}`)).json.status).to.equal('completed'))
+    expect(await worker.stop()).to.equal(0)
+    const acts = auditLines(path('audit.jsonl')).filter(({ event }) => event !== 'agent')
+    const run_id = begun.id.slice('resp_'.length)
+    expect(acts.map(({ event, run_id, status }) => [event, run_id, status])).to.deep.equal([
+      ['start', undefined, undefined],
+      ['run_begin', run_id, undefined],
+      ['run_end', run_id, 'completed'],
+    ])
+    const { exitCode, stderr } = await runCli(['worker', '--audit-log', 'none/audit.jsonl'], { cwd: dir })
+    expect([exitCode, stderr.startsWith('Error: --audit-log: ')], stderr).to.deep.equal([2, true])
   })
 
   it('returns unstarted runs to the queue when stopped, and another worker takes them', async () => {

@@ -24,6 +24,9 @@ export const serverFlags = {
   'agent-dir': agentDirFlag,
 }
 
+/** Flags of the commands that decide: those that decide in the store write the audit log. */
+export const decideFlags = { ...serverFlags, ...pickServerFlags(['audit-log', 'secret-key']) }
+
 /** Values of {@link serverFlags}. */
 export interface ServerFlags {
   readonly url?: string | undefined

@@ -3,7 +3,7 @@ import { badOption, badRequest, messageOf } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 import { BaseCommand } from '../base-command.ts'
-import { type ServerFlags, serverFlags } from './approvals-client.ts'
+import { decideFlags, type ServerFlags } from './approvals-client.ts'
 import { useApprovals } from './use-approvals.ts'
 
 const id = Args.string({
@@ -16,7 +16,7 @@ export class ApprovalsApprove extends BaseCommand {
     'Approves a call. The server executes it with the arguments shown, and the agent continues.'
   static override examples = ['agent-host approvals approve 019a']
   static override args = { id }
-  static override flags = serverFlags
+  static override flags = decideFlags
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsApprove)
@@ -28,7 +28,7 @@ export class ApprovalsReject extends BaseCommand {
   static override description = 'Rejects a call. It is not executed, and the model sees the reason.'
   static override examples = ['agent-host approvals reject 019a --reason "too expensive"']
   static override args = { id }
-  static override flags = { reason: Flags.string({ description: 'Reason, shown to the model' }), ...serverFlags }
+  static override flags = { reason: Flags.string({ description: 'Reason, shown to the model' }), ...decideFlags }
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsReject)
@@ -41,7 +41,7 @@ export class ApprovalsEdit extends BaseCommand {
   static override examples = [`agent-host approvals edit 019a --arguments '{"amount": 4}'`]
   static override args = { id }
   static override flags = {
-    ...serverFlags,
+    ...decideFlags,
     arguments: Flags.string({ description: 'Arguments as JSON', required: true }),
   }
 
@@ -59,7 +59,7 @@ export class ApprovalsAnswer extends BaseCommand {
     id,
     answer: Args.string({ description: 'Answer: JSON, or text if the question takes a text', required: true }),
   }
-  static override flags = serverFlags
+  static override flags = decideFlags
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsAnswer)

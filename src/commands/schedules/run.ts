@@ -3,6 +3,7 @@ import { didYouMean } from '../../definition/nearest-name.ts'
 import type { AgentSchedule } from '../../durable/schedules/schedule-row.ts'
 import { badOption } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
+import { pickServerFlags } from '../server/server-flags.ts'
 import { storeFlags, useProject } from '../server/use-project.ts'
 
 export default class SchedulesRun extends BaseCommand {
@@ -11,7 +12,7 @@ export default class SchedulesRun extends BaseCommand {
   static override args = {
     schedule: Args.string({ description: 'Schedule, as <agent>/<id>', required: true, ignoreStdin: true }),
   }
-  static override flags = storeFlags
+  static override flags = { ...storeFlags, ...pickServerFlags(['audit-log']) }
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(SchedulesRun)

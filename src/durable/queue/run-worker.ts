@@ -119,7 +119,7 @@ export class RunWorker implements Taker {
       const { facts } = read.stored.row
       const refusal = await varyPlace(place, facts)
       const claimed = await queue.claim(waiting, facts)
-      return claimed && (await this.#begin(claimed, read, refusal ?? place))
+      return claimed && (await this.#beginFor(claimed, read, refusal ?? place))
     } catch (error) {
       if (hasCode(error, 'STORE_UNAVAILABLE')) throw error
       this.#options.onFailure(error, id)
@@ -188,6 +188,13 @@ export class RunWorker implements Taker {
     if (!host.has(agent)) return { stored, turn: undefined }
     const { attachments } = host.resolve(agent).capabilities
     return { stored, turn: await readNext(own, stored, { limits, attachments }) }
+  }
+
+  /** Begins a run for the key that it was stored for: that which a trigger or a schedule names, or one with limits. */
+  #beginFor(claimed: ClaimedRun, read: ReadRun, place: Reservation | HostError): Promise<DurableRun | undefined> {
+    const { key } = claimed.facts
+    const begin = () => this.#begin(claimed, read, place)
+    return key === undefined ? begin() : this.#options.host[VISITS].enter({ sees: undefined, key }, begin)
   }
 
   async #begin(claimed: ClaimedRun, read: ReadRun, place: Reservation | HostError): Promise<DurableRun | undefined> {
