@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, lstat, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -49,9 +50,9 @@ describe('agent-host keys', () => {
     expect((await readKeysFile(path, dir)).keys.map(({ principal }) => principal.name)).to.deep.equal(['ada', 'bob'])
     const { stdout } = await keys('list')
     expect(stdout).to.equal(
-      'NAME  TENANT  SCOPES      ADAPTERS  AGENTS  EXPIRES     DIGEST\n' +
-        'ada   -       run         all       all     never       aaaaaaaaaaaa...\n' +
-        `bob   acme    run, debug  all       all     2030-01-31  ${/sha256:(.{12}).*bob|bob.*sha256:(.{12})/.exec(await text())?.[2]}...\n`,
+      'NAME  TENANT  SCOPES      ADAPTERS  AGENTS  LIMITS  EXPIRES     DIGEST\n' +
+        'ada   -       run         all       all     none    never       aaaaaaaaaaaa...\n' +
+        `bob   acme    run, debug  all       all     none    2030-01-31  ${/sha256:(.{12}).*bob|bob.*sha256:(.{12})/.exec(await text())?.[2]}...\n`,
     )
   })
 
@@ -73,6 +74,47 @@ describe('agent-host keys', () => {
       /keys\.yml:3:\d+: The key of 'bob' has expired\. Write a later day, or take the line out\./,
     )
     expect(warnings).to.not.contain("'echo', which")
+  })
+
+  it('add: limits what a key starts; list: shows the limits of keys and tenants', async () => {
+    const tenants = '  - { name: acme, limits: { tokens_per_day: 2000000, cost_per_day: 2.5 } }'
+    const digest = `sha256:${'a'.repeat(64)}`
+    const { keys, path, dir } = await makeKeys(
+      `keys:\n  - { name: old, digest: "${digest}", scopes: [run], expires: 2020-01-31 }\ntenants:\n${tenants}\n`,
+    )
+    const limits = ['--limit', 'requests_per_minute=60', '--limit', 'cost_per_day=0.5']
+    const more = ['--adapter', 'McpApiAdapter', '--agent', 'echo', '--expires', '2030-01-31']
+    expect((await keys('add', 'ci', '--tenant', 'acme', ...limits, ...more)).exitCode).to.equal(0)
+    const [, ci] = (await readKeysFile(path, dir)).keys
+    expect(ci?.principal.limits).to.deep.equal({ requests_per_minute: 60, cost_per_day: 0.5 })
+    const lines = (await keys('list')).stdout.split('\n')
+    expect(lines.map((line) => line.replace(/ +\w+\.\.\.$/, ''))).to.deep.equal([
+      'NAME  TENANT  SCOPES  ADAPTERS       AGENTS  LIMITS                                    EXPIRES               DIGEST',
+      'old   -       run     all            all     none                                      2020-01-31 (expired)',
+      'ci    acme    run     McpApiAdapter  echo    requests_per_minute=60, cost_per_day=0.5  2030-01-31',
+      '',
+      'TENANT  LIMITS OF ALL ITS KEYS TOGETHER',
+      'acme    tokens_per_day=2000000, cost_per_day=2.5',
+      '',
+    ])
+  })
+
+  it('add: refuses what is no limit, and a limit that servers would not read', async () => {
+    const { keys, path } = await makeKeys()
+    for (const limit of ['requests=60', 'requests_per_minute', 'requests_per_minute=many', 'concurrent_runs=-1']) {
+      const { exitCode, stderr } = await keys('add', 'ci', '--limit', limit)
+      expect([exitCode, stderr]).to.deep.equal([
+        2,
+        `Error: --limit: '${limit}' is no limit.\n` +
+          '  Write one of requests_per_minute, concurrent_runs, tokens_per_day, cost_per_day, and its number: requests_per_minute=60.\n',
+      ])
+    }
+    const { exitCode, stderr } = await keys('add', 'ci', '--limit', 'concurrent_runs=1.5')
+    expect([exitCode, stderr.split('\n')[0]]).to.deep.equal([
+      1,
+      'Error: keys.yml:2:125: keys[0].limits.concurrent_runs must be a whole number of at least 1.',
+    ])
+    expect(existsSync(path)).to.equal(false)
   })
 
   it('add: changes nothing when servers would not read the file', async () => {

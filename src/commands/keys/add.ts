@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Args, Flags } from '@oclif/core'
+import { badOption } from '../../errors.ts'
 import { digestOf } from '../../server/guards/key.ts'
+import { type KeyEntry, LIMIT_NAMES } from '../../server/guards/keys-file.ts'
 import { KEY_SCOPES } from '../../server/guards/principal.ts'
 import { BaseCommand } from '../base-command.ts'
 import { KeysDocument, keysFlag } from './keys-document.ts'
@@ -11,6 +13,7 @@ export default class KeysAdd extends BaseCommand {
   static override examples = [
     'agent-host keys add ci',
     'agent-host keys add alice --tenant acme --scope run --scope approve --expires 2027-01-31',
+    'agent-host keys add shop --limit requests_per_minute=60 --limit concurrent_runs=4',
   ]
   static override args = { name: Args.string({ description: 'Person or program that the key is for', required: true }) }
   static override flags = {
@@ -32,23 +35,45 @@ export default class KeysAdd extends BaseCommand {
       multiple: true,
       helpValue: '<glob>',
     }),
+    limit: Flags.string({
+      description: `Limit of what it starts: ${LIMIT_NAMES.join(', ')} [default: none]; can be given several times`,
+      multiple: true,
+      helpValue: '<name>=<number>',
+    }),
     expires: Flags.string({ description: 'Day or time from which it is refused: 2027-01-31', helpValue: '<time>' }),
   }
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(KeysAdd)
     this.requireProject()
+    const limits = readLimits(flags.limit)
     const document = await KeysDocument.open(this.pathOf(flags.keys))
     const key = randomBytes(32).toString('hex')
     const { tenant, adapter: adapters, agent: agents, expires } = flags
     const given: readonly string[] = flags.scope
     const scopes = KEY_SCOPES.filter((scope) => given.includes(scope))
-    const optional = { ...(adapters && { adapters }), ...(agents && { agents }), ...(expires && { expires }) }
-    document.add({ name: args.name, ...(tenant && { tenant }), digest: `sha256:${digestOf(key)}`, scopes, ...optional })
+    const optional = Object.entries({ adapters, agents, expires, limits }).filter(([, value]) => value !== undefined)
+    const entry = { name: args.name, ...(tenant && { tenant }), digest: `sha256:${digestOf(key)}`, scopes }
+    document.add({ ...entry, ...Object.fromEntries(optional) })
     await document.save()
     this.log(key)
     this.logToStderr(
       `This key of '${args.name}' is shown only now. Servers with --keys ${flags.keys} take it within a second.`,
     )
   }
+}
+
+/** @param given such as `requests_per_minute=60` */
+function readLimits(given: readonly string[] | undefined): KeyEntry['limits'] {
+  return (
+    given &&
+    Object.fromEntries(
+      given.map((text) => {
+        const [, name = '', amount] = /^(\w+)=(\d+(?:\.\d+)?)$/.exec(text) ?? []
+        if (LIMIT_NAMES.includes(name)) return [name, Number(amount)]
+        const suggestions = [`Write one of ${LIMIT_NAMES.join(', ')}, and its number: requests_per_minute=60.`]
+        throw badOption(`--limit: '${text}' is no limit.`, { suggestions })
+      }),
+    )
+  )
 }

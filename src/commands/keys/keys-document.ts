@@ -47,6 +47,11 @@ export class KeysDocument {
     return this.#read.keys
   }
 
+  /** Limits of tenants. */
+  get tenants(): ReadKeys<KeyEntry>['tenants'] {
+    return this.#read.tenants
+  }
+
   get doubts(): ReadKeys<KeyEntry>['doubts'] {
     return this.#read.doubts
   }

@@ -5,7 +5,8 @@ import { BaseCommand } from '../base-command.ts'
 import { formatTable } from '../terminal/format-table.ts'
 import { KeysDocument, keysFlag } from './keys-document.ts'
 
-const TITLES = ['NAME', 'TENANT', 'SCOPES', 'ADAPTERS', 'AGENTS', 'EXPIRES', 'DIGEST']
+const TITLES = ['NAME', 'TENANT', 'SCOPES', 'ADAPTERS', 'AGENTS', 'LIMITS', 'EXPIRES', 'DIGEST']
+const TENANT_TITLES = ['TENANT', 'LIMITS OF ALL ITS KEYS TOGETHER']
 
 export default class KeysList extends BaseCommand {
   static override description = 'Lists the keys of the file of keys. It holds digests only, so no key can be shown.'
@@ -15,10 +16,12 @@ export default class KeysList extends BaseCommand {
   override async run(): Promise<void> {
     const { flags } = await this.parse(KeysList)
     this.requireProject()
-    const { entries, doubts } = await KeysDocument.open(this.pathOf(flags.keys))
+    const { entries, tenants, doubts } = await KeysDocument.open(this.pathOf(flags.keys))
     if (entries.length === 0)
       return this.log(`There is no file of keys ${flags.keys}. Begin one: agent-host keys add <name>`)
     for (const line of formatTable([TITLES, ...entries.map(toRow)])) this.log(line)
+    const limited = [...tenants].map(([name, limits]) => [name, describeLimits(limits)])
+    if (limited.length > 0) for (const line of ['', ...formatTable([TENANT_TITLES, ...limited])]) this.log(line)
     if (doubts.length === 0) return
     const { ids } = await ProjectAgents.read(process.cwd(), flags['agent-dir'] ?? DEFAULT_AGENT_DIR)
     for (const line of describeDoubts(doubts, ids)) this.warn(line)
@@ -31,6 +34,7 @@ function toRow({
   scopes,
   adapters = ['all'],
   agents = ['all'],
+  limits,
   expires,
   digest,
 }: KeyEntry): string[] {
@@ -40,12 +44,19 @@ function toRow({
     scopes.join(', '),
     adapters.join(', '),
     agents.join(', '),
+    describeLimits(limits),
     describeEnd(expires),
     `${digest.slice(7, 19)}...`,
   ]
 }
 
+/** `requests_per_minute=60`, as `keys add` takes them. */
+function describeLimits(limits: KeyEntry['limits'] = {}): string {
+  const given = Object.entries(limits).map(([name, amount]) => `${name}=${amount}`)
+  return given.join(', ') || 'none'
+}
+
 function describeEnd(expires: string | undefined): string {
   if (expires === undefined) return 'never'
-  return Date.parse(expires) <= Date.now() ? `${expires} (over)` : expires
+  return Date.parse(expires) <= Date.now() ? `${expires} (expired)` : expires
 }

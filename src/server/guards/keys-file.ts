@@ -24,6 +24,9 @@ const LimitsOfHolder = Type.Object({
   cost_per_day: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
 })
 
+/** Names of the limits of a key or a tenant. */
+export const LIMIT_NAMES: readonly string[] = Object.keys(LimitsOfHolder.properties)
+
 const KeyEntry = Type.Object({
   name: Name,
   tenant: Type.Optional(Name),
@@ -73,7 +76,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   agents: "List ids of agents, in which * stands for any characters: [support, 'sales-*'].",
   adapters: 'List names of adapters, as --adapter has them: [ChatCompatApiAdapter].',
   expires: 'Write a day, which begins in UTC, or a moment: 2027-01-31, 2027-01-31T18:00:00+01:00.',
-  limits: 'The limits: requests_per_minute, concurrent_runs, tokens_per_day, cost_per_day (US dollars).',
+  limits: `The limits: ${LIMIT_NAMES.join(', ')} (US dollars).`,
   tenants: 'List tenants with their limits: [{ name: acme, limits: { requests_per_minute: 600 } }].',
   scopes: `List some of ${KEY_SCOPES.join(', ')}.`,
 }
