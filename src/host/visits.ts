@@ -139,16 +139,17 @@ export class Visits {
 export function seeing(globs: readonly string[], key?: string): Sees {
   const known = new Map<string, boolean>()
   const sees = (name: string) => {
+    const isKnown = known.get(name)
+    if (isKnown !== undefined) return isKnown
     const [id = name] = name.split('/')
-    let isSeen = known.get(id)
-    if (isSeen === undefined) {
-      isSeen = isCalled({ name: id }, globs)
-      // Requests may name what they like.
-      if (known.size < MAX_KNOWN) known.set(id, isSeen)
-    }
+    const isSeen = isCalled({ name: id }, globs)
+    // Requests may name what they like, as long as they like.
+    if (known.size < MAX_KNOWN && name.length <= MAX_NAME) known.set(name, isSeen)
     return isSeen
   }
   return Object.assign(sees, { key })
 }
 
 const MAX_KNOWN = 10_000
+/** Characters of an agent's id and a module's, with room. */
+const MAX_NAME = 300

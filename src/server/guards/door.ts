@@ -64,16 +64,15 @@ function makeClosedDoor({
 }: Omit<DoorOptions, 'anonymous'>): onRequestHookHandler {
   const ownKeys = new Map(keys.map((key) => [key.digest, key]))
   /** @returns why the holder of a key may not enter */
-  const enter = (request: FastifyRequest, key: Pick<Key, 'principal' | 'adapters'> | undefined) => {
+  const enter = (request: FastifyRequest, scope: KeyScope, key: Pick<Key, 'principal' | 'adapters'> | undefined) => {
     if (key === undefined) return refuseWrongKey(request)
-    const { scope = 'run' } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
     const { principal, adapters } = key
     setVisitor(request, { principal, origins })
     if (adapters && !adapters.includes(adapter)) return isNotFor(principal, adapter)
-    return principal.scopes.includes(scope as KeyScope) ? undefined : lacksScope(principal, scope as KeyScope)
+    return principal.scopes.includes(scope) ? undefined : lacksScope(principal, scope)
   }
   return (request, reply, done) => {
-    const { scope } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
+    const { scope = 'run' } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
     if (scope === 'none') return done()
     const credentials = readCredentials(request.headers.authorization)
     if (typeof credentials !== 'string') return done(credentials)
@@ -81,10 +80,10 @@ function makeClosedDoor({
     const fileKey = fileKeys?.find(digest)
     const key = fileKey ?? ownKeys.get(digest)
     if (fileKey) fileKeys?.guard(fileKey, request, reply)
-    if (key || !tokens) return done(enter(request, key))
+    if (key || !tokens) return done(enter(request, scope, key))
     const principal = tokens.check(credentials, digest)
-    if (!(principal instanceof Promise)) return done(enter(request, principal && { principal }))
-    principal.then((found) => done(enter(request, found && { principal: found })), done)
+    if (!(principal instanceof Promise)) return done(enter(request, scope, principal && { principal }))
+    principal.then((found) => done(enter(request, scope, found && { principal: found })), done)
   }
 }
 

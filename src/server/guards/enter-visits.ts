@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Sees, type Source, seeing, type Ticket, type Visits } from '../../host/visits.ts'
+import { getOrAdd } from '../../get-or-add.ts'
+import { type Source, seeing, type Ticket, type Visit, type Visits } from '../../host/visits.ts'
 import type { LimitHolder, Limits } from '../../run/state/run-quota.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
 import type { FollowedKeys } from './followed-keys.ts'
@@ -27,21 +28,20 @@ export function enterVisits(
     return holdersOf({ name: key, tenant, limits: named?.principal.limits }, limitsOf)
   }
   if (fileKeys) visits.hasKey = (tenant, key) => fileKeys.named(tenant, key) !== undefined
-  const known = new WeakMap<Principal, Sees>()
-  const seesOf = (principal: Principal, agents: readonly string[]) => {
-    const sees = known.get(principal) ?? seeing(agents, principal.name)
-    known.set(principal, sees)
-    return sees
+  const known = new WeakMap<Principal, Visit>()
+  const visitOf = (principal: Principal) => {
+    const { agents, user, name: key } = principal
+    return getOrAdd(known, principal, () => ({ sees: agents && seeing(agents, key), user, key }))
   }
   // Behind the body: the parser calls back from its connection, which is of no visit.
   app.addHook('preValidation', (request, reply, done) => {
     const principal = principalOf(request)
-    const { agents, user, name: key } = principal
     const holders = holdersOf(principal, limitsOf)
-    const visit = { sees: agents && seesOf(principal, agents), user, key, source: sourceOf?.(request) }
+    const source = sourceOf?.(request)
+    const visit = source ? { ...visitOf(principal), source } : visitOf(principal)
     if (holders.length > 0) {
       openTicket(visits, holders, request, reply).then((ticket) => visits.enter({ ...visit, ticket }, done), done)
-    } else if (visit.sees || user !== undefined || visit.source) visits.enter(visit, done)
+    } else if (visit.sees || visit.user !== undefined || source) visits.enter(visit, done)
     else done()
   })
 }
@@ -52,10 +52,10 @@ function holdersOf(
   limitsOf: (tenant: string) => Limits | undefined,
 ): LimitHolder[] {
   const ofTenant = limitsOf(tenant)
-  return [
-    ...(limits && name !== undefined ? [{ tenant, key: name, limits }] : []),
-    ...(ofTenant ? [{ tenant, limits: ofTenant }] : []),
-  ]
+  const holders: LimitHolder[] = []
+  if (limits && name !== undefined) holders.push({ tenant, key: name, limits })
+  if (ofTenant) holders.push({ tenant, limits: ofTenant })
+  return holders
 }
 
 /** Prepares a ticket before the handler may start a run: that waits for nothing. A refusal is for the run, not for its request. */
