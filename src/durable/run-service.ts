@@ -13,8 +13,8 @@ import { RunWorker, type RunWorkerOptions } from './queue/run-worker.ts'
 import { ServedAgents } from './queue/served-agents.ts'
 import { hasOpenRuns } from './runs/has-open-runs.ts'
 import { RUN_PREFIX, RunIds } from './runs/run-ids.ts'
+import { FollowedWebhooks } from './webhooks/followed-webhooks.ts'
 import { WebhookSender } from './webhooks/webhook-sender.ts'
-import { FollowedWebhooks } from './webhooks/webhooks-file.ts'
 
 /** Options of a project for its durable runs. */
 export interface RunLimits extends HistoryLimits, DeliveryOptions {

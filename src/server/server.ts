@@ -15,7 +15,7 @@ import { DEBUG_UI, type LoadedAdapter, loadAdapters } from './adapters/load-adap
 import type { Questions } from './adapters/ui/questions/questions.ts'
 import { assemble } from './assemble.ts'
 import { readApiKeys } from './guards/api-keys.ts'
-import { FollowedKeys } from './guards/followed-keys.ts'
+import type { FollowedKeys } from './guards/followed-keys.ts'
 import type { Tokens } from './guards/tokens.ts'
 import { answerUnknownRoutes, makeApp, nameRequests, setRules } from './make-app.ts'
 import { logRequests } from './monitoring/request-log.ts'
@@ -130,7 +130,9 @@ function secretsOf(
 }
 
 async function readFileKeys({ keys, projectDir }: ServerOptions): Promise<FollowedKeys | undefined> {
-  return keys === undefined ? undefined : FollowedKeys.read(keys, projectDir)
+  if (keys === undefined) return undefined
+  const { FollowedKeys } = await import('./guards/followed-keys.ts')
+  return FollowedKeys.read(keys, projectDir)
 }
 
 async function openTokens(options: ServerOptions): Promise<Tokens | undefined> {

@@ -7,7 +7,6 @@ import { messageOf } from '../errors.ts'
 /** Returns the problems of an agent's schedules: times that never come, and fields that exclude each other. */
 export async function findScheduleProblems({ definition, problemAt }: DefinitionSource): Promise<Problem[]> {
   const { schedules = [], toolMetadata } = definition
-  if (schedules.length === 0) return []
   const findDue = await loadFindDue()
   return schedules.flatMap((schedule, index) => {
     const found = findTimeProblem(schedule, findDue) ?? findInputProblem(schedule, toolMetadata)

@@ -17,7 +17,6 @@ import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
-import { findScheduleProblems } from './check-schedules.ts'
 import { findClientFault } from './client-schema.ts'
 import { inlineFiles } from './inline-files.ts'
 import { findNamedKeys, type NamedKey } from './named-keys.ts'
@@ -94,7 +93,10 @@ export async function planAgent(source: unknown, file: string | undefined, proje
     const message = `output is no JSON Schema that clients of MCP can use: ${fault}.`
     problems.push(read.problemAt(['output'], message, ['Without output the answer of the agent is text.']))
   }
-  problems.push(...(await findScheduleProblems(read)))
+  if (read.definition.schedules) {
+    const { findScheduleProblems } = await import('./check-schedules.ts')
+    problems.push(...(await findScheduleProblems(read)))
+  }
   return planLoaded({ read, loaded, files }, project, problems)
 }
 

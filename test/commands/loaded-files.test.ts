@@ -21,13 +21,22 @@ const PACKAGES = (
 
 /** Code that waits until an option, an agent or a request names it. */
 const NAMED = [
+  'definition/due-times',
+  'definition/settings-file',
+  'durable/schedules/',
+  'durable/webhooks/deliveries',
+  'durable/webhooks/webhooks-file',
   'evals/compare',
   'evals/result-file',
   'replicas/',
   'server/adapters/mcp/sdk-protocol',
+  'server/adapters/triggers/',
   'server/adapters/ui/mutations',
   'server/adapters/ui/queries/graphql',
   'server/adapters/ui/tapes/rerun-route',
+  'server/forget/',
+  'server/guards/followed-keys',
+  'server/guards/keys-file',
   'store/keyv/keyv-store',
   'store/postgres/postgres-store',
   'store/redis/redis-store',
@@ -39,6 +48,7 @@ const NAMED = [
   'trace/run-index/',
   'trace/thread/trace-service',
   'trace/traces',
+  'wiring/check-schedules',
 ]
 
 /** Files of agent-host and of the modules of the agent, with a margin of ten; a change that needs more says why. */

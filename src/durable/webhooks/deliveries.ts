@@ -16,9 +16,10 @@ import {
   toDead,
   toSortable,
 } from './delivery-rows.ts'
+import type { FollowedWebhooks } from './followed-webhooks.ts'
 import { DELIVERY_TOPIC } from './outbox.ts'
 import { signMessage } from './signature.ts'
-import type { FollowedWebhooks, Webhook } from './webhooks-file.ts'
+import type { Webhook } from './webhook.ts'
 
 export interface DeliveriesOptions {
   /** The whole store. */

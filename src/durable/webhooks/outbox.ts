@@ -6,7 +6,7 @@ import type { RunFacts } from '../runs/run-facts.ts'
 import { isEnd, type Step } from '../runs/steps.ts'
 import { DELIVERIES, putDelivery, toSortable } from './delivery-rows.ts'
 import type { EventType } from './event-types.ts'
-import type { Webhook } from './webhooks-file.ts'
+import type { Webhook } from './webhook.ts'
 
 /** Topic of those who deliver. */
 export const DELIVERY_TOPIC = 'deliveries'

@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import type { Deliveries } from './deliveries.ts'
-import type { FollowedWebhooks } from './webhooks-file.ts'
+import type { FollowedWebhooks } from './followed-webhooks.ts'
 
 export interface WebhookSenderOptions {
   readonly hooks: FollowedWebhooks

@@ -1,23 +1,13 @@
 import { hash } from 'node:crypto'
-import { type StatsListener, unwatchFile, watchFile } from 'node:fs'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { decodeText } from '../../decode-text.ts'
 import { NAME_PATTERN } from '../../definition/definition.ts'
-import { type Environment, interpolate } from '../../definition/interpolate.ts'
-import { formatProblem } from '../../definition/problem.ts'
-import { findValueProblems, type ValueProblem } from '../../definition/schema-problems.ts'
+import type { Environment } from '../../definition/interpolate.ts'
+import type { ValueProblem } from '../../definition/schema-problems.ts'
 import { findSecretProblem } from '../../definition/secret-problem.ts'
-import { readYaml } from '../../definition/yaml-source.ts'
-import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
-import type { Log } from '../../protocols/log.ts'
-import { readRegularFile } from '../../read-regular-file.ts'
+import { readSettings, readSettingsText } from '../../definition/settings-file.ts'
 import { EVENT_TYPES, type EventType } from './event-types.ts'
-
-export const WEBHOOKS_FILE = 'webhooks.yml'
-const LOOK_EVERY_MS = 500
-const MAX_BYTES = 256 * 1024
+import { WEBHOOKS_FILE, type Webhook } from './webhook.ts'
 
 const Secret = Type.String({ minLength: 1 })
 const HookSchema = Type.Object({
@@ -30,20 +20,12 @@ const HookSchema = Type.Object({
   tenants: Type.Optional(Type.Array(Type.String({ pattern: NAME_PATTERN }), { minItems: 1 })),
 })
 const FileSchema = Type.Object({ webhooks: Type.Array(HookSchema, { maxItems: 100 }) })
-
-/** Receiver of events. */
-export interface Webhook {
-  /** Digest of its address. */
-  readonly id: string
-  readonly url: URL
-  /** Address without what may be secret in it. */
-  readonly shown: string
-  readonly secrets: readonly string[]
-  readonly events: ReadonlySet<EventType>
-  /** Undefined for all. */
-  readonly agents: readonly string[] | undefined
-  /** The nameless one where the file names none. */
-  readonly tenants: readonly string[]
+const RULES = {
+  file: WEBHOOKS_FILE,
+  kind: 'a file of webhooks',
+  maxBytes: 256 * 1024,
+  schema: FileSchema,
+  findMistakes,
 }
 
 /**
@@ -52,35 +34,13 @@ export interface Webhook {
  * @throws HostError `OPTION_INVALID` that names each place which is wrong, without secrets
  */
 export async function readWebhooks(projectDir: string, environment: Environment): Promise<readonly Webhook[]> {
-  const text = await readText(join(projectDir, WEBHOOKS_FILE))
+  const text = await readSettingsText(join(projectDir, WEBHOOKS_FILE), WEBHOOKS_FILE)
   if (text === undefined) return []
-  const source = readYaml(text, { maxBytes: MAX_BYTES, kind: 'a file of webhooks' })
-  const { value, problems: missing } = interpolate(source.value, FileSchema, environment)
-  const found = missing.length > 0 ? missing : findProblems(value)
-  const problems =
-    source.problems.length > 0
-      ? source.problems
-      : found.map((problem) => ({ ...problem, ...source.locate(problem.path) }))
-  if (problems.length === 0) return (value as Static<typeof FileSchema>).webhooks.map(toWebhook)
-  const message = problems.map((problem) => formatProblem({ ...problem, file: WEBHOOKS_FILE })).join('\n')
-  throw new HostError('OPTION_INVALID', message, { suggestions: problems.flatMap(({ suggestions }) => suggestions) })
+  const { value } = readSettings(text, { ...RULES, environment })
+  return value.webhooks.map(toWebhook)
 }
 
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return decodeText(await readRegularFile(path), WEBHOOKS_FILE, () => {})
-  } catch (cause) {
-    if (systemCodeOf(cause) === 'ENOENT') return undefined
-    throw new HostError('OPTION_INVALID', `${WEBHOOKS_FILE} cannot be read: ${messageOf(cause)}.`, { cause })
-  }
-}
-
-function findProblems(value: unknown): ValueProblem[] {
-  const problems = findValueProblems(FileSchema, Compile(FileSchema), value)
-  return problems.length > 0 ? problems : findMistakes((value as Static<typeof FileSchema>).webhooks)
-}
-
-function findMistakes(hooks: Static<typeof FileSchema>['webhooks']): ValueProblem[] {
+function findMistakes({ webhooks: hooks }: Static<typeof FileSchema>): ValueProblem[] {
   const urls = hooks.map(({ url }) => url)
   return hooks.flatMap(({ url, secret }, index) => {
     const at = (field: string, message: string) => ({ path: ['webhooks', index, field], message, suggestions: [] })
@@ -113,69 +73,5 @@ function toWebhook({ url: text, secret, events, agents, tenants = [''] }: Static
     events: new Set(events),
     agents,
     tenants,
-  }
-}
-
-/** Webhooks of a project as its file is now. A file that is wrong changes nothing: the last good version stays. */
-export class FollowedWebhooks {
-  readonly #projectDir: string
-  readonly #log: Pick<Log, 'error'>
-  readonly #environment: Environment
-  /** The webhooks at this moment. A field: every stored run asks. */
-  all: readonly Webhook[] = []
-  #problem: string | undefined
-  #reading = Promise.resolve()
-  #onRead = () => {}
-  readonly #listener: StatsListener = () => void this.#readAgain()
-
-  constructor(projectDir: string, log: Pick<Log, 'error'>, environment: Environment = process.env) {
-    this.#projectDir = projectDir
-    this.#log = log
-    this.#environment = environment
-  }
-
-  /** Says why the file is not in use as it stands, without what is in it; undefined when it is. */
-  get problem(): string | undefined {
-    return this.#problem
-  }
-
-  /**
-   * Reads the file, and follows it from now on if it has webhooks.
-   *
-   * @throws as {@link readWebhooks}
-   */
-  async open(): Promise<void> {
-    this.all = await readWebhooks(this.#projectDir, this.#environment)
-    if (this.all.length > 0) await this.follow(this.#onRead)
-  }
-
-  /** Follows the file from now on. @param onRead called when it was read */
-  async follow(onRead: () => void): Promise<void> {
-    this.close()
-    this.#onRead = onRead
-    // A look, not a notice: mounted files are changed by a link elsewhere.
-    watchFile(join(this.#projectDir, WEBHOOKS_FILE), { interval: LOOK_EVERY_MS, persistent: false }, this.#listener)
-    await this.#readAgain()
-  }
-
-  /** Reads follow each other: an earlier version must not replace a later one. */
-  #readAgain(): Promise<void> {
-    this.#reading = this.#reading.then(() => this.#read())
-    return this.#reading
-  }
-
-  close(): void {
-    unwatchFile(join(this.#projectDir, WEBHOOKS_FILE), this.#listener)
-  }
-
-  async #read(): Promise<void> {
-    try {
-      this.all = await readWebhooks(this.#projectDir, this.#environment)
-      this.#problem = undefined
-      this.#onRead()
-    } catch (error) {
-      this.#problem = `${WEBHOOKS_FILE} cannot be used as it is now. Its last good version is in use.`
-      this.#log.error(`${this.#problem} ${messageOf(error)}`)
-    }
   }
 }

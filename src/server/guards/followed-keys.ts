@@ -1,10 +1,9 @@
-import { type StatsListener, unwatchFile, watchFile } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
-import { messageOf } from '../../errors.ts'
+import { FollowedFile } from '../../followed-file.ts'
 import type { Limits } from '../../run/state/run-quota.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
 import type { Key } from './key.ts'
@@ -41,15 +40,13 @@ type KeysLog = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
 export class FollowedKeys {
   readonly #path: string
   readonly #projectDir: string
+  #file: FollowedFile | undefined
   readonly #opened = new Set<Opened>()
   #keys: ReadonlyMap<string, Key>
   /** Limits of tenants. */
   #tenants: ReadonlyMap<string, Limits>
-  #problem: string | undefined
   /** Warnings, as they were last given. */
   #warned = ''
-  /** Reads follow each other: an earlier version must not replace a later one. */
-  #reading: Promise<void> = Promise.resolve()
 
   private constructor(path: string, projectDir: string, { keys, tenants }: ReadKeys<Key>) {
     this.#path = path
@@ -86,9 +83,13 @@ export class FollowedKeys {
     return this.all.find((key) => key.principal.name === name && key.principal.tenant === tenant && !isOver(key))
   }
 
-  /** Says why the file is not in use as it stands, without what is in it; undefined when it is. */
+  /** See {@link FollowedFile.problem}. */
   get problem(): string | undefined {
-    return this.#problem
+    return this.#file?.problem
+  }
+
+  get #name(): string {
+    return relative(this.#projectDir, this.#path)
   }
 
   /** @param digest SHA-256 of a key, in hex */
@@ -111,37 +112,26 @@ export class FollowedKeys {
    * @returns a function that ends it
    */
   follow(log: KeysLog, surroundings: Surroundings): () => void {
-    const listener: StatsListener = () => {
-      this.#reading = this.#reading.then(() => this.#readAgain(log, surroundings))
-    }
-    // A look, not a notice: mounted files are changed by a link elsewhere, and disks of other machines send none.
-    watchFile(this.#path, { interval: LOOK_EVERY_MS, persistent: false }, listener)
-    // It may have changed since it was read.
-    this.#reading = this.#readAgain(log, surroundings)
+    const file = new FollowedFile(this.#path, this.#name, log, () => this.#readAgain(log, surroundings))
+    this.#file = file
+    void file.follow()
     const clock = setInterval(() => this.#endOutdated(), LOOK_EVERY_MS).unref()
     void this.#warnOfReaders(log)
     return () => {
-      unwatchFile(this.#path, listener)
+      file.close()
       clearInterval(clock)
     }
   }
 
   async #readAgain(log: KeysLog, { check, listAgents, listMissing }: Surroundings): Promise<void> {
-    const file = relative(this.#projectDir, this.#path)
-    try {
-      const { keys, tenants, doubts } = await readKeysFile(this.#path, this.#projectDir)
-      await check({ keys, tenants })
-      const before = this.all
-      this.#keys = byDigest(keys, this.#keys)
-      this.#tenants = tenants
-      this.#problem = undefined
-      this.#endOutdated()
-      if (!isDeepStrictEqual(before, this.all)) log.info(`${file} has changed: ${describeCount(keys.length)}.`)
-      this.#warn([...describeDoubts(doubts, listAgents()), ...listMissing()], log)
-    } catch (error) {
-      this.#problem = `${file} cannot be used as it is now. Its last good version is in use.`
-      log.error(`${this.#problem} ${messageOf(error)}`)
-    }
+    const { keys, tenants, doubts } = await readKeysFile(this.#path, this.#projectDir)
+    await check({ keys, tenants })
+    const before = this.all
+    this.#keys = byDigest(keys, this.#keys)
+    this.#tenants = tenants
+    this.#endOutdated()
+    if (!isDeepStrictEqual(before, this.all)) log.info(`${this.#name} has changed: ${describeCount(keys.length)}.`)
+    this.#warn([...describeDoubts(doubts, listAgents()), ...listMissing()], log)
   }
 
   /** Once, until there are others. */
@@ -160,9 +150,7 @@ export class FollowedKeys {
     const { mode } = await stat(this.#path).catch(() => ({ mode: 0 }))
     if ((mode & 0o007) === 0 || process.platform === 'win32') return
     const shown = (mode & 0o777).toString(8).padStart(4, '0')
-    log.warn(
-      `${relative(this.#projectDir, this.#path)} can be read or written by everyone on this machine (${shown}): chmod o= takes that back.`,
-    )
+    log.warn(`${this.#name} can be read or written by everyone on this machine (${shown}): chmod o= takes that back.`)
   }
 }
 

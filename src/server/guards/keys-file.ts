@@ -1,14 +1,11 @@
 import { relative } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { decodeText } from '../../decode-text.ts'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { formatProblem, type Path, type Problem } from '../../definition/problem.ts'
-import { findValueProblems, type ValueProblem } from '../../definition/schema-problems.ts'
-import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
-import { badOption, type HostError, messageOf, systemCodeOf } from '../../errors.ts'
+import type { ValueProblem } from '../../definition/schema-problems.ts'
+import { readSettings, readSettingsText } from '../../definition/settings-file.ts'
+import { badOption } from '../../errors.ts'
 import { isCalled } from '../../protocols/callable-agent.ts'
-import { readRegularFile } from '../../read-regular-file.ts'
 import type { Limits } from '../../run/state/run-quota.ts'
 import type { Key } from './key.ts'
 import { KEY_SCOPES, type KeyScope, makePrincipal, Name } from './principal.ts'
@@ -63,7 +60,7 @@ export interface ReadKeys<K> {
   readonly doubts: readonly Doubt[]
 }
 
-/** 16 MiB, for about 100,000 keys. */
+/** For about 100,000 keys. */
 const MAX_BYTES = 16 * 1024 * 1024
 const NAME_RULE = "It has letters, digits, '.', '_', '@' and '-', 64 at most."
 
@@ -81,6 +78,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   scopes: `List some of ${KEY_SCOPES.join(', ')}.`,
 }
 
+const RULES = { kind: 'a file of keys', maxBytes: MAX_BYTES, schema: KeysFile, findMistakes, adviseOn }
+
 /**
  * Reads the file of keys.
  *
@@ -89,7 +88,10 @@ const ADVICE: Readonly<Record<string, string>> = {
  */
 export async function readKeysFile(path: string, projectDir: string): Promise<ReadKeys<Key>> {
   const file = relative(projectDir, path) || path
-  const { keys, ...others } = parseKeys(await readText(path, file), file)
+  const suggestions = ['Name the file of keys with --keys.']
+  const text = await readSettingsText(path, file, suggestions)
+  if (text === undefined) throw badOption(`There is no file of keys ${file}.`, { suggestions })
+  const { keys, ...others } = parseKeys(text, file)
   return { keys: keys.map(toKey), ...others }
 }
 
@@ -100,12 +102,10 @@ export async function readKeysFile(path: string, projectDir: string): Promise<Re
  * @throws as {@link readKeysFile}
  */
 export function parseKeys(text: string, file: string): ReadKeys<KeyEntry> {
-  const source = readYaml(text, { maxBytes: MAX_BYTES, kind: 'a file of keys' })
-  const problems = source.problems.length > 0 ? source.problems : findProblems(source)
-  if (problems.length > 0) throw toError(file, problems)
-  const { keys, tenants = [] } = source.value as Static<typeof KeysFile>
+  const { value, locate } = readSettings(text, { ...RULES, file })
+  const { keys, tenants = [] } = value
   const doubt = (path: Path, message: string, find: Doubt['find']): Doubt => {
-    return { find, problem: { file, ...source.locate(path), message, suggestions: [] } }
+    return { find, problem: { file, ...locate(path), message, suggestions: [] } }
   }
   const doubts = keys.flatMap(({ name, agents = [], expires }, index) => [
     ...agents.map((glob, place) =>
@@ -137,27 +137,6 @@ export function describeDoubts(doubts: readonly Doubt[], agents: readonly string
     const advice = find(agents)
     return advice ? [[formatProblem(problem), ...advice].join(' ')] : []
   })
-}
-
-async function readText(path: string, file: string): Promise<string> {
-  try {
-    // Names and digests are ASCII: elsewhere a lost character does no harm.
-    return decodeText(await readRegularFile(path), file, () => {})
-  } catch (cause) {
-    const isMissing = systemCodeOf(cause) === 'ENOENT'
-    const message = isMissing ? `There is no file of keys ${file}.` : `${file} cannot be read: ${messageOf(cause)}.`
-    throw badOption(message, { suggestions: ['Name the file of keys with --keys.'], cause })
-  }
-}
-
-function findProblems({ value, locate }: YamlSource): Problem[] {
-  const problems = findValueProblems(KeysFile, Compile(KeysFile), value)
-  const all = problems.length > 0 ? problems : findMistakes(value as Static<typeof KeysFile>)
-  return all.map(({ path, message, suggestions }) => ({
-    message,
-    suggestions: suggestions.length > 0 ? suggestions : adviseOn(path),
-    ...locate(path),
-  }))
 }
 
 function adviseOn(path: Path): string[] {
@@ -213,12 +192,6 @@ function findRepeated(keys: readonly KeyEntry[]): ValueProblem[] {
     const message = `The key of '${name}' is also that of '${first}'.`
     return [{ path: ['keys', index, 'digest'], message, suggestions: ['Make a key of its own: openssl rand -hex 32'] }]
   })
-}
-
-function toError(file: string, problems: readonly Problem[]): HostError {
-  const message = problems.map((problem) => formatProblem({ ...problem, file })).join('\n')
-  const suggestions = [...new Set(problems.flatMap((problem) => problem.suggestions))]
-  return badOption(message, { suggestions })
 }
 
 function toKey({ name, tenant, digest, scopes, adapters, agents, expires, limits }: KeyEntry): Key {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { GraphQLError } from 'graphql'
-import { WEBHOOKS_FILE } from '../../../../durable/webhooks/webhooks-file.ts'
+import { WEBHOOKS_FILE } from '../../../../durable/webhooks/webhook.ts'
 import type { Traces } from '../../../../trace/traces.ts'
 import { VERSION } from '../../../../version.ts'
 import type { ServerOptions } from '../../../options/options.ts'
