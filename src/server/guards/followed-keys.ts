@@ -125,8 +125,12 @@ export class FollowedKeys {
 
   async #readAgain(log: KeysLog, { check, listAgents, listMissing }: Surroundings): Promise<void> {
     const { keys, tenants, doubts } = await readKeysFile(this.#path, this.#projectDir)
-    await check({ keys, tenants })
     const before = this.all
+    // What is taken out ends, whatever else is wrong.
+    const there = new Set(keys.map(({ digest }) => digest))
+    this.#keys = byDigest(before.filter(({ digest }) => there.has(digest)))
+    this.#endOutdated()
+    await check({ keys, tenants })
     this.#keys = byDigest(keys, this.#keys)
     this.#tenants = tenants
     this.#endOutdated()

@@ -20,10 +20,12 @@ const MODELS = '/compat/models'
 describe('the file of keys, while it is followed', () => {
   afterEach(closeServers)
 
-  async function makeFollowed(...entries: string[]) {
+  const makeFollowed = (...entries: string[]) => follow(entries)
+
+  async function follow(entries: string[], options: Parameters<typeof makeServer>[0] = {}) {
     const write = (...lines: string[]) => `keys:\n${lines.join('')}`
     const files = { 'keys.yml': write(...entries) }
-    const { app, project, listen } = await makeServer({ adapters: ADAPTERS, keys: 'keys.yml' }, files)
+    const { app, project, listen } = await makeServer({ adapters: ADAPTERS, keys: 'keys.yml', ...options }, files)
     const path = join(project.dir, 'keys.yml')
     const ask = async (name: string, url = MODELS, payload?: object) => {
       const headers = { authorization: `Bearer key-of-${name}` }
@@ -56,6 +58,15 @@ describe('the file of keys, while it is followed', () => {
       await eventually(async () => expect(await readiness()).to.deep.equal(WEAK), 5000)
       expect([await statusOf('ada'), await statusOf('eve')]).to.deep.equal([200, 401])
     }
+  })
+
+  it('refuses a key that is gone, also where another line cannot be used', async () => {
+    const { app, statusOf, replace } = await follow([entry('ada'), entry('bob')], { compatApiKey: 'key-of-eve' })
+    expect([await statusOf('ada'), await statusOf('bob')]).to.deep.equal([200, 200])
+    await replace(entry('bob', ', limits: { requests_per_minute: 1 }'), entry('eve'))
+    await eventually(async () => expect(await statusOf('ada')).to.equal(401), 2000)
+    expect((await app.inject('/readyz')).json().detail).to.contain('Its last good version is in use.')
+    expect([await statusOf('bob'), await statusOf('bob')]).to.deep.equal([200, 200])
   })
 
   it('refuses a key whose time is over, also while the file is broken', async () => {
