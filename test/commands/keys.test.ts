@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, lstat, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { KeysDocument } from '../../src/commands/keys/keys-document.ts'
@@ -153,6 +153,22 @@ describe('agent-host keys', () => {
     await keys('add', 'bob')
     expect((await lstat(path)).isSymbolicLink()).to.equal(true)
     expect((await readKeysFile(path, dir)).keys.map(({ principal }) => principal.name)).to.deep.equal(['ada', 'bob'])
+  })
+
+  it('leaves the file to its owner and group: the user of the server reads it', async function () {
+    if (process.getuid?.() !== 0) this.skip()
+    const { keys, path } = await makeKeys()
+    for (const name of ['ada', 'bob']) await keys('add', name)
+    await chown(path, 1234, 2345)
+    await chmod(path, 0o640)
+    for (const args of [
+      ['add', 'eve'],
+      ['revoke', 'bob'],
+    ]) {
+      expect((await keys(...args)).exitCode).to.equal(0)
+      const { uid, gid, mode } = await stat(path)
+      expect([uid, gid, mode & 0o777]).to.deep.equal([1234, 2345, 0o640])
+    }
   })
 
   it('changes nothing in a file that another command has changed meanwhile', async () => {

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { chmod, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { existsSync, type Stats } from 'node:fs'
+import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Flags } from '@oclif/core'
 import { type Document, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml'
@@ -83,14 +83,28 @@ export class KeysDocument {
         suggestions,
       })
     }
-    const isNew = this.#text === undefined
     // A link stays one: it leads to the file that servers read.
-    const path = isNew ? this.#path : await realpath(this.#path)
-    const mode = isNew ? 0o600 : (await stat(path)).mode & 0o777
+    const path = this.#text === undefined ? this.#path : await realpath(this.#path)
+    const before = this.#text === undefined ? undefined : await stat(path)
+    const mode = before ? before.mode & 0o777 : 0o600
     const draft = `${path}.${process.pid}.new`
     await writeFile(draft, text, { mode, flag: 'wx' })
+    if (before) await this.#give(draft, before)
     await chmod(draft, mode)
     await rename(draft, path)
+  }
+
+  /** Servers may run as another user: one that cannot read the file keeps the keys of before. */
+  async #give(draft: string, { uid, gid }: Stats): Promise<void> {
+    const own = await stat(draft)
+    if (own.uid === uid && own.gid === gid) return
+    try {
+      await chown(draft, uid, gid)
+    } catch (cause) {
+      await rm(draft)
+      const message = `${basename(this.#path)} belongs to the user ${uid} and the group ${gid}, to which this user cannot give it. Nothing was written.`
+      throw badProject(message, { suggestions: ['Run the command as that user, or as root.'], cause })
+    }
   }
 
   get #keys(): YAMLSeq {
