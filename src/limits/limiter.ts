@@ -34,20 +34,23 @@ export class StoredLimiter implements Limiter {
   }
 
   ticketFor(holders: readonly LimitHolder[]): Ticket {
-    const accounts = holders.map((holder) => this.#accountOf(holder))
-    // As the file says now.
-    for (const [index, account] of accounts.entries()) account.limits = holders[index]?.limits ?? account.limits
-    return new StoredTicket({ holders, accounts, prices: this.#prices })
+    return new StoredTicket(this.#of(holders))
   }
 
   resume(holders: readonly LimitHolder[], runId: string): RunQuota {
-    const accounts = holders.map((holder) => this.#accountOf(holder))
-    for (const account of accounts) account.resume(runId)
-    return acceptedQuota({ holders, accounts, prices: this.#prices }, runId)
+    const of = this.#of(holders)
+    for (const account of of.accounts) account.resume(runId)
+    return acceptedQuota(of, runId)
   }
 
-  #accountOf(holder: LimitHolder): Account {
-    return getOrAdd(this.#accounts, keyOf(holder), () => new Account(holder, this.#sources))
+  /** With the limits as the file says now, or as it said when the latest run was accepted. */
+  #of(holders: readonly LimitHolder[]): Holders {
+    const accounts = holders.map((holder) => {
+      const account = getOrAdd(this.#accounts, keyOf(holder), () => new Account(holder, this.#sources))
+      account.limits = holder.limits
+      return account
+    })
+    return { holders, accounts, prices: this.#prices }
   }
 }
 
