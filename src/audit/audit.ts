@@ -48,14 +48,11 @@ export class Audit {
    */
   followAgents(): () => Promise<void> {
     const host = this.#host
-    let known: Meanings = new Map()
+    const tell = this.changesOf('agent')
     let next: NodeJS.Immediate | undefined
     const look = () => {
       next = undefined
-      const agents = host[VISITS].leave(() => host.list())
-      const now = new Map(agents.map(({ id, version }) => [id, version]))
-      this.#writeChanges('agent', known, now)
-      known = now
+      tell(new Map(host[VISITS].leave(() => host.list()).map(({ id, version }) => [id, version])))
     }
     look()
     // Code that many agents use changes them one after the other.
@@ -68,17 +65,17 @@ export class Audit {
     }
   }
 
-  /** Writes a line for each key that came, went, or may do something else. */
-  noteKeys(before: Meanings, now: Meanings): void {
-    this.#writeChanges('key', before, now)
-  }
-
-  #writeChanges(event: 'agent' | 'key', before: Meanings, now: Meanings): void {
-    for (const [name, meaning] of now) {
-      if (before.get(name) === meaning) continue
-      const version = event === 'agent' ? meaning : undefined
-      this.log.note({ event, [event]: name, change: before.has(name) ? 'changed' : 'added', version })
+  /** Returns what writes a line for each that came, went, or means something else than at the call before. */
+  changesOf(event: 'agent' | 'key'): (now: Meanings) => void {
+    let before: Meanings = new Map()
+    return (now) => {
+      for (const [name, meaning] of now) {
+        if (before.get(name) === meaning) continue
+        const version = event === 'agent' ? meaning : undefined
+        this.log.note({ event, [event]: name, change: before.has(name) ? 'changed' : 'added', version })
+      }
+      for (const name of before.keys()) if (!now.has(name)) this.log.note({ event, [event]: name, change: 'removed' })
+      before = now
     }
-    for (const name of before.keys()) if (!now.has(name)) this.log.note({ event, [event]: name, change: 'removed' })
   }
 }

@@ -1,4 +1,4 @@
-import type { ScheduleView } from '../durable/schedules/view-schedules.ts'
+import type { ScheduleView } from '../durable/schedules/view-schedule.ts'
 import { BaseCommand } from './base-command.ts'
 import { storeFlags, useProject } from './server/use-project.ts'
 import { formatTable } from './terminal/format-table.ts'
@@ -15,10 +15,9 @@ export default class Schedules extends BaseCommand {
   override async run(): Promise<void> {
     const { flags } = await this.parse(Schedules)
     this.requireProject()
-    const { viewSchedules } = await import('../durable/schedules/view-schedules.ts')
-    const { loadFindDue } = await import('../definition/due-times.ts')
-    const views = await useProject(flags, async ({ host, durableRuns: service }, schedules) =>
-      viewSchedules(schedules, await loadFindDue(), { host, service }),
+    const { viewSchedule } = await import('../durable/schedules/view-schedule.ts')
+    const views = await useProject(flags, ({ host, durableRuns: service }, schedules) =>
+      Promise.all(schedules.map((schedule) => viewSchedule(schedule, { host, service }))),
     )
     if (views.length === 0) return this.log("No agent has schedules. Add 'schedules' to an agent file.")
     for (const line of formatTable([TITLES, ...views.map(toRow)])) this.log(line)

@@ -25,12 +25,12 @@ export class KeysDocument {
   readonly #text: string | undefined
   readonly #document: Document
   /** As it was read: edits are not part of it. */
-  readonly #read: ReadKeys<KeyEntry>
+  readonly read: ReadKeys<KeyEntry>
 
   private constructor(path: string, text: string | undefined) {
     this.#path = path
     this.#text = text
-    this.#read = text === undefined ? { keys: [], tenants: new Map(), doubts: [] } : parse(text, path)
+    this.read = text === undefined ? { keys: [], tenants: new Map(), doubts: [] } : parse(text, path)
     this.#document = parseDocument(text ?? 'keys: []\n')
   }
 
@@ -40,20 +40,6 @@ export class KeysDocument {
    */
   static async open(path: string): Promise<KeysDocument> {
     return new KeysDocument(path, await readText(path))
-  }
-
-  /** As they are read: those of an edit are not among them before it is saved. */
-  get entries(): readonly KeyEntry[] {
-    return this.#read.keys
-  }
-
-  /** Limits of tenants. */
-  get tenants(): ReadKeys<KeyEntry>['tenants'] {
-    return this.#read.tenants
-  }
-
-  get doubts(): ReadKeys<KeyEntry>['doubts'] {
-    return this.#read.doubts
   }
 
   add(entry: KeyEntry): void {

@@ -16,7 +16,7 @@ export default class KeysList extends BaseCommand {
   override async run(): Promise<void> {
     const { flags } = await this.parse(KeysList)
     this.requireProject()
-    const { entries, tenants, doubts } = await KeysDocument.open(this.pathOf(flags.keys))
+    const { keys: entries, tenants, doubts } = (await KeysDocument.open(this.pathOf(flags.keys))).read
     if (entries.length === 0)
       return this.log(`There is no file of keys ${flags.keys}. Begin one: agent-host keys add <name>`)
     for (const line of formatTable([TITLES, ...entries.map(toRow)])) this.log(line)

@@ -15,7 +15,7 @@ export default class KeysRevoke extends BaseCommand {
     const { args, flags } = await this.parse(KeysRevoke)
     this.requireProject()
     const document = await KeysDocument.open(this.pathOf(flags.keys))
-    const names = [...new Set(document.entries.map(({ name }) => name))]
+    const names = [...new Set(document.read.keys.map(({ name }) => name))]
     if (!names.includes(args.name)) {
       const suggestions = didYouMean(args.name, names)
       throw badProject(`${flags.keys} has no key of '${args.name}'.`, { suggestions })
@@ -34,7 +34,7 @@ export default class KeysRevoke extends BaseCommand {
     }
     document.remove(args.name)
     await document.save()
-    const count = document.entries.filter(({ name }) => name === args.name).length
+    const count = document.read.keys.filter(({ name }) => name === args.name).length
     this.log(`${count === 1 ? 'The key' : `${count} keys`} of '${args.name}' will be refused within a second.`)
   }
 }

@@ -1,4 +1,5 @@
 import type { AssembledProject } from '../../assembly/opened-project.ts'
+import type { ProjectOptions } from '../../assembly/project-options.ts'
 import { listSchedules } from '../../durable/schedules/list-schedules.ts'
 import type { AgentSchedule } from '../../durable/schedules/schedule-row.ts'
 import { agentDirFlag } from '../agents/agent-dir-flag.ts'
@@ -12,10 +13,11 @@ export const storeFlags = { ...pickServerFlags(['store', 'responses-dir']), 'age
 export async function useProject<T>(
   flags: Readonly<Record<string, unknown>>,
   work: (project: AssembledProject, schedules: readonly AgentSchedule[]) => Promise<T>,
+  more: Partial<ProjectOptions> = {},
 ): Promise<T> {
   const { openProject } = await import('../../assembly/open-project.ts')
-  const options = { ...readServerFlags(flags), noWorker: true, drainTimeout: 1 }
-  const project = await openProject(options, { log: stderrLog })
+  const options = { ...readServerFlags(flags), noWorker: true, drainTimeout: 1, ...more }
+  const project = await openProject(options, { log: stderrLog, logsSteps: false })
   try {
     return await work(project, listSchedules(project.host))
   } finally {

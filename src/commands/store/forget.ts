@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { Flags } from '@oclif/core'
+import type { AssembledProject } from '../../assembly/opened-project.ts'
 import { HostError } from '../../errors.ts'
-import { resolveServerOptions } from '../../server/options/options.ts'
-import { stderrLog } from '../agents/open-agents.ts'
 import { BaseCommand } from '../base-command.ts'
 import { pickServerFlags } from '../server/server-flags.ts'
+import { useProject } from '../server/use-project.ts'
 
 export default class StoreForget extends BaseCommand {
   static override description =
@@ -24,30 +24,12 @@ export default class StoreForget extends BaseCommand {
     const { flags } = await this.parse(StoreForget)
     this.requireProject()
     const { user, tenant } = flags
-    const [{ forgetUser, checkUser }, { openProject }] = await Promise.all([
-      import('../../server/forget/forget-user.ts'),
-      import('../../assembly/open-project.ts'),
-    ])
+    const { forgetUser, checkUser } = await import('../../server/forget/forget-user.ts')
     checkUser(user)
-    const options = resolveServerOptions({
-      store: flags.store,
-      responsesDir: flags['responses-dir'],
-      agentDir: flags['agent-dir'],
-      secretKey: flags['secret-key'],
-      queue: flags.queue,
-      debug: existsSync('debug'),
-      noWorker: true,
-      drainTimeout: 1,
-    })
-    const project = await openProject(options, { log: stderrLog, logsSteps: false })
-    try {
-      const { left, ...counts } = await forgetUser(project, { tenant, user })
-      for (const [name, count] of Object.entries(counts))
-        this.log(`${String(count).padStart(8)}  ${NAMES[name] ?? name}`)
-      if (left.length > 0) throw new HostError('STORE_UNAVAILABLE', left.join('\n'))
-    } finally {
-      await project.close()
-    }
+    const forget = (project: AssembledProject) => forgetUser(project, { tenant, user })
+    const { left, ...counts } = await useProject(flags, forget, { debug: existsSync('debug') })
+    for (const [name, count] of Object.entries(counts)) this.log(`${String(count).padStart(8)}  ${NAMES[name] ?? name}`)
+    if (left.length > 0) throw new HostError('STORE_UNAVAILABLE', left.join('\n'))
   }
 }
 

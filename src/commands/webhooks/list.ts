@@ -17,18 +17,14 @@ export default class WebhooksList extends BaseCommand {
     const { flags } = await this.parse(WebhooksList)
     this.requireProject()
     const { readWebhooks } = await import('../../durable/webhooks/webhooks-file.ts')
-    const { listDeliveries } = await import('../../durable/webhooks/list-deliveries.ts')
+    const { listAllDeliveries } = await import('../../durable/webhooks/list-deliveries.ts')
     const hooks = await readWebhooks(process.cwd(), process.env)
     if (hooks.length === 0) return this.log('There are no webhooks. List them in webhooks.yml.')
     const named = hooks.map(({ shown, events, agents = ['all'], tenants }) => {
       return [shown, [...events].join(', '), agents.join(', '), tenants.map((tenant) => tenant || '-').join(', ')]
     })
     for (const line of formatTable([HOOK_TITLES, ...named])) this.log(line)
-    const found = await useProject(flags, async ({ durableRuns }) => {
-      if (!durableRuns.hasStore) return []
-      const all = await (await durableRuns.open()).allTenants()
-      return (await Promise.all(all.map((runs) => listDeliveries(runs, MAX_LISTED)))).flat()
-    })
+    const found = await useProject(flags, ({ durableRuns }) => listAllDeliveries(durableRuns, MAX_LISTED))
     const rows = found.map(({ delivery: { id, type, subject, shown, tries, isDead, dueMs, error = '' } }) => {
       return [id, type, subject, shown, String(tries), isDead ? 'dead' : formatTime(dueMs / 1000), error]
     })

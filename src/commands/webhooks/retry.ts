@@ -18,15 +18,10 @@ export default class WebhooksRetry extends BaseCommand {
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(WebhooksRetry)
     this.requireProject()
-    const { listDeliveries } = await import('../../durable/webhooks/list-deliveries.ts')
+    const { listAllDeliveries } = await import('../../durable/webhooks/list-deliveries.ts')
     const { replaceDelivery } = await import('../../durable/webhooks/delivery-rows.ts')
     const ids = await useProject(flags, async ({ durableRuns }) => {
-      const all = durableRuns.hasStore ? await (await durableRuns.open()).allTenants() : []
-      const found = (
-        await Promise.all(
-          all.map(async (runs) => (await listDeliveries(runs, MAX_READ)).map((read) => ({ ...read, runs }))),
-        )
-      ).flat()
+      const found = await listAllDeliveries(durableRuns, MAX_READ)
       const named = found.filter(({ delivery }) => delivery.id.startsWith(args.id))
       const ids = [...new Set(named.map(({ delivery }) => delivery.id))]
       if (ids.length > 1) throw ambiguousId('OPTION_INVALID', 'deliveries', args.id, ids)

@@ -42,14 +42,14 @@ const SPENT: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'KEY_MISSING'])
 interface Followed {
   readonly schedule: AgentSchedule
   /** Undefined until its row was read, and where nothing more is due. */
-  nextMs: number | undefined
-  isRead: boolean
+  nextMs?: number | undefined
+  isRead?: boolean
   /** Last due time that this server knows to be dealt with. */
-  cursor: number | undefined
+  cursor?: number
   /** Due time that was found in time, and may not be dealt with yet. */
-  seen: number | undefined
+  seen?: number
   /** Last failure: one that repeats is said once. */
-  error: string | undefined
+  error?: string | undefined
 }
 
 /** Begins the runs of schedules at their due times. Of several servers one begins each: the run and the state of the schedule are one commit. */
@@ -97,12 +97,7 @@ export class Schedules {
   #follow(): void {
     const before = this.#followed
     const now = listSchedules(this.#options.host).map((schedule) => [nameOf(schedule), schedule] as const)
-    this.#followed = new Map(
-      now.map(([name, schedule]) => {
-        const known = before.get(name)
-        return [name, known ? { ...known, schedule } : follow(schedule)]
-      }),
-    )
+    this.#followed = new Map(now.map(([name, schedule]) => [name, { ...before.get(name), schedule }]))
     for (const [name, followed] of before) if (!this.#followed.has(name)) this.#gone.add(followed)
   }
 
@@ -240,10 +235,6 @@ export class Schedules {
     if (name === before || this.#options.service.noteOutage(error)) return
     this.#options.log.error(`Schedule '${schedule.agent}/${schedule.id}' is tried again: ${message}`)
   }
-}
-
-function follow(schedule: AgentSchedule): Followed {
-  return { schedule, nextMs: undefined, isRead: false, cursor: undefined, seen: undefined, error: undefined }
 }
 
 function nameOf(schedule: AgentSchedule): string {

@@ -1,4 +1,5 @@
 import type { DurableRuns } from '../durable-runs.ts'
+import type { RunService } from '../run-service.ts'
 import { DELIVERIES, parseDelivery, type ReadDelivery } from './delivery-rows.ts'
 
 /** Returns a page of the deliveries of a tenant that have not arrived, dead ones included: those of the latest runs first. */
@@ -6,4 +7,15 @@ export async function listDeliveries({ records, unreadable }: DurableRuns, limit
   const entries = await records.entries({ prefix: DELIVERIES, limit, order: 'desc' })
   const read = entries.map(([key, text]) => unreadable.read(() => ({ key, text, delivery: parseDelivery(key, text) })))
   return (await Promise.all(read)).filter((each) => each !== undefined)
+}
+
+/** Returns such a page of each tenant; none where there is no store, which its first use would make. */
+export async function listAllDeliveries(
+  service: RunService,
+  limit: number,
+): Promise<(ReadDelivery & { readonly runs: DurableRuns })[]> {
+  if (!service.hasStore) return []
+  const all = await (await service.open()).allTenants()
+  const pages = all.map(async (runs) => (await listDeliveries(runs, limit)).map((read) => ({ ...read, runs })))
+  return (await Promise.all(pages)).flat()
 }

@@ -4,7 +4,7 @@ import type { AssembledProject } from '../../assembly/opened-project.ts'
 import { HostError } from '../../errors.ts'
 import { VISITS } from '../../host/host.ts'
 import { type DoorOptions, makeDoor } from '../guards/door.ts'
-import { makePrincipal, principalOf, visitorOf } from '../guards/principal.ts'
+import { NO_SENDER, principalOf, visitorOf } from '../guards/principal.ts'
 import { describeRoutes } from '../openapi/describe-routes.ts'
 
 type Guards = Pick<DoorOptions, 'fileKeys' | 'tokens' | 'origins' | 'refuseWrongKey'>
@@ -23,7 +23,7 @@ export function serveForget(app: FastifyInstance, project: AssembledProject, gua
       return { object: 'user.forgotten', user, ...forgotten }
     }),
     onRequest: [
-      makeDoor({ ...guards, adapter: '/forget', keys: [], anonymous: NOBODY }),
+      makeDoor({ ...guards, adapter: '/forget', keys: [], anonymous: NO_SENDER }),
       (request, _reply, done) => {
         const { origins } = visitorOf(request)
         done(origins.isForeign(request) ? origins.refuse(request, 'delete data') : undefined)
@@ -31,8 +31,6 @@ export function serveForget(app: FastifyInstance, project: AssembledProject, gua
     ],
   })
 }
-
-const NOBODY = makePrincipal({ scopes: [], hasKey: false })
 
 const COUNTS = ['runs_ended', 'responses', 'conversations', 'memories', 'records', 'traces', 'tapes'] as const
 

@@ -3,7 +3,7 @@ import { badOption, HostError } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { type DoorOptions, makeDoor } from './door.ts'
 import { isLoopback } from './host-check.ts'
-import { makePrincipal, principalOf } from './principal.ts'
+import { NO_SENDER, principalOf } from './principal.ts'
 
 type Guards = Pick<DoorOptions, 'keys' | 'fileKeys' | 'tokens' | 'origins' | 'refuseWrongKey'>
 
@@ -26,10 +26,8 @@ export function metricsDoor(
       suggestions: ['Give it a key with --ui-token or --keys, or open it with --open-metrics.'],
     })
   }
-  return [makeDoor({ ...guards, adapter: '/metrics', anonymous: NOBODY }), refuseParts]
+  return [makeDoor({ ...guards, adapter: '/metrics', anonymous: NO_SENDER }), refuseParts]
 }
-
-const NOBODY = makePrincipal({ scopes: [], hasKey: false })
 
 const refuseParts: onRequestHookHandler = (request, _reply, done) => {
   const { tenant, agents, isOperator } = principalOf(request)

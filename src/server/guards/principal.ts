@@ -35,9 +35,12 @@ export interface Visitor {
   readonly origins: Origins
 }
 
+/** Sender of whom nothing is known, and who may do nothing. */
+export const NO_SENDER = makePrincipal({ scopes: [], hasKey: false })
+
 /** Visitor of a request that no server has taken in. */
 const NOBODY: Visitor = Object.freeze({
-  principal: makePrincipal({ scopes: [], hasKey: false }),
+  principal: NO_SENDER,
   origins: new Origins({ allowedHosts: [], trustedOrigins: [] }),
 })
 

@@ -31,7 +31,7 @@ export function sourceOf({ id: requestId, ip: address }: FastifyRequest): Source
 
 /** Returns a function that has the audit log tell of the keys, and then of each change. */
 export function keysNoter(audit: Audit): (read: KeysAndTenants) => void {
-  let known: ReadonlyMap<string, string> = new Map()
+  const tell = audit.changesOf('key')
   return ({ keys }) => {
     const now = new Map<string, string>()
     // While a key is rotated, two entries have one name.
@@ -39,7 +39,6 @@ export function keysNoter(audit: Audit): (read: KeysAndTenants) => void {
       const { name = '' } = key.principal
       now.set(name, `${now.get(name) ?? ''}${JSON.stringify(key)}`)
     }
-    audit.noteKeys(known, now)
-    known = now
+    tell(now)
   }
 }

@@ -16,7 +16,7 @@ import { redactDefinition, shownDefinition } from '../redact-definition.ts'
 import { contentFor, type Viewer } from '../viewer.ts'
 import type { LargeReads } from './large-reads.ts'
 import { viewRun } from './run-view.ts'
-import { viewSchedule } from './schedule-view.ts'
+import { describeSchedule } from './schedule-view.ts'
 
 /** Data sources of the views of agents. */
 export interface AgentSources {
@@ -116,7 +116,7 @@ export class AgentView {
     const { schedules = [] } = this.#info
     return schedules
       .filter(({ tenant = '' }) => seesContent && (own === undefined || own === tenant))
-      .map((schedule) => viewSchedule({ ...schedule, agent: this.id }, this.#sources))
+      .map((schedule) => describeSchedule({ ...schedule, agent: this.id }, this.#sources))
   }
 
   async latest_run(_: unknown, { tenant }: Viewer): Promise<object | null> {

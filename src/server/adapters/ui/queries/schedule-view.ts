@@ -1,6 +1,6 @@
 import type { RunService } from '../../../../durable/run-service.ts'
 import type { AgentSchedule } from '../../../../durable/schedules/schedule-row.ts'
-import type { ScheduleView } from '../../../../durable/schedules/view-schedules.ts'
+import type { ScheduleView } from '../../../../durable/schedules/view-schedule.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 
 interface ScheduleSources {
@@ -9,31 +9,21 @@ interface ScheduleSources {
 }
 
 /** A schedule in GraphQL. Its store is read only when a query selects more than its name. */
-export function viewSchedule(schedule: AgentSchedule, sources: ScheduleSources): object {
-  let reading: Promise<ScheduleView | undefined> | undefined
-  const read = () => {
-    reading ??= readView(schedule, sources)
+export function describeSchedule(schedule: AgentSchedule, { host, durableRuns: service }: ScheduleSources): object {
+  let reading: Promise<ScheduleView> | undefined
+  const read = async () => {
+    const { viewSchedule } = await import('../../../../durable/schedules/view-schedule.ts')
+    reading ??= viewSchedule(schedule, { host, service })
     return reading
   }
   return {
     id: schedule.id,
     tenant: schedule.tenant ?? '',
-    when: async () => (await read())?.when,
-    next: async () => toSeconds((await read())?.next ?? null),
+    when: async () => (await read()).when,
+    next: async () => toSeconds((await read()).next),
     last: async () =>
-      (await read())?.last.map(({ due, run, status }) => ({ due: toSeconds(due), response_id: run, status })),
+      (await read()).last.map(({ due, run, status }) => ({ due: toSeconds(due), response_id: run, status })),
   }
-}
-
-async function readView(
-  schedule: AgentSchedule,
-  { host, durableRuns: service }: ScheduleSources,
-): Promise<ScheduleView | undefined> {
-  const [{ viewSchedules }, { loadFindDue }] = await Promise.all([
-    import('../../../../durable/schedules/view-schedules.ts'),
-    import('../../../../definition/due-times.ts'),
-  ])
-  return (await viewSchedules([schedule], await loadFindDue(), { host, service }))[0]
 }
 
 function toSeconds(ms: number | null): number | null {
