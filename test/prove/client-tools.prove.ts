@@ -16,7 +16,7 @@ import { makeSharedProject, removeFolder, type TempProject } from '../support/te
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Each type of the client's requests, with the table that has a decision about every member. */
 const DECISIONS = `import type { ResponseCreateParams, ResponseIncludable, ResponseInputItem, Tool } from 'openai/resources/responses/responses'
-import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS } from '${ROOT}src/server/adapters/responses-compat/input/treatments.ts'
+import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS } from '${ROOT}test/support/request-parts.ts'
 
 type Decided<Member extends string> = Readonly<Record<Member, unknown>>
 export const tools: Decided<Tool['type']> = TOOLS

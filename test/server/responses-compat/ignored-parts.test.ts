@@ -1,14 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { IgnoredParts } from '../../../src/server/adapters/responses-compat/input/ignored-parts.ts'
-import {
-  FIELDS,
-  INCLUDES,
-  INPUT_ITEMS,
-  TOOLS,
-  type Treatment,
-} from '../../../src/server/adapters/responses-compat/input/treatments.ts'
+import { EFFECTIVE, IgnoredParts } from '../../../src/server/adapters/responses-compat/input/ignored-parts.ts'
 import { V1 } from '../../../src/server/replies/dialect.ts'
+import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS, type Treatment } from '../../support/request-parts.ts'
 import { makeResponses } from '../../support/responses.ts'
 import { closeServers, makeServer } from '../../support/server.ts'
 
@@ -45,6 +39,16 @@ describe('parts of a request for a response', () => {
     const docs = readFileSync(new URL('../../../docs/responses.md', import.meta.url), 'utf8')
     const rows = docs.split('\n').filter((line) => /^\| (tool|input item|include|field) \|/.test(line))
     expect(rows).to.deep.equal(tableOf())
+    const parts: Readonly<Record<keyof typeof EFFECTIVE, Readonly<Record<string, Treatment>>>> = {
+      fields: FIELDS,
+      includes: INCLUDES,
+      items: INPUT_ITEMS,
+      tools: TOOLS,
+    }
+    for (const kind of Object.keys(parts) as (keyof typeof parts)[]) {
+      const effective = Object.entries(parts[kind]).filter(([, { effect }]) => /honoured|given/.test(effect))
+      expect([...EFFECTIVE[kind]]).to.have.members(effective.map(([member]) => member))
+    }
   })
 
   for (const prefix of ['/compat', '/v1']) {

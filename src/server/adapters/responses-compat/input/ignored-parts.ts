@@ -5,16 +5,55 @@ import type { Dialect } from '../../../replies/dialect.ts'
 import { readThresholds } from '../compaction/compaction.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
 import { hasReadableTools } from './client-tools.ts'
-import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS, type Treatment } from './treatments.ts'
 
-type Treatments = Readonly<Record<string, Treatment>>
-
-/** Members that have an effect: all others are looked up one by one. */
-const EFFECTIVE = {
-  fields: effectiveOf(FIELDS),
-  includes: effectiveOf(INCLUDES),
-  items: effectiveOf(INPUT_ITEMS),
-  tools: effectiveOf(TOOLS),
+/** Parts that have an effect, by where they stand. The docs' table, which the tests hold, has all others too. */
+export const EFFECTIVE: Readonly<Record<'fields' | 'includes' | 'items' | 'tools', ReadonlySet<string>>> = {
+  fields: new Set([
+    'background',
+    'conversation',
+    'include',
+    'input',
+    'metadata',
+    'model',
+    'previous_response_id',
+    'store',
+    'stream',
+    'tools',
+    'truncation',
+    'user',
+    'max_tool_calls',
+    'instructions',
+    'parallel_tool_calls',
+    'reasoning',
+    'text',
+    'tool_choice',
+    'frequency_penalty',
+    'max_output_tokens',
+    'presence_penalty',
+    'temperature',
+    'top_p',
+    'prompt_cache_key',
+    'safety_identifier',
+    'service_tier',
+    'context_management',
+  ]),
+  includes: new Set(['reasoning.encrypted_content', 'agent.tool_calls']),
+  items: new Set([
+    'message',
+    'function_call',
+    'function_call_output',
+    'mcp_call',
+    'image_generation_call',
+    'compaction',
+    'item_reference',
+    'mcp_approval_response',
+    'reasoning',
+    'custom_tool_call',
+    'custom_tool_call_output',
+    'additional_tools',
+    'compaction_trigger',
+  ]),
+  tools: new Set(['function', 'custom', 'namespace']),
 }
 
 /** Maximum number of parts that a header names. */
@@ -81,11 +120,13 @@ class Parts {
   noteFields(body: CreateRequest): void {
     for (const field in body) {
       const isSent = (body[field as keyof CreateRequest] ?? '') !== ''
-      if (!EFFECTIVE.fields.has(field) && isSent) this.#note(FIELDS, field, field, printable(field))
+      if (EFFECTIVE.fields.has(field) || !isSent) continue
+      this.#refuse(field)
+      this.ignored.push(printable(field))
     }
     if (!this.#isExtended && !readThresholds(body)) this.ignored.push('context_management')
     body.include?.forEach((value, index) => {
-      if (!EFFECTIVE.includes.has(value)) this.#noteListed(INCLUDES, value, `include[${index}]`)
+      if (!EFFECTIVE.includes.has(value)) this.#note(value, `include[${index}]`)
     })
     this.#noteTools(body.tools ?? [], 'tools')
   }
@@ -96,9 +137,9 @@ class Parts {
       const isBare = type === 'reasoning' && typeof sealed !== 'string'
       const isEarly = !this.#isExtended && type === 'compaction_trigger' && index < items.length - 1
       if (typeof type === 'string' && (isBare || isEarly || !EFFECTIVE.items.has(type)))
-        this.#noteListed(INPUT_ITEMS, type, `${place}[${index}]`)
+        this.#note(type, `${place}[${index}]`)
       if (type !== 'additional_tools') continue
-      if (!this.#isExtended && !hasReadableTools(item)) this.ignored.push(`${place}[${index}] (${type})`)
+      if (!this.#isExtended && !hasReadableTools(item)) this.#note(type, `${place}[${index}]`)
       else if (Array.isArray(tools)) this.#noteTools(tools, `${place}[${index}].tools`)
     }
   }
@@ -106,30 +147,21 @@ class Parts {
   #noteTools(tools: readonly unknown[], place: string): void {
     for (const [index, tool] of tools.entries()) {
       const { type } = fieldsOf(tool)
-      if (typeof type === 'string' && !EFFECTIVE.tools.has(type)) this.#noteListed(TOOLS, type, `${place}[${index}]`)
+      if (typeof type === 'string' && !EFFECTIVE.tools.has(type)) this.#note(type, `${place}[${index}]`)
     }
   }
 
-  #noteListed(treatments: Treatments, member: string, place: string): void {
-    this.#note(treatments, member, place, `${place} (${printable(member)})`)
+  #note(member: string, place: string): void {
+    this.ignored.push(`${place} (${printable(member)})`)
   }
 
-  #note(treatments: Treatments, member: string, place: string, text: string): void {
-    const decision = Object.hasOwn(treatments, member) ? treatments[member] : undefined
-    const isRefused = decision?.effect === 'refused' && (this.#isExtended || decision.isRefusedAlways)
-    if (decision && isRefused) throw invalidField(place, decision.note)
-    this.ignored.push(text)
+  #refuse(field: string): void {
+    if (field === 'prompt') throw invalidField(field, 'is a template of another server: send its text as instructions.')
+    if (field === 'moderation' && this.#isExtended) throw invalidField(field, 'is not done here: use guards.')
   }
 }
 
 /** Text of a client within a header: short, and of ASCII characters without those that separate parts. */
 function printable(text: string): string {
   return text.slice(0, 64).replace(/[^\x21-\x7e]|[,()]/g, '?')
-}
-
-function effectiveOf(treatments: Treatments): ReadonlySet<string> {
-  const members = Object.entries(treatments).filter(
-    ([, { effect }]) => effect === 'honoured' || effect === 'given to the model',
-  )
-  return new Set(members.map(([member]) => member))
 }

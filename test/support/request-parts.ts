@@ -8,12 +8,10 @@ import type {
 /** Effect of a part of a request: it has its effect here, is given to the model, is ignored, or refused with 400 under `/v1`. */
 export type Effect = 'honoured' | 'given to the model' | 'ignored' | 'refused'
 
-/** Treatment of one member of the vendor's request types, and its reason. */
+/** Treatment of one member of the vendor's request types, and its reason: what the docs tell about the code's `EFFECTIVE`. */
 export interface Treatment {
   readonly effect: Effect
   readonly note: string
-  /** True if it is refused under `/compat` too. */
-  readonly isRefusedAlways?: true
 }
 
 /** Every member has one; so may those of a later client. */
@@ -137,5 +135,5 @@ export const FIELDS = {
   access_programs: ignored('A program of the vendor.'),
   image: ignored('Models get images as they are sent.'),
   moderation: refused('is not done here: use guards.'),
-  prompt: { ...refused('is a template of another server: send its text as instructions.'), isRefusedAlways: true },
+  prompt: refused('is a template of another server: send its text as instructions.'),
 } satisfies Treatments<keyof ResponseCreateParams | 'presence_penalty' | 'frequency_penalty'>
