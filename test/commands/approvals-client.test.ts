@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { ApprovalsClient, type Send } from '../../src/commands/approvals/approvals-client.ts'
+import { ApprovalsClient } from '../../src/commands/approvals/approvals-client.ts'
+import type { Send } from '../../src/commands/server/server-client.ts'
 
 describe('the client of approvals', () => {
   it('says what to do when the server hides them at its name, wants a key, or has none', async () => {

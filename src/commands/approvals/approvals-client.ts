@@ -1,10 +1,11 @@
 import { Flags } from '@oclif/core'
-import { badOption, badRequest, type HostError, messageOf } from '../../errors.ts'
+import { badRequest, type HostError } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { isUser } from '../../protocols/message.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 import type { Approval, ApprovalDecision, HiddenApproval } from '../../wire/approval.ts'
 import { agentDirFlag } from '../agents/agent-dir-flag.ts'
+import { type Send, type SentRequest, ServerClient } from '../server/server-client.ts'
 import { pickServerFlags } from '../server/server-flags.ts'
 import { ambiguousId } from '../terminal/ambiguous-id.ts'
 
@@ -33,29 +34,14 @@ export interface ServerFlags {
   readonly 'api-key'?: string | undefined
 }
 
-/** Request to a server. */
-export interface SentRequest {
-  readonly method?: 'GET' | 'POST'
-  readonly body?: string
-  readonly headers: Record<string, string>
-}
-
-export type Send = (url: string, request: SentRequest) => Promise<Response>
-
 const PAGE = 100
 
 /** Asks a running server for its approvals. */
 export class ApprovalsClient {
-  readonly #server: string
-  readonly #url: string
-  readonly #send: Send
-  readonly #headers: Readonly<Record<string, string>>
+  readonly #client: ServerClient
 
-  constructor({ url = 'http://127.0.0.1', 'api-key': apiKey }: ServerFlags, send: Send = fetch) {
-    this.#send = send
-    this.#server = url.replace(/\/+$/, '')
-    this.#url = `${this.#server}/compat`
-    this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+  constructor({ url = 'http://127.0.0.1', 'api-key': apiKey }: ServerFlags, send?: Send) {
+    this.#client = new ServerClient(url, apiKey, 'Name another one with --url.', send)
   }
 
   /** All that wait, the oldest first. */
@@ -90,14 +76,17 @@ export class ApprovalsClient {
     }
     const missing = `No pending approval begins with '${prefix}'.`
     const suggestions = ['`agent-host approvals` lists those that wait.']
-    return (await this.#request(`/approvals/${encodeURIComponent(prefix)}`, {}, { missing, suggestions })) as Approval
+    return (await this.#request(`/approvals/${encodeURIComponent(prefix)}`, undefined, {
+      missing,
+      suggestions,
+    })) as Approval
   }
 
   async #page(after: string): Promise<ApprovalsPage> {
-    const missing = `The server at ${this.#server} has no approvals.`
+    const missing = `The server at ${this.#client.url} has no approvals.`
     const suggestions = ['They belong to its responses adapter: start it with --adapter ResponsesCompatApiAdapter.']
     const path = `/approvals?order=asc&limit=${PAGE}${after}`
-    return (await this.#request(path, {}, { missing, suggestions })) as ApprovalsPage
+    return (await this.#request(path, undefined, { missing, suggestions })) as ApprovalsPage
   }
 
   /** Text of the user in the request that waits; undefined where it has decisions and outputs alone. */
@@ -114,22 +103,15 @@ export class ApprovalsClient {
   }
 
   #hidden(): HostError {
-    const { hostname } = new URL(this.#url)
+    const { hostname } = new URL(this.#client.url)
     return badRequest(`The server does not show approvals at the name ${hostname}.`, {
       suggestions: [`Start it with --allowed-host ${hostname}, or send a key with the scope approve: --api-key.`],
     })
   }
 
   /** @param absence what a 404 means */
-  async #request(path: string, init: Omit<SentRequest, 'headers'> = {}, absence?: Absence): Promise<unknown> {
-    const headers = { ...this.#headers, ...(init.body ? { 'content-type': 'application/json' } : {}) }
-    const reply = await this.#send(this.#url + path, { ...init, headers }).catch((cause: unknown) => {
-      const reason = messageOf(fieldsOf(cause).cause ?? cause)
-      throw badOption(`Cannot reach ${this.#server}: ${reason}`, {
-        suggestions: ['Start the server: agent-host dev', 'Name another one with --url.'],
-        cause,
-      })
-    })
+  async #request(path: string, init?: SentRequest, absence?: Absence): Promise<unknown> {
+    const reply = await this.#client.fetch(`/compat${path}`, init)
     const body: unknown = await reply.json().catch(() => ({}))
     if (reply.ok) return body
     if (reply.status === 404 && absence) {

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { embeddedFile } from '../../store/open-store.ts'
 import { defaultPort, findServer } from '../server/running-server.ts'
+import type { Send } from '../server/server-client.ts'
 import { readServerFlags } from '../server/server-flags.ts'
-import { ApprovalsClient, type Send, type ServerFlags } from './approvals-client.ts'
+import { ApprovalsClient, type ServerFlags } from './approvals-client.ts'
 
 /** Decided runs go on in a server or worker: a command ends too early. */
 const OPTIONS = { adapters: ['ResponsesCompatApiAdapter'], noWorker: true, logLevel: 'silent' } as const

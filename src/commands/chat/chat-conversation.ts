@@ -1,6 +1,6 @@
 import { badRequest, HostError } from '../../errors.ts'
+import { readServerEvents, type ServerClient } from '../server/server-client.ts'
 import type { Conversation, Reply, ReplyListener } from './backend.ts'
-import { readServerEvents, type ServerClient } from './server-client.ts'
 
 interface Chunk {
   readonly choices?: readonly { readonly delta: { readonly content?: string } }[]

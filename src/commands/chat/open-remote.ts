@@ -1,14 +1,14 @@
+import { ServerClient } from '../server/server-client.ts'
 import type { Backend } from './backend.ts'
 import { ChatConversation } from './chat-conversation.ts'
 import { ResponsesConversation } from './responses-conversation.ts'
-import { ServerClient } from './server-client.ts'
 
 /**
  * The agents of a running server: through its responses adapter, which shows tool calls and takes decisions, otherwise through its
  * chat adapter, which shows text alone.
  */
 export async function openRemote(url: string, apiKey: string | undefined): Promise<Backend> {
-  const client = new ServerClient(url, apiKey)
+  const client = new ServerClient(url, apiKey, 'Without --url the agents run in this process.')
   const hasResponses = await servesResponses(client)
   return {
     async agents() {

@@ -1,8 +1,8 @@
 import { badRequest, HostError } from '../../errors.ts'
 import type { AttachmentJson } from '../../run/attachment-json.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
+import { readServerEvents, type SentRequest, type ServerClient } from '../server/server-client.ts'
 import type { Conversation, Reply, ReplyListener, ToolOutcome, WaitingCall } from './backend.ts'
-import { readServerEvents, type ServerClient } from './server-client.ts'
 
 interface ToolItem {
   readonly type: string
@@ -118,6 +118,6 @@ function toWaitingCall({ kind, name, arguments: args, message, schema, ...asker 
   return { kind, name, arguments: args, message: message ?? undefined, schema: schema ?? undefined, ...child }
 }
 
-function init({ signal }: ReplyListener): RequestInit {
+function init({ signal }: ReplyListener): SentRequest {
   return { signal }
 }

@@ -4,18 +4,35 @@ import type { ReadableStream } from 'node:stream/web'
 import { badOption, HostError, messageOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 
+/** Request to a server. */
+export interface SentRequest {
+  readonly method?: 'GET' | 'POST'
+  readonly body?: string
+  readonly signal?: AbortSignal
+}
+
+export type Send = (
+  url: string,
+  request: SentRequest & { readonly headers: Record<string, string> },
+) => Promise<Response>
+
 /** Requests to a running server, with errors that name the next step. */
 export class ServerClient {
-  readonly #url: string
+  readonly url: string
+  readonly #advice: string
+  readonly #send: Send
   readonly #headers: Readonly<Record<string, string>>
 
-  constructor(url: string, apiKey: string | undefined) {
-    this.#url = url.replace(/\/+$/, '')
+  /** @param advice what else to do when the server cannot be reached */
+  constructor(url: string, apiKey: string | undefined, advice: string, send: Send = fetch) {
+    this.url = url.replace(/\/+$/, '')
+    this.#advice = advice
+    this.#send = send
     this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   }
 
   /** @throws HostError for a server that cannot be reached, or refuses */
-  async request(path: string, init: RequestInit = {}): Promise<Response> {
+  async request(path: string, init: SentRequest = {}): Promise<Response> {
     return this.requireOk(await this.fetch(path, init))
   }
 
@@ -26,23 +43,22 @@ export class ServerClient {
     const detail = /"detail":\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
     const reason = detail ? JSON.parse(detail) : text
     const code = response.status === 400 ? 'REQUEST_INVALID' : 'AGENT_FAILED'
-    throw new HostError(code, `${this.#url} answered ${response.status}: ${reason}`)
+    throw new HostError(code, `${this.url} answered ${response.status}: ${reason}`)
   }
 
   /** Fetches an answer of any type. */
-  async fetch(path: string, init: RequestInit = {}): Promise<Response> {
-    const headers: Record<string, string> = { ...this.#headers }
-    if (init.body) headers['content-type'] = 'application/json'
-    return fetch(`${this.#url}${path}`, { ...init, headers }).catch((cause: unknown) => {
+  async fetch(path: string, init: SentRequest = {}): Promise<Response> {
+    const headers = { ...this.#headers, ...(init.body ? { 'content-type': 'application/json' } : {}) }
+    return this.#send(`${this.url}${path}`, { ...init, headers }).catch((cause: unknown) => {
       if (init.signal?.aborted) throw cause
-      throw badOption(`Cannot reach ${this.#url}: ${messageOf(fieldsOf(cause).cause ?? cause)}`, {
-        suggestions: ['Start the server: agent-host dev', 'Without --url the agents run in this process.'],
+      throw badOption(`Cannot reach ${this.url}: ${messageOf(fieldsOf(cause).cause ?? cause)}`, {
+        suggestions: ['Start the server: agent-host dev', this.#advice],
         cause,
       })
     })
   }
 
-  async json<T>(path: string, init?: RequestInit): Promise<T> {
+  async json<T>(path: string, init?: SentRequest): Promise<T> {
     return (await (await this.request(path, init)).json()) as T
   }
 }
