@@ -1,10 +1,12 @@
 import { GraphQLError } from 'graphql'
 import { countRemembered, tenantsOf } from '../../../assembly/count-remembered.ts'
 import { HostError } from '../../../errors.ts'
+import { mapFields } from '../../../json.ts'
 import { ConversationHistory } from '../../../protocols/conversation-history.ts'
 import { Memory } from '../../../protocols/memory.ts'
 import type { Run } from '../../../protocols/run.ts'
 import { ToolProvider } from '../../../protocols/tool-provider.ts'
+import type { ModuleCall } from '../../../run/agent/agent.ts'
 import type { RecordStore } from '../../../store/record-store.ts'
 import { writePayload } from '../../../trace/files/payload.ts'
 import type { AgentSources } from './queries/agent-view.ts'
@@ -31,101 +33,126 @@ interface Owner {
 }
 
 /** The fields of `Mutation`, by their names: everything by which the page acts. Only in development, only for the page itself. */
-export function makeMutations({ host, traces, redact, development, openRecords }: MutationSources) {
-  const guard = ({ isOwnPage }: Viewer) => {
-    if (!development) throw new GraphQLError('Only agent-host dev does this.')
-    if (!isOwnPage) throw new GraphQLError('Only the debug UI itself may do this.')
+export function makeMutations(sources: MutationSources) {
+  const modules = new Modules(sources)
+  const acts: Readonly<Record<string, Act>> = {
+    ...toolMutations(modules),
+    ...memoryMutations(modules, sources),
+    ...runMutations(sources),
   }
-  const show = (value: unknown): unknown => JSON.parse(redact(writePayload(value, redact)))
+  return mapFields(
+    acts,
+    (act): Act =>
+      (call, viewer) => {
+        if (!sources.development) throw new GraphQLError('Only agent-host dev does this.')
+        if (!viewer.isOwnPage) throw new GraphQLError('Only the debug UI itself may do this.')
+        return act(call, viewer)
+      },
+  )
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the schema has checked the arguments.
+type Act = (call: any, viewer: Viewer) => Promise<unknown>
+
+/** Modules of agents that the page uses. */
+class Modules {
+  readonly #host: MutationSources['host']
+  readonly #redact: MutationSources['redact']
+
+  constructor({ host, redact }: MutationSources) {
+    this.#host = host
+    this.#redact = redact
+  }
+
+  show(value: unknown): unknown {
+    return JSON.parse(this.#redact(writePayload(value, this.#redact)))
+  }
+
+  /** Has a module do something, as a request of this owner would. */
+  call<T, R>(of: OfModule & Owner, call: Pick<ModuleCall<T, R>, 'protocol' | 'act'> & Partial<ModuleCall<T, R>>) {
+    const owner = { user: of.user ?? undefined, metadata: of.metadata ?? undefined }
+    return this.attempt(this.#host.callModule(of.agent_id, { moduleId: of.module_id, ...owner, ...call }))
+  }
+
   /** Shows the agent's own error, which developers need here. */
-  const attempt = async <T>(act: () => Promise<T>): Promise<T> => {
+  async attempt<T>(work: Promise<T>): Promise<T> {
     try {
-      return await act()
+      return await work
     } catch (error) {
-      if (error instanceof HostError) throw new GraphQLError(redact(error.message))
+      if (error instanceof HostError) throw new GraphQLError(this.#redact(error.message))
       throw error
     }
   }
+}
+
+function toolMutations(modules: Modules) {
   return {
     async call_tool(call: OfModule & { name: string; arguments: Readonly<Record<string, unknown>> }, viewer: Viewer) {
-      guard(viewer)
-      const { agent_id, module_id: moduleId, name, arguments: args } = call
       let runId = ''
-      const { tenant } = viewer
       const act = (tools: ToolProvider, run: Run) => {
         runId = run.id
-        return tools.executeTool(name, args, run)
+        return tools.executeTool(call.name, call.arguments, run)
       }
       try {
-        const result = await host.callModule(agent_id, { moduleId, protocol: ToolProvider, act, tenant })
+        const result = await modules.call(call, { protocol: ToolProvider, act, tenant: viewer.tenant })
         if (!result) return { run_id: runId, result: null, error: 'The call waits for an approval.' }
-        return { run_id: runId, result: show(result), error: null }
+        return { run_id: runId, result: modules.show(result), error: null }
       } catch (error) {
-        if (runId === '' || !(error instanceof HostError)) return attempt(() => Promise.reject(error))
-        return { run_id: runId, result: null, error: redact(error.message) }
+        if (runId === '' || !(error instanceof GraphQLError)) throw error
+        return { run_id: runId, result: null, error: error.message }
       }
     },
 
+    async read_conversation(call: OfModule & Owner, { tenant }: Viewer) {
+      const act = async (history: ConversationHistory, run: Run) => modules.show(await history.getHistory(run))
+      return modules.call(call, { protocol: ConversationHistory, act, tenant, isLook: true })
+    },
+  }
+}
+
+function memoryMutations(modules: Modules, { host, openRecords }: MutationSources) {
+  return {
     async read_memory(
       call: OfModule & { tenant?: string | null; user?: string | null; search?: string | null; limit: number },
       viewer: Viewer,
     ) {
-      guard(viewer)
       const tenant = viewer.tenant ?? call.tenant ?? undefined
       if (call.tenant != null && tenant !== call.tenant) throw new GraphQLError('This key is not of that tenant.')
-      const { agent_id, module_id: moduleId, search } = call
+      const { search } = call
       const limit = between('limit', call.limit, MAX_ENTRIES)
-      return attempt(() =>
-        host.callModule(agent_id, {
-          moduleId,
-          protocol: Memory,
-          tenant,
-          user: call.user ?? undefined,
-          isLook: true,
-          act: async (memory, run) => {
-            const entries = search ? await memory.search(search, limit, run) : await memory.list(run)
-            return show(search ? entries : entries.slice(-limit).reverse())
-          },
-        }),
-      )
+      const act = async (memory: Memory, run: Run) => {
+        const entries = search ? await memory.search(search, limit, run) : await memory.list(run)
+        return modules.show(search ? entries : entries.slice(-limit).reverse())
+      }
+      return modules.call(call, { protocol: Memory, act, tenant, isLook: true })
     },
 
-    async memory_owners({ agent_id, module_id: moduleId }: OfModule, viewer: Viewer) {
-      guard(viewer)
+    async memory_owners({ agent_id: agentId, module_id: moduleId }: OfModule, viewer: Viewer) {
       const tenants = viewer.tenant === undefined ? await tenantsOf(openRecords) : [viewer.tenant]
-      return attempt(async () => {
-        const counts = await countRemembered(host, { agentId: agent_id, moduleId }, tenants)
-        return show(counts.map((each) => (each.tenant === viewer.tenant ? { ...each, tenant: '' } : each)))
-      })
+      const counts = await modules.attempt(countRemembered(host, { agentId, moduleId }, tenants))
+      return modules.show(counts.map((each) => (each.tenant === viewer.tenant ? { ...each, tenant: '' } : each)))
     },
 
-    async forget_memory(call: OfModule & { user?: string | null; id?: string | null }, viewer: Viewer) {
-      guard(viewer)
-      const { keyScopes, tenant } = viewer
+    async forget_memory(
+      { id, ...call }: OfModule & { user?: string | null; id?: string | null },
+      { keyScopes, tenant }: Viewer,
+    ) {
       if (keyScopes.length > 0 && !keyScopes.includes('approve')) {
         throw new GraphQLError("This needs a key with the scope 'approve'.")
       }
-      const { agent_id, module_id: moduleId, id } = call
       const act = async (memory: Memory, run: Run) => {
         const ids = id ? [id] : (await memory.list(run)).map((entry) => entry.id)
         const gone = await Promise.all(ids.map((each) => memory.delete(each, run)))
         return gone.filter((isGone) => isGone).length
       }
-      const user = call.user ?? undefined
-      return attempt(() => host.callModule(agent_id, { moduleId, protocol: Memory, act, tenant, user }))
+      return modules.call(call, { protocol: Memory, act, tenant })
     },
+  }
+}
 
-    async read_conversation({ agent_id, module_id: moduleId, ...owner }: OfModule & Owner, viewer: Viewer) {
-      guard(viewer)
-      const act = async (history: ConversationHistory, run: Run) => show(await history.getHistory(run))
-      const user = owner.user ?? undefined
-      const metadata = owner.metadata ?? undefined
-      const caller = { user, metadata, tenant: viewer.tenant, isLook: true }
-      return attempt(() => host.callModule(agent_id, { moduleId, protocol: ConversationHistory, act, ...caller }))
-    },
-
+function runMutations({ host, traces }: MutationSources) {
+  return {
     async stop_run({ run_id: runId }: { run_id: string }, viewer: Viewer): Promise<boolean> {
-      guard(viewer)
       if (viewer.tenant !== undefined || viewer.agents) {
         const run = await traces?.query('run', runId)
         if (!run || !sees(viewer, run)) return false
@@ -134,7 +161,6 @@ export function makeMutations({ host, traces, redact, development, openRecords }
     },
 
     async clear_log({ agent_id }: { agent_id: string }, viewer: Viewer): Promise<boolean> {
-      guard(viewer)
       if (seesAgent(viewer, agent_id)) await traces?.query('clear', { agentId: agent_id, tenant: viewer.tenant })
       return traces !== undefined
     },

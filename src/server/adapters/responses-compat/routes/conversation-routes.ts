@@ -19,20 +19,19 @@ export interface ConversationRoutesOptions {
 }
 
 /** Conversations, and the items in them. */
-export function addConversationRoutes(
-  scope: FastifyInstance,
-  { partsOf, routes, ignored, dialect, large }: ConversationRoutesOptions,
-): void {
+export function addConversationRoutes(scope: FastifyInstance, options: ConversationRoutesOptions): void {
+  addOwnRoutes(scope, options)
+  addItemRoutes(scope, options)
+}
+
+function addOwnRoutes(scope: FastifyInstance, options: ConversationRoutesOptions): void {
+  const { partsOf, routes } = options
   const conversationsOf = (request: FastifyRequest) => partsOf(request).runs.conversations
-  const nameIgnored = (items: readonly RawInputItem[], request: FastifyRequest, reply: FastifyReply) => {
-    const named = ignored.findItems(items, dialect, request)
-    if (named !== undefined) reply.header('x-ignored', named)
-  }
   scope.route({
     ...routes.createConversation(async (request, reply) => {
-      const { metadata } = request.body
-      const added = request.body.items ?? []
-      nameIgnored(added, request, reply)
+      const { metadata, items } = request.body
+      const added = items ?? []
+      nameIgnored(added, options, request, reply)
       const turn = added.length > 0 ? await partsOf(request).items.makeTurn(added) : undefined
       return toView(await conversationsOf(request).create(metadata ?? {}, turn, principalOf(request).name))
     }),
@@ -53,6 +52,10 @@ export function addConversationRoutes(
       return { id, object: 'conversation.deleted', deleted: true }
     }),
   )
+}
+
+function addItemRoutes(scope: FastifyInstance, options: ConversationRoutesOptions): void {
+  const { partsOf, routes, large } = options
   scope.route(
     routes.listConversationItems((request, reply) => {
       const { params, query } = request
@@ -63,7 +66,7 @@ export function addConversationRoutes(
   scope.route(
     routes.addConversationItems(async (request, reply) => {
       const { params, body } = request
-      nameIgnored(body.items, request, reply)
+      nameIgnored(body.items, options, request, reply)
       return toPage(await partsOf(request).items.add(params.id, body.items), false)
     }),
   )
@@ -83,6 +86,16 @@ export function addConversationRoutes(
       return toView(row)
     }),
   )
+}
+
+function nameIgnored(
+  items: readonly RawInputItem[],
+  { ignored, dialect }: ConversationRoutesOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const named = ignored.findItems(items, dialect, request)
+  if (named !== undefined) reply.header('x-ignored', named)
 }
 
 /** A conversation needs nothing to begin with. */
