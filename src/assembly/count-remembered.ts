@@ -1,5 +1,5 @@
 import type { AgentHost } from '../host/host.ts'
-import { type Memory, MemoryWithOwners } from '../protocols/memory.ts'
+import { Memory } from '../protocols/memory.ts'
 import type { Run } from '../protocols/run.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { listTenants } from '../store/tenant-records.ts'
@@ -28,7 +28,7 @@ export async function countRemembered(
   const act = async (memory: Memory, run: Run) =>
     (await memory.owners?.(run)) ?? [{ user: null, count: (await memory.list(run)).length }]
   for (const tenant of tenants) {
-    const call = { moduleId, protocol: MemoryWithOwners, tenant, isLook: true, act }
+    const call = { moduleId, protocol: Memory, tenant, isLook: true, act }
     const owners = (await host.callModule(agentId, call)) ?? []
     all.push(...owners.filter(({ count }) => count > 0).map(({ user, count }) => ({ tenant, user, count })))
   }

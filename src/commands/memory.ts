@@ -1,5 +1,6 @@
 import { Args, Flags } from '@oclif/core'
 import type { Remembered } from '../assembly/count-remembered.ts'
+import { providersOf } from '../host/providers-of.ts'
 import type { MemoryEntry } from '../protocols/memory.ts'
 import { Memory as MemoryProtocol } from '../protocols/memory.ts'
 import type { Run } from '../protocols/run.ts'
@@ -52,11 +53,7 @@ interface FoundMemory extends Place {
 /** @throws HostError `AGENT_NOT_FOUND` */
 function memoriesOf({ host }: OpenAgents, named: string | undefined): Place[] {
   const ids = named === undefined ? host.list().map(({ id }) => id) : [host.resolve(named).agent.id]
-  return ids.flatMap((agentId) => {
-    const modules = host.describe(agentId)?.modules ?? []
-    const memories = modules.filter(({ provides }) => provides.includes(MemoryProtocol.name))
-    return memories.map(({ id: moduleId }) => ({ agentId, moduleId }))
-  })
+  return ids.flatMap((agentId) => providersOf(host, agentId, MemoryProtocol).map((moduleId) => ({ agentId, moduleId })))
 }
 
 async function count({ host, openRecords }: OpenAgents, places: readonly Place[]): Promise<FoundMemory[]> {

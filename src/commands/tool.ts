@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { badOption, HostError, messageOf } from '../errors.ts'
+import { providersOf } from '../host/providers-of.ts'
 import { isObject } from '../json.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import { toAttachmentJson } from '../run/attachment-json.ts'
@@ -75,10 +76,7 @@ function describeTools(tools: readonly FoundTool[]): string[] {
 /** Message that no module offers a tool, with the modules that could. */
 function describeNone({ host }: OpenAgents, named: string | undefined): string {
   const infos = host.list().filter(({ id }) => named === undefined || id === named)
-  const asked = infos.flatMap(({ id }) => {
-    const modules = host.describe(id)?.modules ?? []
-    return modules.filter(({ provides }) => provides.includes(ToolProvider.name)).map((each) => `${id}/${each.id}`)
-  })
+  const asked = infos.flatMap(({ id }) => providersOf(host, id, ToolProvider).map((module) => `${id}/${module}`))
   if (asked.length > 0) return `No tools: ${asked.join(', ')} ${asked.length === 1 ? 'offers' : 'offer'} none.`
   const who = named === undefined ? 'No agent has' : `Agent '${named}' has no module with`
   return `${who} tools. Create one: agent-host new tool <name>`

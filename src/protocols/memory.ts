@@ -1,4 +1,4 @@
-import { defineProtocol, type Protocol } from './protocol.ts'
+import { defineProtocol } from './protocol.ts'
 import type { Run } from './run.ts'
 
 /** Something remembered. */
@@ -68,6 +68,8 @@ export interface Memory {
    */
   owners?(run: Run): Promise<readonly MemoryOwner[]>
 }
-export const Memory = defineProtocol<Memory>('Memory', ['store', 'get', 'search', 'list', 'update', 'delete'])
-/** The same with the optional method, for the host's own questions. */
-export const MemoryWithOwners: Protocol<Memory> = { ...Memory, methods: [...Memory.methods, 'owners'] }
+export const Memory = defineProtocol<Memory>(
+  'Memory',
+  ['store', 'get', 'search', 'list', 'update', 'delete'],
+  ['owners'],
+)

@@ -1,4 +1,5 @@
 import { HostError } from '../../errors.ts'
+import { providersOf } from '../../host/providers-of.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import { ToolProvider, type ToolResult } from '../../protocols/tool-provider.ts'
 import { describeException } from '../../run/calls/agent-events.ts'
@@ -18,14 +19,14 @@ export interface ToolCallOutcome extends ToolResult {
 
 /** Every tool of an agent. */
 export async function listTools(agents: OpenAgents, agent: string): Promise<FoundTool[]> {
-  const lists = await Promise.all(providersOf(agents, agent).map((module) => listToolsOf(agents, agent, module)))
+  const lists = await Promise.all(directProvidersOf(agents, agent).map((module) => listToolsOf(agents, agent, module)))
   return lists.flat()
 }
 
 /** Modules that provide tools directly, without those behind a filter. */
-function providersOf({ host }: OpenAgents, agent: string): string[] {
-  const { modules = [], exchange = [] } = host.describe(agent) ?? {}
-  const ids = modules.filter(({ provides }) => provides.includes(ToolProvider.name)).map(({ id }) => id)
+function directProvidersOf({ host }: OpenAgents, agent: string): string[] {
+  const { exchange = [] } = host.describe(agent) ?? {}
+  const ids = providersOf(host, agent, ToolProvider)
   const filtered = exchange.filter(({ module, protocol }) => protocol === ToolProvider.name && ids.includes(module))
   return ids.filter((id) => !filtered.some(({ provider }) => provider === id))
 }

@@ -1,5 +1,6 @@
 import type { AgentHost } from '../../host/host.ts'
-import { type Memory, MemoryWithOwners } from '../../protocols/memory.ts'
+import { providersOf } from '../../host/providers-of.ts'
+import { Memory } from '../../protocols/memory.ts'
 import type { Run } from '../../protocols/run.ts'
 
 /** User whose data is deleted. */
@@ -23,9 +24,8 @@ export async function forgetMemories(host: AgentHost, { tenant, user }: Forgotte
     for (const { id } of await memory.list(run)) if (await memory.delete(id, run)) count++
   }
   for (const { id } of host.list()) {
-    for (const { id: moduleId, provides } of host.describe(id)?.modules ?? []) {
-      if (!provides.includes(MemoryWithOwners.name)) continue
-      await host.callModule(id, { moduleId, protocol: MemoryWithOwners, act, tenant, user, isLook: true })
+    for (const moduleId of providersOf(host, id, Memory)) {
+      await host.callModule(id, { moduleId, protocol: Memory, act, tenant, user, isLook: true })
     }
   }
   return count

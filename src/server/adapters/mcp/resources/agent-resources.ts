@@ -1,6 +1,7 @@
 import { type AgentHost, VISITS } from '../../../../host/host.ts'
+import { providersOf } from '../../../../host/providers-of.ts'
 import { ConversationHistory } from '../../../../protocols/conversation-history.ts'
-import { Memory, type MemoryEntry, MemoryWithOwners } from '../../../../protocols/memory.ts'
+import { Memory, type MemoryEntry } from '../../../../protocols/memory.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { Response } from '../../../../protocols/response.ts'
 import type { Run } from '../../../../protocols/run.ts'
@@ -74,7 +75,7 @@ export class AgentResources {
 
   listTemplates(): { readonly resourceTemplates: readonly ResourceTemplate[] } {
     const entries = this.#exposing('memory').flatMap(({ id }) =>
-      this.#providersOf(id, [Memory.name]).map((moduleId) => ({
+      providersOf(this.#options.host, id, Memory).map((moduleId) => ({
         uriTemplate: `${resourceUri(id, 'memory', moduleId)}/{id}{?user}`,
         name: `${id}: an entry of ${moduleId}`,
         description: 'One entry of the memory, and the user whose it is where it keeps users apart.',
@@ -82,7 +83,7 @@ export class AgentResources {
       })),
     )
     const conversations = this.#exposing('conversations').flatMap(({ id }) =>
-      this.#providersOf(id, KEEPS_CONVERSATIONS).map((moduleId) => ({
+      providersOf(this.#options.host, id, ...KEEPS_CONVERSATIONS).map((moduleId) => ({
         uriTemplate: `${resourceUri(id, 'conversations', moduleId)}/{conversation_id}{?user}`,
         name: `${id}: a conversation`,
         description: 'A conversation by its id, and the user whose it is.',
@@ -122,7 +123,7 @@ export class AgentResources {
     { agentId, moduleId, entryId, user }: Extract<ResourcePlace, { kind: 'memory' }>,
     tenant: string,
   ): Promise<unknown> {
-    if (!this.#providersOf(agentId, [Memory.name]).includes(moduleId)) return undefined
+    if (!providersOf(this.#options.host, agentId, Memory).includes(moduleId)) return undefined
     return this.#options.host.callModule(agentId, {
       moduleId,
       protocol: Memory,
@@ -137,7 +138,7 @@ export class AgentResources {
     { agentId, moduleId, conversationId, user }: Extract<ResourcePlace, { kind: 'module-conversation' }>,
     tenant: string,
   ): Promise<unknown> {
-    if (!this.#providersOf(agentId, KEEPS_CONVERSATIONS).includes(moduleId)) return undefined
+    if (!providersOf(this.#options.host, agentId, ...KEEPS_CONVERSATIONS).includes(moduleId)) return undefined
     const messages = await this.#options.host.callModule(agentId, {
       moduleId,
       protocol: ConversationHistory,
@@ -162,8 +163,8 @@ export class AgentResources {
       const owners = (await memory.owners?.(run)) ?? [{ user: '' }]
       return owners.filter(({ user }) => user === '' || own === undefined || user === own)
     }
-    const lists = this.#providersOf(id, [Memory.name]).map(async (moduleId) => {
-      const call = { moduleId, protocol: MemoryWithOwners, tenant, isLook: true, act }
+    const lists = providersOf(this.#options.host, id, Memory).map(async (moduleId) => {
+      const call = { moduleId, protocol: Memory, tenant, isLook: true, act }
       // Reading one that fails says why.
       const owners = (await this.#options.host.callModule(id, call).catch(() => undefined)) ?? [{ user: '' }]
       return owners.map(({ user }) => ({
@@ -190,16 +191,10 @@ export class AgentResources {
       mimeType: JSON_TYPE,
     }))
   }
-
-  /** Ids of the modules of an agent that provide all these protocols. */
-  #providersOf(agentId: string, protocols: readonly string[]): string[] {
-    const { modules = [] } = this.#options.host.describe(agentId) ?? {}
-    return modules.flatMap(({ id, provides }) => (protocols.every((name) => provides.includes(name)) ? [id] : []))
-  }
 }
 
 /** A module that saves a conversation uses it and the answer; a window or a summary only uses the conversation. */
-const KEEPS_CONVERSATIONS = [ConversationHistory.name, Response.name]
+const KEEPS_CONVERSATIONS = [ConversationHistory, Response]
 
 function byAddress(one: AgentInfo, other: AgentInfo): number {
   return resourceUri(one.id, 'conversations', '') < resourceUri(other.id, 'conversations', '') ? -1 : 1

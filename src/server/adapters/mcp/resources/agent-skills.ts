@@ -1,8 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { decodeUri } from '../../../../decode-uri.ts'
 import type { AgentHost } from '../../../../host/host.ts'
+import { providersOf } from '../../../../host/providers-of.ts'
+import type { Run } from '../../../../protocols/run.ts'
 import { type Skill, Skills } from '../../../../protocols/skills.ts'
 import type { Redact } from '../../../../redaction/redact.ts'
+import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import { invalidParams } from '../json-rpc.ts'
 import { cutPage } from '../pages.ts'
 import type { Resource, ResourceContent } from './resource.ts'
@@ -46,7 +49,7 @@ export class AgentSkills {
 
   /** True when no agent exposes its skills: the server then lacks the extension. */
   get isEmpty(): boolean {
-    return !this.#host.list().some(({ expose = [] }) => expose.includes('skills'))
+    return this.#exposing().length === 0
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
@@ -103,13 +106,9 @@ export class AgentSkills {
   async #listAll(tenant: string): Promise<PlacedSkill[]> {
     const lists = await Promise.all(
       this.#modules().map(async (place) => {
-        const act = (skills: Skills, run: Parameters<Skills['listSkills']>[0]) => skills.listSkills(run)
-        const skills = await this.#host.callModule(place.agentId, {
-          moduleId: place.moduleId,
-          protocol: Skills,
-          tenant,
-          act,
-        })
+        const act = (skills: Skills, run: Run) => skills.listSkills(run)
+        const { agentId, moduleId } = place
+        const skills = await this.#host.callModule(agentId, { moduleId, protocol: Skills, tenant, act })
         return (skills ?? []).map((skill) => ({ place, skill }))
       }),
     )
@@ -117,12 +116,13 @@ export class AgentSkills {
   }
 
   #modules(): SkillModule[] {
-    const exposing = this.#host.list().filter(({ expose = [] }) => expose.includes('skills'))
-    return exposing.flatMap(({ id: agentId }) => {
-      const { modules = [] } = this.#host.describe(agentId) ?? {}
-      const providers = modules.filter(({ provides }) => provides.includes(Skills.name))
-      return providers.map(({ id: moduleId }) => ({ agentId, moduleId }))
-    })
+    return this.#exposing().flatMap(({ id: agentId }) =>
+      providersOf(this.#host, agentId, Skills).map((moduleId) => ({ agentId, moduleId })),
+    )
+  }
+
+  #exposing(): AgentInfo[] {
+    return this.#host.list().filter(({ expose = [] }) => expose.includes('skills'))
   }
 }
 
