@@ -27,7 +27,7 @@ export function rejectQuietly<T>({ promise, reject }: Deferred<T>, error: unknow
   reject(error)
 }
 
-/** Something that is opened once, and there from then on. */
+/** Something that is opened once, and there from then on; tried again when that has failed. */
 export class Opening<T> {
   readonly #open: () => Promise<T>
   #opening: Promise<T> | undefined
@@ -39,11 +39,22 @@ export class Opening<T> {
 
   /** Opens it; a further call waits for the first. */
   open(): Promise<T> {
-    this.#opening ??= this.#open().then((value) => {
-      this.#opened = { value }
-      return value
-    })
+    this.#opening ??= this.#open().then(
+      (value) => {
+        this.#opened = { value }
+        return value
+      },
+      (error) => {
+        this.#opening = undefined
+        throw error
+      },
+    )
     return this.#opening
+  }
+
+  /** Waits until it is open; undefined where nobody has opened it, or that fails. */
+  async whenOpen(): Promise<T | undefined> {
+    return this.#opening?.catch(() => undefined)
   }
 
   /** @throws Error before it is open */

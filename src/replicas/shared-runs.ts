@@ -1,3 +1,4 @@
+import { Opening } from '../async.ts'
 import { messageOf } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
@@ -42,7 +43,7 @@ export class SharedRuns implements RemoteRuns {
   readonly #publisher: RunPublisher
   readonly #sink: RunSink
   readonly #stops: (() => unknown)[] = []
-  #opening: Promise<{ readonly store: RecordStore; readonly feed: RunFeed }> | undefined
+  readonly #opening = new Opening(() => this.#introduce())
   #refreshing: Promise<void> | undefined
   #nextRefreshMs = 0
   #followers = 0
@@ -54,7 +55,7 @@ export class SharedRuns implements RemoteRuns {
     this.#publisher = new RunPublisher(
       name,
       (ids) => traces.query('records', ids),
-      async () => (await this.#open()).store,
+      async () => (await this.#opening.open()).store,
       log,
     )
     this.#sink = {
@@ -66,7 +67,7 @@ export class SharedRuns implements RemoteRuns {
       host.onEvent((event) => isBeginning(event) && event.run_id !== null && this.#publisher.note(event.run_id)),
       host.onRunEnd(({ runId }) => this.#publisher.note(runId)),
     )
-    this.#open().catch((error) => this.#report(error))
+    this.#opening.open().catch((error) => this.#report(error))
   }
 
   async refresh(): Promise<void> {
@@ -85,7 +86,7 @@ export class SharedRuns implements RemoteRuns {
 
   async events(server: string, query: EventsQuery): ReturnType<RemoteRuns['events']> {
     try {
-      return await readRemoteEvents((await this.#open()).store, server, query)
+      return await readRemoteEvents((await this.#opening.open()).store, server, query)
     } catch (error) {
       this.#report(error)
       const elsewhere = `The events are on the server '${server}', and the shared store, which relays them, does not answer.`
@@ -94,7 +95,7 @@ export class SharedRuns implements RemoteRuns {
   }
 
   tape(server: string, runId: string): RemoteTape {
-    return remoteTape(async () => (await this.#open()).store, server, runId)
+    return remoteTape(async () => (await this.#opening.open()).store, server, runId)
   }
 
   /** Tells of the runs that have ended since. */
@@ -102,16 +103,8 @@ export class SharedRuns implements RemoteRuns {
     await this.#publisher.close()
     clearTimeout(this.#newsTimer)
     await this.#refreshing
-    await this.#opening?.catch(() => undefined)
+    await this.#opening.whenOpen()
     for (const stop of this.#stops.splice(0)) stop()
-  }
-
-  #open(): Promise<{ readonly store: RecordStore; readonly feed: RunFeed }> {
-    this.#opening ??= this.#introduce().catch((error) => {
-      this.#opening = undefined
-      throw error
-    })
-    return this.#opening
   }
 
   async #introduce(): Promise<{ store: RecordStore; feed: RunFeed }> {
@@ -141,7 +134,7 @@ export class SharedRuns implements RemoteRuns {
 
   async #readOn(): Promise<void> {
     try {
-      await (await this.#open()).feed.readOn(this.#sink)
+      await (await this.#opening.open()).feed.readOn(this.#sink)
       this.#nextRefreshMs = performance.now() + REFRESH_MS
     } catch (error) {
       this.#nextRefreshMs = performance.now() + RETRY_MS

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
+import { Opening } from '../async.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { RecordStore } from './record-store.ts'
 
@@ -54,11 +55,10 @@ class OpenSealing {
 
 /** Sealing of a project, whose key is read at its first use. */
 export class RecordSealing implements Sealing {
-  readonly #read: () => Promise<Buffer>
-  #opening: Promise<OpenSealing> | undefined
+  readonly #sealing: Opening<OpenSealing>
 
   constructor(read: () => Promise<Buffer>) {
-    this.#read = read
+    this.#sealing = new Opening(async () => new OpenSealing(await read()))
   }
 
   async seal(text: string, boundTo: readonly string[]): Promise<string> {
@@ -71,14 +71,7 @@ export class RecordSealing implements Sealing {
 
   /** @throws HostError `STORE_UNAVAILABLE` when the key is in a store that does not answer */
   open(): Promise<OpenSealing> {
-    this.#opening ??= this.#read().then(
-      (key) => new OpenSealing(key),
-      (error) => {
-        this.#opening = undefined
-        throw error
-      },
-    )
-    return this.#opening
+    return this.#sealing.open()
   }
 }
 

@@ -3,6 +3,7 @@ import { parseRow, ROW_VERSION, type RowShape } from '../../../../durable/rows/p
 import { parseJson } from '../../../../json.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
+import { LazyStore } from '../../../../store/lazy-store.ts'
 import type { Change, RecordStore } from '../../../../store/record-store.ts'
 import { parseIndexKey, tenantRecords } from '../../../../store/tenant-records.ts'
 import {
@@ -151,38 +152,23 @@ export class StoredCallMemory implements CallMemory {
 }
 
 /** The store of all tenants: opened when it is first needed, and cleaned as long as it is open. */
-class SharedRecords {
-  readonly #openRecords: StoredCallMemoryOptions['openRecords']
-  #records: Promise<RecordStore> | undefined
+class SharedRecords extends LazyStore {
   #timer: NodeJS.Timeout | undefined
 
   constructor(openRecords: StoredCallMemoryOptions['openRecords']) {
-    this.#openRecords = openRecords
-  }
-
-  open(): Promise<RecordStore> {
-    this.#records ??= this.#open()
-    return this.#records
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
-    const records = await this.#records?.catch(() => undefined)
-    await records?.close()
-  }
-
-  async #open(): Promise<RecordStore> {
-    try {
-      const records = await this.#openRecords()
+    super(async () => {
+      const records = await openRecords()
       // A failure needs no handling: the next run, or another server, removes the same records.
       const clean = () => void removeExpired(records).catch(() => {})
       this.#timer = setInterval(clean, CLEAN_EVERY_MS).unref()
       clean()
       return records
-    } catch (error) {
-      this.#records = undefined
-      throw error
-    }
+    })
+  }
+
+  override close(): Promise<void> {
+    clearInterval(this.#timer)
+    return super.close()
   }
 }
 
