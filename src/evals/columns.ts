@@ -29,13 +29,14 @@ export function makeVariants(changes: readonly VariantChange[]): VariantChange[]
 }
 
 /** @param valueOf returns the value of an agent as its file has it; undefined for none */
-export function makeColumn(
+export async function makeColumn(
   agent: string,
   changes: readonly VariantChange[],
-  valueOf: (agent: string, change: VariantChange) => unknown,
-): EvalColumn {
+  valueOf: (agent: string, change: VariantChange) => Promise<unknown>,
+): Promise<EvalColumn> {
   const own = withoutOwnId(changes, agent.split('/')[0] ?? agent)
-  const traced = own.map((change) => ({ ...change, before: valueOf(change.agent ?? agent, change) }))
+  const before = await Promise.all(own.map((change) => valueOf(change.agent ?? agent, change)))
+  const traced = own.map((change, index) => ({ ...change, before: before[index] }))
   const name = own.length === 0 ? agent : `${agent} (${nameChanges(traced)})`
   return { name, agent, version: null, changes: own }
 }

@@ -6,6 +6,7 @@ import { listAgentFiles } from '../host/agent-folder/list-agent-files.ts'
 import { readAgentText, readClaim } from '../host/agent-folder/read-agent-file.ts'
 import { type Fields, fieldsOf } from '../json.ts'
 import type { VariantChange } from '../wire/variant.ts'
+import { inlineFile } from '../wiring/inline-files.ts'
 import { getAt } from '../wiring/variables.ts'
 
 /** Text of an agent file. */
@@ -17,13 +18,15 @@ export interface AgentSource {
 
 /** The agents of a project by their files: nothing of them is loaded. */
 export class ProjectAgents {
+  readonly #projectDir: string
   readonly #sources: ReadonlyMap<string, AgentSource>
   /** Their files as values, by their texts. */
   readonly #files = new Map<string, Fields>()
   /** Of the files that cannot be read. */
   readonly #problems: readonly string[]
 
-  private constructor(sources: ReadonlyMap<string, AgentSource>, problems: readonly string[]) {
+  private constructor(projectDir: string, sources: ReadonlyMap<string, AgentSource>, problems: readonly string[]) {
+    this.#projectDir = projectDir
     this.#sources = sources
     this.#problems = problems
   }
@@ -42,19 +45,19 @@ export class ProjectAgents {
       for (const { line, message } of claim.problems)
         problems.push(`${file}${line === undefined ? '' : `:${line}`}: ${message}`)
     }
-    return new ProjectAgents(sources, problems)
+    return new ProjectAgents(projectDir, sources, problems)
   }
 
   get ids(): string[] {
     return [...this.#sources.keys()]
   }
 
-  /** Value of a module's config as the file of an agent has it; undefined without one. @param name as {@link ProjectAgents.get} takes it */
-  valueOf(name: string, { module, path }: Pick<VariantChange, 'module' | 'path'>): unknown {
+  /** Value of a module's config as the file of an agent, or the file that it names, has it; undefined without one. @param name as {@link ProjectAgents.get} takes it */
+  async valueOf(name: string, { module, path }: Pick<VariantChange, 'module' | 'path'>): Promise<unknown> {
     const { source = '' } = this.#find(name) ?? {}
     const file = getOrAdd(this.#files, source, () => fieldsOf(readYaml(source).value))
     const entry = [file.modules].flat().find((each) => fieldsOf(each).id === module)
-    return getAt(fieldsOf(entry).config, path)
+    return inlineFile(getAt(fieldsOf(entry).config, path), this.#projectDir)
   }
 
   /**

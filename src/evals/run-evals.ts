@@ -194,9 +194,10 @@ class Evals {
     const { request, scorers } = this.#plan
     try {
       const chosen = chooseScorers(given, scorers)
-      const columns = (await this.#agentsOf(given)).flatMap((agent) =>
-        request.variants.map((changes) => this.#columnOf(this.#makeColumn(agent, changes))),
+      const made = (await this.#agentsOf(given)).flatMap((agent) =>
+        request.variants.map((changes) => this.#makeColumn(agent, changes)),
       )
+      const columns = (await Promise.all(made)).map((column) => this.#columnOf(column))
       for (let repeat = 1; repeat <= request.repeat; repeat++) {
         for (const column of columns) this.#tasks.push({ given, column, repeat, scorers: chosen })
       }
@@ -221,7 +222,7 @@ class Evals {
     )
   }
 
-  #makeColumn(agent: string, changes: readonly VariantChange[]): EvalColumn {
+  #makeColumn(agent: string, changes: readonly VariantChange[]): Promise<EvalColumn> {
     return makeColumn(agent, changes, (id, change) => this.#options.agents.valueOf(id, change))
   }
 

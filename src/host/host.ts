@@ -671,6 +671,7 @@ export class AgentHost {
       events: this.#listeners,
       log: this.#log,
       boundaries: this.#boundaries,
+      valueOf: (id, place) => this.#agents.get(id)?.valueOf(place),
       startChild: (name, turn, parent) => {
         const { agent, entryPoint } = this.#agents.find(name, '/')
         const variant = turn.variant && changesOfCalled(turn.variant, agent.info.id)

@@ -1,5 +1,5 @@
 import { formatPath } from '../wire/format-path.ts'
-import type { VariantChange } from '../wire/variant.ts'
+import type { TracedChange, VariantChange } from '../wire/variant.ts'
 
 type Changes = readonly VariantChange[]
 
@@ -9,11 +9,10 @@ export function ownChanges(changes: Changes): Changes {
 }
 
 /** Changes of a variant as one that is called meets them: its own, and those of the agents that it may call; undefined for none. */
-export function changesOfCalled(changes: Changes, agentId: string): Changes | undefined {
-  const found = changes.flatMap((change): VariantChange[] => {
-    const { agent, ...own } = change
+export function changesOfCalled(changes: readonly TracedChange[], agentId: string): Changes | undefined {
+  const found = changes.flatMap(({ agent, before: _before, ...own }): VariantChange[] => {
     if (agent === undefined) return []
-    return [agent === agentId ? own : change]
+    return [agent === agentId ? own : { agent, ...own }]
   })
   return found.length === 0 ? undefined : found
 }

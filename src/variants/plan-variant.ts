@@ -52,7 +52,7 @@ export function planVariant(
     return { ...entry, config: own.reduce((config, { path, value }) => set(config, path, value), entry.config) }
   })
   const read = new DefinitionSource(deepFreeze({ ...definition, modules: varied as ModuleEntry[] }), file, problemAt)
-  return { ...planLoaded({ read, loaded, files: new Set(files) }, project), variedModules: modules }
+  return planLoaded({ read, loaded, files: new Set(files) }, project)
 }
 
 function placeOf([root, index, key, ...path]: Path, modules: readonly ModuleEntry[]): Partial<VariantProblem> {

@@ -57,6 +57,12 @@ export async function inlineFiles(read: DefinitionSource, inlining: Inlining): P
   return new DefinitionSource(deepFreeze({ ...definition, modules }), file, problemAt)
 }
 
+/** Returns a value, or the text of the file that it names; undefined for one that cannot be read. */
+export async function inlineFile(value: unknown, dir: string): Promise<unknown> {
+  const named = namedFile(value)
+  return named === undefined ? value : readText(named, { dir, files: new Set() }).catch(() => undefined)
+}
+
 /** Most configs name none: they stay as they are. */
 function namesFile(value: unknown): boolean {
   if (namedFile(value) !== undefined) return true
@@ -68,7 +74,7 @@ function namedFile(value: unknown): string | undefined {
   return typeof value.file === 'string' ? value.file : undefined
 }
 
-async function readText(named: string, { dir, files }: Inlining): Promise<string> {
+async function readText(named: string, { dir, files }: Pick<Inlining, 'dir' | 'files'>): Promise<string> {
   if (extname(named) !== ENDING) throw new Error(`'${named}' is no Markdown file (${ENDING}).`)
   const path = findProjectFile(dir, named)
   files.add(path)

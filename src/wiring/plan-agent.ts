@@ -47,8 +47,6 @@ export interface Project {
 
 /** An agent that is checked, loaded and wired: everything that can be decided before a request comes. */
 export interface AgentBlueprint {
-  /** Of a variant: the modules of the agent as it is. */
-  readonly variedModules?: readonly ModuleEntry[]
   readonly source: DefinitionSource
   /** In the order in which they can be made. */
   readonly modules: readonly WiredModule[]

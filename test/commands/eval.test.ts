@@ -225,6 +225,15 @@ export const sum = defineTool({ description: 'Adds.', parameters: Type.Object({ 
     expect(refused.stdout).include('may not be changed').and.include('prefix')
   })
 
+  it('names a variant by what differs from a text that stands in a file of its own', async () => {
+    const project = await makeEvals([BOTH[0] ?? ''], {
+      'agents/parrot.yml': `${parrot().trimEnd().slice(0, -1)}, config: { prefix: { file: prompts/said.md } } }\n`,
+      'prompts/said.md': 'You said: \n',
+    })
+    const { stdout } = await runEval(project, '--set', 'main.prefix=You sang: ')
+    expect(stdout).contain('parrot (main.prefix: said: → sang:): 0 of 1 case passed')
+  })
+
   it('takes scorers from evals/*.ts, where one that is broken hurts its own score alone', async () => {
     const project = await makeEvals([{ id: 'yes', input: 'yes', expected: 'you said: YES' }], {
       'evals/scorers.ts': `import { scorers } from 'agent-host'

@@ -55,17 +55,18 @@ describe('a variant with values of the agents that it calls', () => {
     expect((await host.run('desk', 'hi')).text).equal('plain > plain > plain')
   })
 
-  it('is traced with the values of each run', async () => {
+  it('is traced with the values of each run, and those of before', async () => {
     const host = await makeHost()
     const seen: Record<string, AgentEvent['variant']> = {}
     host.onEvent(({ agent_id, caller_id, event_type, variant }) => {
       if (event_type === 'call' && caller_id.startsWith('agent:')) seen[agent_id] = variant
     })
     await ask(host, [change('old', 'kb.old')])
+    const before = 'plain'
     expect(seen).deep.equal({
-      desk: [change('old', 'kb.old')],
-      billing: [change('old', 'kb.old')],
-      'kb.old': [change('old')],
+      desk: [{ ...change('old', 'kb.old'), before }],
+      billing: [{ ...change('old', 'kb.old'), before }],
+      'kb.old': [{ ...change('old'), before }],
     })
   })
 

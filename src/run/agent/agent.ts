@@ -56,7 +56,7 @@ export class Agent {
   readonly #runModules: RunModules
   readonly #callees: ReadonlyMap<string, NamedCallee>
   readonly #described: DescribedAgent
-  readonly #variedModules: AgentBlueprint['variedModules']
+  readonly #valueOf: AgentSurroundings['valueOf']
   readonly #shared: Exchange
   readonly #events: EventListeners
   readonly #boundaries: Boundaries | undefined
@@ -71,14 +71,14 @@ export class Agent {
   private constructor(
     blueprint: AgentBlueprint,
     shared: Exchange,
-    { events, log, boundaries, startChild, replays }: AgentSurroundings,
+    { events, log, boundaries, startChild, replays, valueOf }: AgentSurroundings,
     warn: (message: string) => void,
   ) {
     this.#warn = warn
     this.info = informOf(blueprint)
     const { source, modules, loaded, entryPoints } = blueprint
     this.#described = { definition: source.definition, modules, loaded, entryPoints }
-    this.#variedModules = blueprint.variedModules
+    this.#valueOf = valueOf
     this.files = blueprint.files
     this.calls = blueprint.calls
     this.triggerSecrets = blueprint.triggerSecrets
@@ -154,6 +154,11 @@ export class Agent {
     return describeAgent(this.#described)
   }
 
+  /** Returns a value of a module's config, as {@link Agent.describe} shows it. */
+  valueOf({ module, path }: Pick<VariantChange, 'module' | 'path'>): unknown {
+    return getAt(this.describe().modules.find(({ id }) => id === module)?.config, path)
+  }
+
   hasEntryPoint(name: string): boolean {
     return this.#entryPoints.has(name)
   }
@@ -192,8 +197,7 @@ export class Agent {
   }
 
   #withBefore(change: VariantChange): TracedChange {
-    const modules = change.agent === undefined ? this.#variedModules : undefined
-    const before = getAt(modules?.find(({ id }) => id === change.module)?.config, change.path)
+    const before = this.#valueOf(change.agent ?? this.info.id, change)
     return before === undefined ? change : { ...change, before }
   }
 
@@ -380,6 +384,8 @@ export interface AgentSurroundings {
   readonly boundaries?: Boundaries | undefined
   /** Absent where no other agents can be called. */
   readonly startChild?: StartChild
+  /** Returns a value of an agent in service, as its file has it. */
+  readonly valueOf: (agent: string, place: Pick<VariantChange, 'module' | 'path'>) => unknown
   /** Run that those of the agent replay; absent for an agent that is in service. */
   readonly replays?: ReplayOrigin
 }

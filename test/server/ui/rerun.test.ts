@@ -78,7 +78,7 @@ describe('a rerun from the debug UI', () => {
     expect(marks).to.deep.include({
       replays: run,
       replays_from: 4,
-      variant: 'system_prompt: Be brief., llm.temperature: 0.5',
+      variant: 'system_prompt: kind. → brief., llm.temperature: 0.5',
     })
     expect(marks.agent_version).to.not.equal((await find(run)).agent_version)
     // The tool was not called again, and the model once.
