@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import { type LogFn, type Logger, pino } from 'pino'
 import type { Log } from '../protocols/log.ts'
@@ -28,10 +29,20 @@ export async function openLog(
   if (!isatty(fd)) return pino(settings, pino.destination({ fd, sync: false }))
   const { default: pretty } = await import('pino-pretty')
   const shown = { ...settings, hooks: { logMethod, streamWrite: (line: string) => cleanJson(redact(line)) } }
-  const look = { colorize: true, ignore: 'reqId,address,key,tenant,agent', translateTime: 'SYS:HH:MM:ss', sync: true }
-  return pino(shown, pretty({ ...look, destination: fd }))
+  const look = { colorize: true, ignore: 'reqId,address,key,tenant,agent', translateTime: 'SYS:HH:MM:ss' }
+  return pino(shown, pretty({ ...look, destination: terminalOf(fd) }))
 }
 
 function logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
   if (args[0] !== NO_LINE) method.apply(this, args)
+}
+
+/** A stream to the terminal that what holds back standard output or standard error holds back, too. */
+function terminalOf(fd: 1 | 2): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      process[fd === 1 ? 'stdout' : 'stderr'].write(chunk)
+      done()
+    },
+  })
 }

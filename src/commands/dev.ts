@@ -82,12 +82,11 @@ export default class Dev extends BaseCommand {
   async #openQuestions(): Promise<TerminalQuestions | undefined> {
     if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined
     const { TerminalQuestions: Questions } = await import('./dev/terminal-questions.ts')
-    return new Questions({
-      projectDir: process.cwd(),
-      print: (lines) => this.#print(lines),
-      control: (sequence) => process.stdout.write(sequence),
-      run: runBeside,
-    })
+    const { HeldOutput } = await import('./dev/held-output.ts')
+    const output = new HeldOutput(() => questions.showAgain())
+    const run = (command: readonly string[]) => runBeside(command, (line) => this.log(line))
+    const questions = new Questions({ projectDir: process.cwd(), output, run })
+    return questions
   }
 
   /** Options that do not fit leave the server as it is. */
@@ -146,13 +145,14 @@ function onKeys(actions: Readonly<Record<string, () => void>>, answer: (typed: s
   })
 }
 
-/** Runs a command of this command line on the same terminal, whose keys stay here. It ends with this process. */
-async function runBeside(args: readonly string[]): Promise<number> {
+/** Runs a command of this command line without keys, and prints what it prints. It ends with this process. */
+async function runBeside(args: readonly string[], print: (line: string) => void): Promise<number> {
   const { execa } = await import('execa')
   const { execPath, execArgv, argv } = process
   const command = [...execArgv, argv[1] as string, ...args]
-  const { exitCode } = await execa(execPath, command, { reject: false, stdio: ['ignore', 'inherit', 'inherit'] })
-  return exitCode ?? 1
+  const running = execa(execPath, command, { reject: false, stdin: 'ignore', all: true, buffer: false })
+  for await (const line of running.iterable({ from: 'all' })) print(line)
+  return (await running).exitCode ?? 1
 }
 
 /** Opens an address with the system's opener. Without one nothing happens: the address is on the screen. */

@@ -18,11 +18,11 @@ function post(url: string, body: object): Promise<Response> {
   return fetch(`${url}/api/ui/questions`, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
-async function ask(url: string): Promise<string> {
+async function ask(url: string, content = 'hello', model = 'echo'): Promise<string> {
   const response = await fetch(`${url}/compat/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'echo', messages: [{ role: 'user', content: 'hello' }] }),
+    body: JSON.stringify({ model, messages: [{ role: 'user', content }] }),
   })
   const { choices } = (await response.json()) as { choices: [{ message: { content: string } }] }
   return choices[0].message.content
@@ -297,6 +297,12 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
 /** Answers with what a variable of `.env` says. */
 const GREETING = { 'agents/echo.yml': agent('echo', '$' + '{GREETING} '), '.env': 'GREETING=good morning\n' }
 
+const CHANGE = {
+  action: 'change_agent',
+  agent_id: 'echo',
+  changes: [{ module: 'echo', path: ['prefix'], value: 'good ${night} ' }],
+}
+
 describe('dev on a terminal', () => {
   before(function () {
     needsTerminal(this)
@@ -333,8 +339,7 @@ describe('dev on a terminal', () => {
     const project = await makeProject(GREETING)
     const terminal = openTerminal(['dev', '--port', '0'], { cwd: project.dir })
     const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string
-    const changes = [{ module: 'echo', path: ['prefix'], value: 'good ${night} ' }]
-    const change = () => post(url, { action: 'change_agent', agent_id: 'echo', changes })
+    const change = () => post(url, CHANGE)
     await terminal.shows(/q quit/)
     expect((await change()).status).to.equal(202)
     await terminal.shows(
@@ -355,6 +360,49 @@ describe('dev on a terminal', () => {
     await eventually(async () => expect(await ask(url)).to.equal('good ${night} hello'))
     terminal.type('q')
     expect(await terminal.ended).to.equal(0)
+  })
+
+  const NOISY = {
+    ...GREETING,
+    'agents/noisy.yml': 'id: noisy\nmodules: [{ id: main, module: noisy }]',
+    'modules/noisy.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Noisy', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }, _, { log }) => ({ async handleText(text) {
+    for (let line = 1; line <= Number(text); line++) line % 2 ? console.log('line ' + line + '.') : log.warn('line ' + line + '.')
+    await response.respondText(String(process.pid))
+  } }) })`,
+  }
+  const linesOf = (screen: string) => [...screen.matchAll(/line (\d+)\./g)].map(([, number]) => Number(number))
+  const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+
+  it('prints nothing below a question while it stands, and all of it afterwards', async () => {
+    const project = await makeProject(NOISY)
+    const terminal = openTerminal(['dev', '--port', '0'], { cwd: project.dir })
+    const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string
+    await terminal.shows(/q quit/)
+    await post(url, CHANGE)
+    await terminal.shows(/y writes it .*\n$/)
+    await ask(url, '100', 'noisy')
+    await terminal.shows(/y writes it .*\n$/)
+    terminal.type('n')
+    await terminal.shows(/Nothing was written\.\nMeanwhile \(\d+ lines\):\n/)
+    await eventually(() => expect(linesOf(terminal.screen())).to.deep.equal(upTo(100)))
+    terminal.type('q')
+    expect(await terminal.ended).to.equal(0)
+  })
+
+  it('shows a question again below more lines than it holds back, and loses none', async () => {
+    const project = await makeProject(NOISY)
+    const terminal = openTerminal(['dev', '--port', '0'], { cwd: project.dir })
+    const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string
+    await terminal.shows(/q quit/)
+    await post(url, CHANGE)
+    await terminal.shows(/y writes it .*\n$/)
+    const pid = Number(await ask(url, '1200', 'noisy'))
+    await terminal.shows(/line 1001\.\n+The debug page asks: .*\n(.*\n)+y writes it .*\n$/)
+    process.kill(pid, 'SIGTERM')
+    await terminal.ended
+    expect(linesOf(terminal.screen())).to.deep.equal(upTo(1200))
   })
 
   it('runs the evals that the page wants', async () => {

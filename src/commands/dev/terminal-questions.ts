@@ -3,6 +3,7 @@ import { HostError, messageOf } from '../../errors.ts'
 import type { PlannedWrite, Question, QuestionPlan, Questions } from '../../server/adapters/ui/questions/questions.ts'
 import type { QuestionNews } from '../../wire/question.ts'
 import { describeWrite, showAll } from './describe-question.ts'
+import type { HeldOutput } from './held-output.ts'
 import { type CheckedWrite, readTarget, writeChecked } from './question-files.ts'
 
 const MAX_OPEN = 5
@@ -12,17 +13,13 @@ const QUIET_MS = 1000
 /** A key that others follow at once was pasted, or is held. */
 const ALONE_MS = 150
 const MAX_REMEMBERED = 20
-/** Has the terminal mark what is pasted, and stop to. */
-const MARK_PASTES = '\u001b[?2004h'
-const LEAVE_PASTES = '\u001b[?2004l'
 
 /** Effects of the questions on the world. */
 export interface QuestionTerminal {
   /** Absolute. */
   readonly projectDir: string
-  print(lines: readonly string[]): void
-  /** Writes as it is. */
-  control(sequence: string): void
+  /** The terminal, where nothing else appears while a question stands. */
+  readonly output: Pick<HeldOutput, 'print' | 'hold' | 'release'>
   /** Runs a command of this command line on the terminal, without its keys. @returns its exit code */
   run(command: readonly string[]): Promise<number>
 }
@@ -87,6 +84,14 @@ export class TerminalQuestions implements Questions {
     return true
   }
 
+  /** Shows the question again, below what was printed since. A `y` on its way is none. */
+  showAgain(): void {
+    if (this.#isWriting) return
+    clearTimeout(this.#yes)
+    this.#yes = undefined
+    this.#show()
+  }
+
   #requireRoom(): void {
     if (this.#open.length < MAX_OPEN) return
     const message = `${MAX_OPEN} questions wait in the terminal of agent-host dev: answer them there first`
@@ -149,9 +154,9 @@ export class TerminalQuestions implements Questions {
     if (place > 0) return
     clearTimeout(this.#yes)
     this.#yes = undefined
-    this.#terminal.print([showAll(detail)])
-    if (this.#open.length > 0) this.#show()
-    else this.#terminal.control(LEAVE_PASTES)
+    this.#terminal.output.print([showAll(detail)])
+    this.#terminal.output.release()
+    this.#show()
   }
 
   #show(): void {
@@ -161,8 +166,8 @@ export class TerminalQuestions implements Questions {
     const what = command ? [`  agent-host ${showAll(command.join(' '))}`] : writes.flatMap(describeWrite)
     const verb = command ? 'runs' : 'writes'
     const key = `y ${verb} it (a second from now, alone); every other key is a no. It ends in 60 s.`
-    this.#terminal.control(MARK_PASTES)
-    this.#terminal.print(['', `The debug page asks: ${showAll(question.title)}`, ...what, key])
+    this.#terminal.output.hold()
+    this.#terminal.output.print(['', `The debug page asks: ${showAll(question.title)}`, ...what, key])
     this.#quietSinceMs = performance.now()
   }
 

@@ -17,8 +17,11 @@ async function open(files: Readonly<Record<string, string>> = {}) {
   const commands: string[] = []
   const questions = new TerminalQuestions({
     projectDir: project.dir,
-    print: (lines) => shown.push(...lines),
-    control: () => {},
+    output: {
+      print: (lines) => void shown.push(...lines),
+      hold: () => {},
+      release: () => {},
+    },
     run: async (command) => commands.push(command.join(' ')) && 3,
   })
   const stateOf = (id: string) => questions.latest().find((news) => news.id === id)?.state

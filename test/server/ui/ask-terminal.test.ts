@@ -23,7 +23,8 @@ describe('the debug UI under dev with a terminal', () => {
         endCommand = done
       })
     }
-    questions = new TerminalQuestions({ projectDir, print: () => {}, control: () => {}, run })
+    const output = { print() {}, hold() {}, release() {} }
+    questions = new TerminalQuestions({ projectDir, output, run })
     return questions
   })
 

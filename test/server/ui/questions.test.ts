@@ -49,8 +49,11 @@ describe('questions of the page to the terminal', () => {
     const shown: string[] = []
     const questions = new TerminalQuestions({
       projectDir: project.dir,
-      print: (lines) => shown.push(...lines),
-      control: () => {},
+      output: {
+        print: (lines) => void shown.push(...lines),
+        hold: () => {},
+        release: () => {},
+      },
       run: async () => 0,
     })
     const dev = { debug: true, development: true, record: 1, logLevel: 'silent', drainTimeout: 0 } as const
@@ -228,8 +231,9 @@ describe('questions of the page to the terminal', () => {
   })
 
   it('write values of called agents into their files', async () => {
-    const { project, post, sayYes } = await serve()
+    const { project, post, sayYes, shown } = await serve()
     const { id } = await post(change('Be brief.', 'boss', { agent: 'bare' }))
+    expect(shown).contain('The debug page asks: Write bare.main.system_prompt into agents/bare.yml')
     await sayYes(id)
     expect(await project.read('agents/bare.yml')).contain('system_prompt: Be brief. # as the boss says')
     expect(await project.read('agents/boss.yml')).equal(FILES['agents/boss.yml'])

@@ -87,10 +87,10 @@ export function changeAgent(
     return relative(host.projectDir, resolve(host.projectDir, file)).split(sep).join('/')
   }
   const changes = withoutOwnId(given, agentId)
-  const ids = [agentId, ...new Set(changes.flatMap(({ agent }) => agent ?? []))]
+  const ids = [...new Set(changes.map(({ agent = agentId }) => agent))]
   const places = changes.map(namePlace)
   return {
-    title: `Write ${places.join(', ')} into ${fileOf(agentId)}`,
+    title: `Write ${places.join(', ')} into ${ids.map(fileOf).join(', ')}`,
     async plan(read) {
       const written = await Promise.all(
         ids.map(async (id) => {
@@ -99,7 +99,7 @@ export function changeAgent(
         }),
       )
       const escaped = written.flatMap(({ changes: own }, index) =>
-        own.map((change) => (index === 0 ? change : { agent: ids[index] as string, ...change })),
+        own.map((change) => (ids[index] === agentId ? change : { agent: ids[index] as string, ...change })),
       )
       refuseSecrets(escaped, redact)
       await host.openVariant(agentId, escaped)
