@@ -9,7 +9,7 @@ import { HiddenScreen } from './hidden-screen.tsx'
 import { InboxProvider } from './inbox.ts'
 import { useShortcuts } from './keyboard.ts'
 import { LiveProvider, useLive } from './live.ts'
-import { AsksAtTerminal } from './questions/ask-button.tsx'
+import { QuestionsProvider } from './questions/ask-button.tsx'
 import { readKey, saveKey } from './responses/responses-client.ts'
 import { href, type Route, useRoute } from './router.ts'
 import type { ScreenProps } from './screen.ts'
@@ -108,9 +108,9 @@ function Screens() {
           )}
           <TracingNotice tracing={data?.server.tracing} />
           {screen ? (
-            <AsksAtTerminal.Provider value={data?.server.asks_at_terminal ?? false}>
+            <QuestionsProvider isOn={data?.server.asks_at_terminal ?? false}>
               <ScreenOf key={name} screen={screen} route={route} server={data?.server} />
-            </AsksAtTerminal.Provider>
+            </QuestionsProvider>
           ) : (
             <Empty isPage title="There is no such page">
               <a href={href(['agents'])}>Go to the agents</a>

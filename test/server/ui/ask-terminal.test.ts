@@ -5,17 +5,26 @@ import { findBarriers, isTooWide } from '../../support/browser.ts'
 import { SHOP } from '../../support/counting-shop.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { evalResult, evalRun } from '../../support/eval-results.ts'
+import { eventually } from '../../support/eventually.ts'
+import { ask } from '../../support/graphql.ts'
 import { untilTaped } from '../../support/tapes.ts'
 
 /** From when on a key counts, with some to spare. */
 const QUIET_MS = 1100
+const BOSS = `id: boss
+modules:
+  - { id: llm, module: clerk }
+  - { id: agents, module: tools/agents, config: { agents: [shop] } }
+  - { id: main, module: orchestrator/tool-loop, config: { system_prompt: Be a boss. } }
+`
 const CASE = '{"id":"first","input":"Hi"}\n'
+const FILES = { ...SHOP, 'agents/boss.yml': BOSS, 'evals/first.jsonl': CASE }
 
 describe('the debug UI under dev with a terminal', () => {
   let questions: TerminalQuestions
   let commands: string[]
   let endCommand: (code: number) => void = () => {}
-  const ui = DebugUi.forSuite({ record: 1 }, { ...SHOP, 'evals/first.jsonl': CASE }, (projectDir) => {
+  const ui = DebugUi.forSuite({ record: 1 }, FILES, (projectDir) => {
     commands = []
     const run = (command: readonly string[]) => {
       commands.push(command.join(' '))
@@ -73,9 +82,73 @@ describe('the debug UI under dev with a terminal', () => {
     await sayYes()
     await see(page, 'Wrote agents/shop.yml.')
     expect(await ui.project.read('agents/shop.yml')).equal(SHOP['agents/shop.yml'].replace('Be kind.', 'Be brief.'))
-    await write.click()
-    await see(page, 'agents/shop.yml has these values already.')
-    ui.expected.push(/status of 400/, /status of 409/)
+  })
+
+  it('knows that a value was written: nothing is changed any more, and runs so far are of the version before', async () => {
+    const page = await ui.open('#/play/shop')
+    const change = page.getByRole('button', { name: 'Change', exact: true })
+    const panel = page.getByRole('complementary', { name: 'Change' })
+    const say = async (name: string) => {
+      await page.getByLabel(name, { exact: true }).fill('Where is A1?')
+      await page.getByRole('button', { name: 'Send' }).click()
+    }
+    await change.click()
+    await panel.getByLabel('system prompt').fill('Be brief.')
+    await say('Message to shop · system_prompt: kind. → brief.')
+    await see(page, /^Be brief\. \| /)
+    await panel.getByRole('button', { name: 'Write into agents/shop.yml' }).click()
+    await see(page, 'Type y in the terminal of agent-host dev.')
+    await sayYes()
+    await panel.getByText('shop changed: the values here are the new ones.').waitFor()
+    await panel.getByText('Runs so far are of the version before.').waitFor()
+    expect(await panel.getByText('The agent changed meanwhile.').count()).equal(0)
+    expect(await panel.getByText('edited', { exact: true }).count()).equal(0)
+    expect(await panel.getByLabel('system prompt').inputValue()).equal('Be brief.')
+    expect(await panel.getByRole('button', { name: 'Write into agents/shop.yml' }).isDisabled()).equal(true)
+    await say('Message to shop')
+    await eventually(async () => expect(await page.getByText(/^Be brief\. \| /).count()).equal(2))
+    const variants = await ask(ui.server, '{ runs(filter: { agent_id: "shop" }) { runs { variant } } }')
+    expect(variants).deep.equal({
+      runs: { runs: [{ variant: null }, { variant: 'system_prompt: kind. → brief.' }] },
+    })
+    await page.reload()
+    await change.click()
+    expect(await panel.getByLabel('system prompt').inputValue()).equal('Be brief.')
+    expect(await panel.getByText('changed').count()).equal(0)
+  })
+
+  it('writes a value of a called agent into its file, and names that file', async () => {
+    const page = await ui.open('#/play/boss')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const panel = page.getByRole('complementary', { name: 'Change' })
+    const prompt = panel.locator('.variable', { hasText: 'shop.main' }).getByLabel('system prompt')
+    await prompt.fill('Be brief.')
+    await panel.getByRole('button', { name: 'Write into agents/shop.yml' }).click()
+    await see(page, 'Type y in the terminal of agent-host dev.')
+    await sayYes()
+    await see(page, 'Wrote agents/shop.yml.')
+    await panel.getByText('shop changed: the values here are the new ones.').waitFor()
+    expect(await panel.getByText('edited', { exact: true }).count()).equal(0)
+    expect(await prompt.inputValue()).equal('Be brief.')
+    expect(await ui.project.read('agents/boss.yml')).equal(BOSS)
+  })
+
+  it('keeps what was changed after a no, and says why nothing can be written', async () => {
+    const page = await ui.open('#/play/shop')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const panel = page.getByRole('complementary', { name: 'Change' })
+    await panel.getByLabel('system prompt').fill('Be brief.')
+    await panel.getByRole('button', { name: 'Write into agents/shop.yml' }).click()
+    await see(page, 'Type y in the terminal of agent-host dev.')
+    questions.answer('n')
+    await see(page, 'Refused in the terminal. Nothing was written.')
+    expect(await panel.getByText('edited', { exact: true }).count()).equal(1)
+    await panel.getByLabel('system prompt').fill('Be ${SECRET}.')
+    await panel.getByRole('button', { name: 'Write into agents/shop.yml' }).click()
+    await panel.getByText(/has '\$\{SECRET\}', which this value does not have/).waitFor()
+    expect(await ui.project.read('agents/shop.yml')).equal(SHOP['agents/shop.yml'])
+    questions.answer('n')
+    ui.expected.push(/status of 400/)
   })
 
   it('starts the evals, and follows their result', async () => {
@@ -102,6 +175,22 @@ describe('the debug UI under dev with a terminal', () => {
     await see(page, 'agent-host eval evals/first.jsonl exited with 0.')
     await page.getByRole('link', { name: /^refund, a/ }).waitFor()
     await ui.project.remove('evals/results')
+  })
+
+  it('still says that a question waits after a reload, and no more once dev has started again', async () => {
+    const page = await ui.open('#/evals')
+    const button = page.getByRole('button', { name: 'Run evals' })
+    await button.click()
+    await see(page, 'Type y in the terminal of agent-host dev.')
+    await page.reload()
+    await see(page, 'Type y in the terminal of agent-host dev.')
+    expect(await button.isDisabled()).equal(true)
+    const port = Number(new URL(ui.url).port)
+    await ui.server.close()
+    await ui.serve(port)
+    await page.getByText('Type y in the terminal of agent-host dev.').waitFor({ state: 'detached' })
+    expect(await button.isDisabled()).equal(false)
+    ui.forgive()
   })
 
   it('learns how a question ended that was answered while the page was away', async () => {

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { VariantChange } from '../../../src/wire/variant.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { EditorLink } from '../components/editor-link.tsx'
@@ -7,11 +7,11 @@ import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { AskButton } from '../questions/ask-button.tsx'
-import { type Column, isVaried } from '../responses/column.ts'
+import { type Column, isVaried, requestedChanges } from '../responses/column.ts'
 import type { ServerInfo } from '../types.ts'
-import { variablesOf, withChanges } from './changes.ts'
+import { settle, variablesOf, withChanges } from './changes.ts'
 import { DefinitionEditor } from './definition-editor.tsx'
-import { type AgentChoice, useCalledAgents } from './play-query.ts'
+import { type AgentChoice, type CalledAgent, useCalledAgents } from './play-query.ts'
 import { useVariant } from './use-variant.ts'
 import { VariableFields } from './variable-fields.tsx'
 
@@ -31,15 +31,22 @@ interface ChangePanelProps {
 }
 
 /** Changes that the text of the agent does not hold: those of the agents that it calls. */
-function ofCalled({ changes = [] }: Column): VariantChange[] {
-  return changes.filter(({ agent }) => agent !== undefined)
+function ofCalled(column: Column): VariantChange[] {
+  return requestedChanges(column).filter(({ agent }) => agent !== undefined)
+}
+
+/** Ids of the agents of which there is a version that was not there when the panel was opened. */
+function useChanged(agents: readonly CalledAgent[]): readonly string[] {
+  const opened = useRef(new Map<string, string>()).current
+  for (const { id, version } of agents) if (!opened.has(id)) opened.set(id, version)
+  return agents.flatMap(({ id, version }) => (opened.get(id) === version ? [] : id))
 }
 
 /** Values of the agent behind a column, and of the agents that it calls, to change and try again. */
 export function ChangePanel({
   agent,
   server,
-  column,
+  column: given,
   title,
   canCompare,
   onColumn,
@@ -50,6 +57,10 @@ export function ChangePanel({
   /** The whole text, while it is what was edited last. */
   const [text, setText] = useState<string>()
   const called = useCalledAgents(agent.id)
+  const variables = variablesOf(agent, called)
+  const column = settle(given, variables)
+  const agents = [agent, ...called]
+  const changed = useChanged(agents)
   const checked = useVariant(column, text)
   const { variant } = checked
   useEffect(() => {
@@ -63,6 +74,8 @@ export function ChangePanel({
   const isOutdated = checked.isOutdated || (isVaried(column) && column.version !== agent.version)
   const reset = () => change(withChanges(column, [], agent.version))
   const takeNew = () => change(withChanges({ ...column, version: agent.version }, column.changes ?? [], agent.version))
+  const changes = requestedChanges(column)
+  const files = agents.filter(({ id }) => changes.some(({ agent: owner = agent.id }) => owner === id))
   const shown = variant?.definition ?? agent.definition ?? ''
   return (
     <aside class="panel change-panel" aria-label="Change">
@@ -77,13 +90,18 @@ export function ChangePanel({
           </button>
         </Notice>
       )}
+      {changed.length > 0 && !isOutdated && (
+        <Notice kind="info" title={`${changed.join(' and ')} changed: the values here are the new ones.`}>
+          Runs so far are of the version before.
+        </Notice>
+      )}
       {checked.error !== '' && <Notice kind="bad" title={checked.error} />}
       {server.takes_definitions && agent.definition !== null && (
         <Tabs label="Ways to change" titles={VIEWS} selected={view} onSelect={setView} />
       )}
       {view === 'values' ? (
         <VariableFields
-          variables={variablesOf(agent, called)}
+          variables={variables}
           column={column}
           version={agent.version}
           problems={checked.problems}
@@ -104,8 +122,8 @@ export function ChangePanel({
         </button>
         {agent.file !== null && (
           <AskButton
-            label={`Write into ${agent.file}`}
-            request={{ action: 'change_agent', agent_id: agent.id, changes: [...(column.changes ?? [])] }}
+            label={`Write into ${(files.length > 0 ? files : [agent]).map(({ file }) => file).join(', ')}`}
+            request={{ action: 'change_agent', agent_id: agent.id, changes }}
             isDisabled={!isVaried(column)}
           />
         )}

@@ -1,4 +1,4 @@
-import type { VariantChange } from '../../../src/wire/variant.ts'
+import type { TracedChange, VariantChange } from '../../../src/wire/variant.ts'
 import type { Column } from '../responses/column.ts'
 import type { Seed } from '../responses/setup.ts'
 import type { AgentChoice, CalledAgent, Variable } from './play-query.ts'
@@ -30,15 +30,30 @@ export function changeOf({ changes = [] }: Column, variable: AgentVariable): Var
 /** Sets a value; one that the agent has anyway is no change. */
 export function withValue(column: Column, variable: AgentVariable, value: unknown, version: string): Column {
   const others = (column.changes ?? []).filter((change) => !isOf(change, variable))
-  const isSame = JSON.stringify(value ?? null) === JSON.stringify(variable.value)
-  const { agent, module, path } = variable
-  const place = { ...(agent === undefined ? {} : { agent }), module, path: [...path] }
-  const own: VariantChange[] = isSame ? [] : [{ ...place, ...(value === undefined ? {} : { value }) }]
-  return withChanges(column, [...others, ...own], version)
+  const { agent, module, path, value: before } = variable
+  const place = { ...(agent === undefined ? {} : { agent }), module, path: [...path], before }
+  const change: TracedChange = { ...place, ...(value === undefined ? {} : { value }) }
+  return withChanges(column, isSame(change, variable) ? others : [...others, change], version)
+}
+
+function isSame({ value }: TracedChange, variable: AgentVariable): boolean {
+  return JSON.stringify(value ?? null) === JSON.stringify(variable.value)
+}
+
+/** The column without changes that its agents have by now: they were written into the files. The others know the values of before. */
+export function settle(column: Column, variables: readonly AgentVariable[]): Column {
+  const { changes = [], version = '' } = column
+  const left = changes.flatMap((change) => {
+    const variable = variables.find((each) => isOf(change, each))
+    if (variable && isSame(change, variable)) return []
+    return change.before === undefined && variable ? { ...change, before: variable.value } : change
+  })
+  const isSettled = left.length === changes.length && left.every((change, index) => change === changes[index])
+  return isSettled ? column : withChanges(column, left, version)
 }
 
 /** @param version of the agent that the changes are meant for */
-export function withChanges(column: Column, changes: readonly VariantChange[], version: string): Column {
+export function withChanges(column: Column, changes: readonly TracedChange[], version: string): Column {
   const { changes: _changes, version: earlier = version, ...rest } = column
   return changes.length === 0 ? rest : { ...rest, changes, version: earlier }
 }

@@ -62,7 +62,6 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
           <TurnView
             key={turn.answers.map(({ responseIds }) => responseIds[0]).join()}
             turn={turn}
-            agent={agent}
             columns={columns}
             onStatus={onStatus}
             onContinue={onContinue}
@@ -73,7 +72,7 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
         {error && <Notice kind="bad" title={error} />}
       </div>
       <Composer
-        model={columns.map((column) => columnTitle(column, agent)).join(' and ')}
+        model={columns.map(columnTitle).join(' and ')}
         codeColumn={columns.find(isVaried) ?? columns[0] ?? { model: '' }}
         draft={draft}
         uploads={uploads}

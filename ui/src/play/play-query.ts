@@ -62,7 +62,7 @@ export function useAgentChoice(id: string): AgentChoice | undefined {
 }
 
 /** Agent that another calls, with the values that can be varied. */
-export type CalledAgent = Pick<AgentChoice, 'id' | 'modules'>
+export type CalledAgent = Pick<AgentChoice, 'id' | 'version' | 'file' | 'modules'>
 
 /** The server limits the aliases of a query. */
 const MAX_CALLED = 30
@@ -73,11 +73,12 @@ export function useCalledAgents(id: string): readonly CalledAgent[] {
   const names = ids.map((_, index) => `$a${index}: String!`).join(', ')
   const fields = ids.map(
     (_, index) =>
-      `a${index}: agent_config(agent_id: $a${index}) { id modules { id provides tools { name description parameters } variables { path schema value } } }`,
+      `a${index}: agent_config(agent_id: $a${index}) { id version file modules { id provides tools { name description parameters } variables { path schema value } } }`,
   )
   const query = ids.length === 0 ? '{ __typename }' : `query(${names}) { ${fields.join(' ')} }`
   const variables = Object.fromEntries(ids.map((called, index) => [`a${index}`, called]))
-  const { data } = useQuery<Readonly<Record<string, CalledAgent>>>(query, variables)
+  const { data, reload } = useQuery<Readonly<Record<string, CalledAgent>>>(query, variables)
+  useLive('agents', reload)
   return ids.flatMap((called, index) => {
     const agent = data?.[`a${index}`]
     return agent?.id === called ? [agent] : []

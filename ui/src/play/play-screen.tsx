@@ -4,7 +4,7 @@ import { ask } from '../api.ts'
 import { firstToAsk } from '../called-agents.ts'
 import { Command } from '../components/command.tsx'
 import { Empty } from '../components/notice.tsx'
-import { agentOf, type Column } from '../responses/column.ts'
+import { agentOf, type Column, isVaried } from '../responses/column.ts'
 import { keepSetup, readSetup } from '../responses/kept-setups.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -15,6 +15,7 @@ import { ColumnPickers } from './column-pickers.tsx'
 import { Conversation } from './conversation.tsx'
 import { readStart, startAddress } from './play-address.ts'
 import { type AgentChoice, type AgentName, useAgentChoice, useAgentNames } from './play-query.ts'
+import { SettledColumn } from './settled-column.tsx'
 import { ThreadList } from './thread-list.tsx'
 import { changeColumns, useThreads } from './threads.ts'
 import { compareLast } from './use-conversation.ts'
@@ -73,6 +74,10 @@ function Playground({ agents, agentId, query, server }: PlaygroundProps) {
   }
   return (
     <div class="screen fill">
+      {columns.map((column, index) => {
+        if (!isVaried(column)) return null
+        return <SettledColumn key={index} column={column} onColumn={(next) => setColumn(index, next)} />
+      })}
       <div class="screen-head">
         <h1>Playground</h1>
         <ColumnPickers

@@ -6,13 +6,11 @@ import type { RunningAnswer } from './answer.ts'
 import { AnswerView } from './answer-view.tsx'
 import { columnTitle } from './column-title.ts'
 import { markDifferences } from './mark-differences.ts'
-import type { AgentChoice } from './play-query.ts'
 import { SentFiles } from './sent-files.tsx'
 import type { Turn, TurnAnswer } from './threads.ts'
 
 interface TurnViewProps {
   readonly turn: Turn
-  readonly agent: AgentChoice
   readonly columns: readonly Column[]
   readonly onStatus: (responseId: string, status: RunningAnswer['status']) => void
   readonly onContinue: (responseId: string, nextId: string) => void
@@ -21,7 +19,7 @@ interface TurnViewProps {
 }
 
 /** A question, and below it an answer of every column. */
-export function TurnView({ turn, agent, columns: current, onStatus, onContinue, onRetry, onEdit }: TurnViewProps) {
+export function TurnView({ turn, columns: current, onStatus, onContinue, onRetry, onEdit }: TurnViewProps) {
   const answers = useRef<HTMLDivElement>(null)
   const { columns = current } = turn
   const [length, setLength] = useState(0)
@@ -44,7 +42,7 @@ export function TurnView({ turn, agent, columns: current, onStatus, onContinue, 
       <div ref={answers} class="answers" data-columns={columns.length}>
         {columns.map((column, index) => (
           <article key={index} class="message assistant">
-            <h2>{columns.length > 1 ? columnTitle(column, agent) : 'Agent'}</h2>
+            <h2>{columns.length > 1 ? columnTitle(column) : 'Agent'}</h2>
             <ColumnAnswer answer={turn.answers[index]} onChange={follow} onContinue={onContinue} onRetry={onRetry} />
           </article>
         ))}

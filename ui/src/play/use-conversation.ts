@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Column } from '../responses/column.ts'
+import { type Column, requestedChanges } from '../responses/column.ts'
 import { askAgent, cancelResponse, readInput } from '../responses/responses-client.ts'
 import type { Seed } from '../responses/setup.ts'
 import { go } from '../router.ts'
@@ -105,7 +105,7 @@ export async function compareLast(thread: Thread, column: Column, index: number)
   if (!last || !answer) return
   const { changes: _changes, version: _version, ...plain } = column
   const asked: Column = last.columns?.[index] ?? plain
-  const isAsked = JSON.stringify(asked.changes) === JSON.stringify(column.changes)
+  const isAsked = JSON.stringify(requestedChanges(asked)) === JSON.stringify(requestedChanges(column))
   const original = isAsked ? plain : asked
   const columns = [original, column]
   const both = (turn: Turn): Turn => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Variant, VariantProblem } from '../../../src/wire/variant.ts'
-import { agentOf, type Column, isVaried } from '../responses/column.ts'
+import { agentOf, type Column, isVaried, requestedChanges } from '../responses/column.ts'
 import { makeVariant, RefusedVariant } from '../responses/variants-client.ts'
 
 /** Variant of a column, as the server sees it. */
@@ -25,14 +25,14 @@ const PAUSE_MS = 350
  */
 export function useVariant(column: Column, definition?: string): CheckedVariant {
   const [checked, setChecked] = useState(UNCHECKED)
-  const key = JSON.stringify([column.model, column.changes, column.version, definition])
+  const key = JSON.stringify([column.model, requestedChanges(column), column.version, definition])
   useEffect(() => {
     if (definition === undefined && !isVaried(column)) return setChecked(UNCHECKED)
     setChecked((before) => ({ ...before, variant: undefined }))
     const leave = new AbortController()
     const timer = setTimeout(() => {
-      const { changes = [], version } = column
-      const text = definition === undefined ? { changes: [...changes] } : { definition }
+      const { version } = column
+      const text = definition === undefined ? { changes: requestedChanges(column) } : { definition }
       const request = { agent_id: agentOf(column), ...(version === undefined ? {} : { version }), ...text }
       makeVariant(request, leave.signal).then(
         (variant) => setChecked({ ...UNCHECKED, variant }),

@@ -1,4 +1,4 @@
-import type { VariantChange } from '../../../src/wire/variant.ts'
+import type { TracedChange, VariantChange } from '../../../src/wire/variant.ts'
 
 /** Agent that answers in a thread, with settings of the request and changed values of the agent. */
 export interface Column {
@@ -7,8 +7,8 @@ export interface Column {
   readonly temperature?: number
   /** Further options of the request, named as in the responses API. */
   readonly options?: Readonly<Record<string, unknown>>
-  /** Values by which the agent is varied. */
-  readonly changes?: readonly VariantChange[]
+  /** Values by which the agent is varied, with those that it had. */
+  readonly changes?: readonly TracedChange[]
   /** Version of the agent that the changes began with. */
   readonly version?: string
 }
@@ -19,4 +19,9 @@ export function agentOf({ model }: Pick<Column, 'model'>): string {
 
 export function isVaried({ changes = [] }: Column): boolean {
   return changes.length > 0
+}
+
+/** Changes of a column as requests take them. */
+export function requestedChanges({ changes = [] }: Pick<Column, 'changes'>): VariantChange[] {
+  return changes.map(({ before: _before, ...change }) => change)
 }

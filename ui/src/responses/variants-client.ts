@@ -1,6 +1,6 @@
 import type { Variant, VariantProblem, VariantRefusal, VariantRequest } from '../../../src/wire/variant.ts'
 import { authorization } from '../token.ts'
-import { agentOf, type Column, isVaried } from './column.ts'
+import { agentOf, type Column, isVaried, requestedChanges } from './column.ts'
 
 const ENDPOINT = 'api/ui/variants'
 /** The agent changed since. */
@@ -37,8 +37,9 @@ const known = new Map<string, Promise<string>>()
 /** Returns the id of a column's variant, which is made once; undefined for the agent as it is. */
 export async function variantIdOf(column: Column): Promise<string | undefined> {
   if (!isVaried(column)) return undefined
-  const { changes = [], version } = column
-  const request = { agent_id: agentOf(column), changes: [...changes], ...(version === undefined ? {} : { version }) }
+  const { version } = column
+  const changes = requestedChanges(column)
+  const request = { agent_id: agentOf(column), changes, ...(version === undefined ? {} : { version }) }
   const key = JSON.stringify(request)
   const making = known.get(key) ?? makeVariant(request).then(({ id }) => id)
   known.set(key, making)

@@ -10,7 +10,7 @@ import { Tabs } from '../components/tabs.tsx'
 import { type AgentVariable, changeOf, variablesOf } from '../play/changes.ts'
 import { useAgentChoice, useCalledAgents } from '../play/play-query.ts'
 import { VariableFields } from '../play/variable-fields.tsx'
-import type { Column } from '../responses/column.ts'
+import { type Column, requestedChanges } from '../responses/column.ts'
 import { RefusedVariant } from '../responses/variants-client.ts'
 import { go, href } from '../router.ts'
 import type { RunSummary } from '../types.ts'
@@ -44,9 +44,9 @@ export function RerunPanel({ run, call, payload, onClose }: RerunPanelProps) {
     setBusy(true)
     setRefusal(undefined)
     try {
-      const { changes = [] } = column
+      const changes = requestedChanges(column)
       const live: RerunRequest['live'] = hasTools || needsTools ? ['llm', 'tools'] : ['llm']
-      const changed = changes.length > 0 ? { changes: [...changes] } : {}
+      const changed = changes.length > 0 ? { changes } : {}
       const edited = edit === 'values' ? {} : { [edit]: readEdit(edit, call, texts[edit]) }
       const { run_id } = await startRerun(run.run_id, { call_id: call.id, live, ...changed, ...edited })
       go(href(['compare'], { left: run.run_id, right: run_id }))
