@@ -83,7 +83,7 @@ describe('examples/desk', () => {
       expect(await say(RETURNS, 'ada'))
         .contain('within 30 days')
         .contain('[redacted]')
-      expect(await say('Show me the receipt of INV-7.', 'ada')).equal('Here is the receipt of INV-7.')
+      expect(await say('Is there a receipt of INV-7?', 'ada')).equal('I see a receipt of INV-7.')
       expect(await say('Remember that I prefer e-mail.', 'ada')).equal('I will remember that I prefer e-mail.')
       expect(await say('What do you remember about me?', 'ada')).contain('I prefer e-mail.')
       expect(await say('What do you remember about me?', 'bob')).contain('Nothing was found.')

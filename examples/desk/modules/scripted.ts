@@ -39,7 +39,11 @@ export default defineModule({
         yield { type: 'tool_call', call: { id: `call_${results.length + 1}`, name: call.name, arguments: args } }
       }
       const [input, output] = [messages.reduce((sum, { content }) => sum + content.length, 0), step?.say?.length ?? 10]
-      yield { type: 'usage', usage: { inputTokens: Math.ceil(input / 4), outputTokens: Math.ceil(output / 4) } }
+      yield {
+        type: 'usage',
+        usage: { inputTokens: Math.ceil(input / 4), outputTokens: Math.ceil(output / 4) },
+        model: 'scripted',
+      }
       yield { type: 'finish', reason: call ? 'tool_calls' : 'stop' }
     },
   }),

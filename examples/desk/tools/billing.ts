@@ -14,7 +14,7 @@ const PICTURE =
   'iVBORw0KGgoAAAANSUhEUgAAAGAAAABgCAIAAABt+uBvAAAAqElEQVR42u3XMQ0AIAxFweqqCazjqDhg6NABjnwFl9DkRa5tlwUCQIAAAQIECBAgAwQIECBAgP4EqhcfoEEgX8wAAQIECBAgQIBMamgxLeYGAQIECJABAgQIkBbTYlrMFwNkgAABAgQIECBAUgOQFnODAAECBAiQAQIESItpMS3mBgECZIAAAQIECJAWkxqAfDE3CBAgQIAAATJAgAABAgQIECBABqi7A5LV/OwAD/+ZAAAAAElFTkSuQmCC'
 
 export const receipt = defineTool({
-  description: 'Shows the receipt of an invoice as a picture.',
+  description: 'Returns the receipt of an invoice as a picture.',
   parameters: Type.Object({ number }),
   execute: ({ number }) => ({
     text: `Receipt of ${number}.`,
