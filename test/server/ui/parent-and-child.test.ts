@@ -47,12 +47,22 @@ describe('agents that call agents, in the debug UI', () => {
     expect(page.url()).contain(desk)
   })
 
-  it('shows the card of a waiting agent on the page of its own run, too', async () => {
-    await askDesk(REFUND)
+  it('shows the card of a waiting agent on the pages of both runs, and in the playground', async () => {
+    const desk = await askDesk(REFUND)
     const { data } = (await ui.server.app.inject('/compat/approvals')).json()
     const page = await ui.open(`#/runs/${data[0].run_id}`)
-    const pending = page.getByRole('list', { name: 'Waits for a person' })
+    const pending = page.getByRole('list', { name: /^Waits for/ })
     await pending.getByRole('heading', { name: 'May billing (asked by desk) call refund?' }).waitFor()
+    const said = ['The customer says about INV-7: it arrived broken.', 'Pays money back for an invoice.']
+    const terms = (expected: readonly string[]) =>
+      eventually(async () => expect(await pending.getByRole('definition').allInnerTexts()).deep.equal(expected))
+    await terms([REFUND, ...said, 'INV-7', '40'])
+    // Where the question of the user stands above it, the card does not repeat it.
+    await page.goto(`${ui.url}/#/runs/${desk}`)
+    await terms([...said, 'INV-7', '40'])
+    await page.goto(`${ui.url}/#/play/desk`)
+    await page.getByRole('button', { name: REFUND }).click()
+    await terms([...said, 'INV-7', '40'])
   })
 
   it('reruns a called agent from one of its calls', async () => {
@@ -76,7 +86,7 @@ describe('agents that call agents, in the debug UI', () => {
     await panel.getByText('edited', { exact: true }).waitFor()
     const difference = 'system_prompt: Say why before you refund. → Be quick.'
     const message = page.getByLabel(`Message to desk · billing.orchestrator.${difference}`)
-    await message.fill('Show me the receipt of INV-7.')
+    await message.fill('Is there a receipt of INV-7?')
     await message.press('Enter')
     await page.getByRole('link', { name: 'View the run' }).click()
     await page.getByText(`variant: billing.orchestrator.${difference}`).waitFor()

@@ -29,6 +29,8 @@ describe('what the debug UI says', () => {
     const memory = page.getByRole('region', { name: 'Memory' })
     const users = memory.getByRole('list', { name: 'Users' }).getByRole('button')
     await eventually(async () => expect(await users.allTextContents()).deep.equal(['ada 1', 'bob 2']))
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect((await memory.getByRole('searchbox').boundingBox())?.width).greaterThan(170)
     await see(page, 'The customer says: I prefer e-mail.')
     await users.filter({ hasText: 'bob' }).click()
     const tea = memory.getByRole('listitem').filter({ hasText: 'I like tea' })
@@ -84,7 +86,13 @@ describe('what the debug UI says', () => {
         .contain('billing')
         .contain('kb'),
     )
-    expect(await wiring.locator('.edge[data-key="no-addresses llm"], [data-edge="no-addresses llm"]').count()).equal(0)
+    expect(await edges(page)).not.contain('no-addresses llm')
+    const run = await askAgent(RETURNS)
+    await page.goto(`${ui.url}/#/runs/${run}?view=graph`)
+    await page.locator('.node', { hasText: 'billing' }).waitFor()
+    expect(await edges(page))
+      .contain('orchestrator llm')
+      .not.contain('no-addresses llm')
   })
 
   it('puts what was said before a tool before it', async () => {
@@ -105,11 +113,41 @@ describe('what the debug UI says', () => {
     await page.getByText('tape', { exact: true }).first().waitFor()
     expect(await page.getByText('only 1st').count()).equal(0)
     await page.getByText('no differences').waitFor()
+    const changes = page
+      .locator('.compare-figures tbody tr')
+      .filter({ hasText: /Tokens|calls/ })
+      .locator('td:last-child')
+    expect(await changes.allInnerTexts()).deep.equal(['', '', '', ''])
     const { metrics, runs } = await ask<{ metrics: object; runs: { total: number } }>(
       ui.server,
       '{ metrics(agent_id: "desk") { total { count } } runs(filter: { agent_id: "desk" }) { total } }',
     )
     expect([metrics, runs]).deep.equal([{ total: { count: 1 } }, { total: 2 }])
+  })
+
+  it('shows whole what differs in a variant, and rows that are no higher than their place', async () => {
+    const value = `Be ${'very '.repeat(9)}brief.`
+    const variant = [{ agent: 'billing', module: 'orchestrator', path: ['system_prompt'], value }]
+    await ui.server.host.openVariant('desk', variant)
+    const turn = { messages: [{ role: 'user' as const, content: RETURNS }], user: 'ada', variant }
+    const { runId } = await ui.server.host.start('desk', turn).result
+    const page = await ui.open(`#/compare?left=${runId}&right=${runId}`, { viewport: { width: 390, height: 800 } })
+    await page.getByText('variant: ').first().waitFor()
+    expect(await page.evaluate<number>(CLIPPED_FACTS)).equal(0)
+    await page.setViewportSize({ width: 1400, height: 800 })
+    await page.goto(`${ui.url}/#/runs?user=ada`)
+    await page.getByText('variant', { exact: true }).first().waitFor()
+    expect(await page.evaluate<number>(HIGH_CELLS)).equal(0)
+  })
+
+  it('says of a waiting run what it waits for, and of a new version that a file of it was changed', async () => {
+    await askAgent(REFUND)
+    const page = await ui.open('#/runs?user=ada')
+    await eventually(async () => expect(await page.getByText('Waits for an approval of refund').count()).equal(2))
+    await ui.project.write('prompts/desk.md', 'You run the desk.')
+    await page.goto(`${ui.url}/#/agents/desk?view=history`)
+    await see(page, 'The same text: a file that it uses was changed.')
+    await ui.project.write('prompts/desk.md', DESK_FILES['prompts/desk.md'] ?? '')
   })
 
   it('lists the runs of one user', async () => {
@@ -177,3 +215,16 @@ describe('what the debug UI says', () => {
     await see(page, 'No such conversation')
   })
 })
+
+const edges = (page: Page) =>
+  page.locator('.edge').evaluateAll((all) => all.map((each) => each.getAttribute('data-key')))
+
+/** Number of lines of facts that begin left of where facts are shown. */
+const CLIPPED_FACTS = `[...document.querySelectorAll('.facts.dotted > *')].flatMap((fact) => {
+  const range = document.createRange()
+  range.selectNodeContents(fact)
+  const left = fact.parentElement.getBoundingClientRect().left + 16
+  return [...range.getClientRects()].filter((line) => line.left < left)
+}).length`
+/** Number of cells with more than their rows have place for. */
+const HIGH_CELLS = `[...document.querySelectorAll('.run-agent')].filter((cell) => cell.scrollHeight > cell.parentElement.clientHeight).length`

@@ -16,7 +16,7 @@ export function VersionDiff({ before, after }: { readonly before: string; readon
     lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ kind }) => kind !== 'same'),
   )
   const changed = lines.filter(({ kind }) => kind !== 'same').length
-  if (changed === 0) return <p class="muted version-same">The same text: code that it uses was changed.</p>
+  if (changed === 0) return <p class="muted version-same">The same text: a file that it uses was changed.</p>
   return (
     <details class="version-diff">
       <summary>{plural(changed, 'changed line')}</summary>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { useQuery } from '../api.ts'
 import { Status } from '../components/status.tsx'
 import { formatTime } from '../format.ts'
-import { CALLABLE } from '../graph/graph-layout.ts'
+import { graphOf } from '../graph/graph-of-agent.ts'
 import { GraphView } from '../graph/graph-view.tsx'
 import { openModule, RunFlow } from '../graph/run-flow.tsx'
 import { useLive } from '../live.ts'
@@ -22,7 +22,7 @@ interface WiringProps {
 export function Wiring({ agent, selected, isDevelopment, onSelect }: WiringProps) {
   const module = agent.modules.find(({ id }) => id === selected)
   const runId = useLatestRun(agent.id)
-  const shared = { ...withCallable(agent), selected, onSelect }
+  const shared = { ...graphOf(agent), selected, onSelect }
   return (
     <div class={module ? 'split' : ''}>
       <section class="panel graph-panel" aria-label="Wiring of the agent">
@@ -44,24 +44,6 @@ export function Wiring({ agent, selected, isDevelopment, onSelect }: WiringProps
       )}
     </div>
   )
-}
-
-/** The wiring with the agents that it can call, and without models that a guard does not ask. */
-function withCallable({ modules, exchange, calls }: AgentDetails) {
-  const callable = calls.map(({ module, agent }) => {
-    return { module, protocol: '', provider: `${agent}/${CALLABLE}`, fieldName: null }
-  })
-  const added = [...new Set(callable.map(({ provider }) => provider))].map((id) => {
-    return { id, module: 'agent', source: '', provides: ['TextMessageHandler'] }
-  })
-  const judges = new Set(modules.filter(isWithoutJudge).map(({ id }) => id))
-  const used = exchange.filter(({ module, protocol }) => protocol !== 'LLM' || !judges.has(module))
-  return { modules: [...modules, ...added], exchange: [...used, ...callable] }
-}
-
-function isWithoutJudge({ provides, config }: AgentDetails['modules'][number]): boolean {
-  const isGuard = provides.includes('InputGuard') || provides.includes('OutputGuard')
-  return isGuard && config !== null && typeof config === 'object' && 'action' in config && !('judge' in config)
 }
 
 const LATEST = 'query($id: String!) { runs(filter: { agent_id: $id }, first: 20) { runs { run_id input } } }'

@@ -62,10 +62,12 @@ function RunCard({ run, name, place }: RunCardProps) {
   )
 }
 
+/** Calls that stand on the tape of the other run alone; undefined where neither is a rerun of the other. */
+type Taped = ReadonlySet<Call> | undefined
+
 interface Figure {
   readonly name: string
-  /** @param taped calls that stand on the tape of the other run alone */
-  readonly of: (loaded: LoadedRun, taped: ReadonlySet<Call>) => number | null
+  readonly of: (loaded: LoadedRun, taped: Taped) => number | null
   readonly format: (value: number) => string
 }
 
@@ -74,25 +76,30 @@ const FIGURES: readonly Figure[] = [
   { name: 'Time', of: ({ run }) => run.duration_ms, format: formatDuration },
   { name: 'Tokens in', of: (loaded, taped) => tokensOf(loaded, taped, 'input_tokens'), format: formatCount },
   { name: 'Tokens out', of: (loaded, taped) => tokensOf(loaded, taped, 'output_tokens'), format: formatCount },
-  { name: 'Cost', of: ({ run }, taped) => (taped.size > 0 ? null : run.cost), format: formatCost },
+  { name: 'Cost', of: ({ run }, taped) => (taped ? null : run.cost), format: formatCost },
   { name: 'Model calls', of: ({ tree }, taped) => countOf(tree, 'generate', taped), format: formatCount },
   { name: 'Tool calls', of: ({ tree }, taped) => countOf(tree, 'executeTool', taped), format: formatCount },
 ]
 
-function countOf({ calls }: CallTree, name: string, taped: ReadonlySet<Call>): number {
-  return calls.filter((call) => call.method === name && !taped.has(call)).length
+function countOf({ calls }: CallTree, name: string, taped: Taped): number {
+  return calls.filter((call) => call.method === name && !taped?.has(call)).length
 }
 
-/** Tokens of a run, without those of calls that the other run took from the tape. */
-function tokensOf({ run }: LoadedRun, taped: ReadonlySet<Call>, name: 'input_tokens' | 'output_tokens'): number {
-  const spared = [...taped].reduce((sum, { usage }) => sum + (usage?.[name] ?? 0), 0)
-  return run[name] - spared
+/** Tokens of a run. Beside a rerun those of the models that ran: what was taken from the tape counts in neither. */
+function tokensOf({ run, tree }: LoadedRun, taped: Taped, name: 'input_tokens' | 'output_tokens'): number {
+  const sumOf = (calls: readonly Call[]): number =>
+    calls.reduce((sum, call) => {
+      if (taped?.has(call)) return sum
+      return sum + (call.kind === 'model' && call.usage ? call.usage[name] : sumOf(call.children))
+    }, 0)
+  return taped ? sumOf(tree.roots) : run[name]
 }
 
 function Figures({ left, right, pairs }: CompareHeadProps) {
-  const tapedOf = (side: 'left' | 'right') => new Set(pairs.flatMap((pair) => (pair.isTaped && pair[side]) || []))
-  const [spared, sparedToo] = [tapedOf('left'), tapedOf('right')]
   const isRerun = left.run.replays === right.run.run_id || right.run.replays === left.run.run_id
+  const tapedOf = (side: 'left' | 'right') =>
+    isRerun ? new Set(pairs.flatMap((pair) => (pair.isTaped && pair[side]) || [])) : undefined
+  const [spared, sparedToo] = [tapedOf('left'), tapedOf('right')]
   return (
     <table class="compare-figures">
       <TableHead names={['Figure', 'First', 'Second', 'Change']} figures={['First', 'Second', 'Change']} />

@@ -139,6 +139,7 @@ function optionsFor(place: HTMLElement, { series, isBars, isWhole, latest, setHo
     stroke: color('text'),
     grid: { stroke: color('line'), width: 1 },
     ticks: { show: false },
+    gap: 8,
     font: '12px system-ui, sans-serif',
   }
   const paths = isBars ? uPlot.paths.bars?.({ size: [0.7, 24], radius: 0.2 }) : undefined

@@ -20,7 +20,7 @@ export function Edge({ edge, flow, isLit, hasLabel, isNamed }: EdgeProps) {
   const working = flow?.labels.get(edge.key)
   const label = isNamed ? edge.protocols.join(', ') : working
   return (
-    <g class="edge" data-lit={isLit} data-working={working !== undefined}>
+    <g class="edge" data-key={edge.key} data-lit={isLit} data-working={working !== undefined}>
       <path d={edge.path} />
       {hasLabel && label && <Label edge={edge} text={label} />}
     </g>

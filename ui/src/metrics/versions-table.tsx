@@ -67,8 +67,8 @@ export function VersionsTable({ versions, range }: VersionsTableProps) {
         </table>
       </div>
       <p class="muted table-note">
-        A version is the text of an agent file. In brackets: the change from the version before, from {MIN_RUNS} runs of
-        each on.
+        A version is the text of an agent file and of those that it names, or a variant of it. In brackets: the change
+        from the version before, from {MIN_RUNS} runs of each on.
       </p>
     </section>
   )

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
-import { ApprovalRow, type OpenForm } from '../approvals/approval-row.tsx'
-import { decide, readApprovals, useInbox } from '../inbox.ts'
+import type { Approval } from '../../../src/wire/approval.ts'
+import { PendingApproval } from '../approvals/pending-approval.tsx'
+import { readApprovals, useInbox } from '../inbox.ts'
 
 interface PendingDecisionsProps {
   readonly responseId: string
@@ -30,33 +30,8 @@ export function PendingDecisions({ responseId, onContinue }: PendingDecisionsPro
   return (
     <ul class="approvals" ref={list} aria-label="Waits for you">
       {approvals.map((approval) => (
-        <PendingDecision key={approval.id} approval={approval} onDecided={read} />
+        <PendingApproval key={approval.id} approval={approval} isBesideQuestion onDecided={read} />
       ))}
     </ul>
-  )
-}
-
-function PendingDecision({ approval, onDecided }: { approval: Approval; onDecided: () => Promise<void> }) {
-  const [form, setForm] = useState<OpenForm>()
-  const [problem, setProblem] = useState('')
-  const send = async (decision: ApprovalDecision) => {
-    setProblem('')
-    try {
-      await decide(approval.id, decision)
-      await onDecided()
-    } catch (failure) {
-      setProblem((failure as Error).message)
-    }
-  }
-  return (
-    <ApprovalRow
-      approval={approval}
-      isCurrent={false}
-      form={form}
-      problem={problem}
-      onCurrent={() => {}}
-      onForm={setForm}
-      onDecide={send}
-    />
   )
 }

@@ -72,7 +72,7 @@ function SaveDialog({ runId, onClose }: { runId: string; onClose: () => void }) 
           <p>Run this in the project:</p>
           <Command text={commandOf(runId, name)} />
           <AskButton label="Save test" request={{ action: 'save_test', run_id: runId, name: saved.name }} />
-          <p>Or put both files there yourself; the page writes nothing into the project.</p>
+          <p>Or put both files there yourself:</p>
           <p class="save-files">
             <button type="button" class="link" onClick={() => void download('test')}>
               {saved.test_file}

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { CallTree } from '../../../src/trace/calls/call-tree.ts'
-import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
-import { ApprovalRow, type OpenForm } from '../approvals/approval-row.tsx'
+import type { Approval } from '../../../src/wire/approval.ts'
+import { PendingApproval } from '../approvals/pending-approval.tsx'
 import { Notice } from '../components/notice.tsx'
-import { decide, useInbox } from '../inbox.ts'
+import { useInbox } from '../inbox.ts'
 import { runIdOf } from '../responses/responses-client.ts'
 import { href } from '../router.ts'
 import type { RunSummary } from '../types.ts'
@@ -21,9 +21,11 @@ export function WaitingFor({ run, tree }: { run: RunSummary; tree: CallTree }) {
       {shown.length > 0 && (
         <ul class="approvals compact" aria-label="Waits for a person">
           {shown.map((approval) => (
-            <Pending
+            <PendingApproval
               key={approval.id}
               approval={approval}
+              isOfShownRun
+              isBesideQuestion={runIdOf(approval.response_id) === run.run_id}
               onDecided={(made) => setDecided((before) => new Map(before).set(made.id, made))}
             />
           ))}
@@ -32,32 +34,6 @@ export function WaitingFor({ run, tree }: { run: RunSummary; tree: CallTree }) {
       {run.status === 'handed_to_client' && <HandedOver tree={tree} />}
       <Links run={run} />
     </>
-  )
-}
-
-function Pending({ approval, onDecided }: { approval: Approval; onDecided: (approval: Approval) => void }) {
-  const [form, setForm] = useState<OpenForm>()
-  const [problem, setProblem] = useState('')
-  const send = async (decision: ApprovalDecision) => {
-    setProblem('')
-    try {
-      onDecided(await decide(approval.id, decision))
-      setForm(undefined)
-    } catch (failure) {
-      setProblem((failure as Error).message)
-    }
-  }
-  return (
-    <ApprovalRow
-      approval={approval}
-      isCurrent={false}
-      isOfShownRun
-      form={form}
-      problem={problem}
-      onCurrent={() => {}}
-      onForm={setForm}
-      onDecide={send}
-    />
   )
 }
 

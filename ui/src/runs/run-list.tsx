@@ -113,10 +113,10 @@ function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
 /** Names of what the waiting runs wait for, by run id. */
 function useWaiting(): ReadonlyMap<string, string> {
   const names = new Map<string, string>()
-  for (const { response_id, kind, name, message } of useInbox().open) {
-    const run = runIdOf(response_id)
+  for (const { response_id, run_id, kind, name, message } of useInbox().open) {
     const wanted = kind === 'question' ? `an answer: ${message}` : `an approval of ${name}`
-    names.set(run, names.has(run) ? `${names.get(run)}, ${wanted}` : wanted)
+    for (const run of new Set([runIdOf(response_id), run_id]))
+      names.set(run, names.has(run) ? `${names.get(run)}, ${wanted}` : wanted)
   }
   return names
 }

@@ -93,6 +93,7 @@ export function RunRow({
           <span class="run-name">
             {run.agent_id}
             {run.entry_point !== '__entry__' && <span class="muted">/{run.entry_point}</span>}
+            {[run.user, hasServer && run.server].map((name) => name && <span class="muted"> · {cleanText(name)}</span>)}
           </span>
           {run.variant && (
             <span class="badge" title={run.variant}>
@@ -105,8 +106,6 @@ export function RunRow({
             </span>
           )}
           {run.eval_case !== null && <span class="badge">case {run.eval_case}</span>}
-          {run.user && <span class="run-server muted">{cleanText(run.user)}</span>}
-          {hasServer && <span class="run-server muted">{run.server}</span>}
         </span>
         <Used run={run} />
         <span class="run-number">{formatDuration(run.duration_ms)}</span>
