@@ -37,6 +37,7 @@ describe('changes in the playground of the debug UI', function () {
     // Marked are the words that differ, on both sides.
     await eventually(async () => expect(await marked(page)).to.have.members(['kind.|small|-|', 'short.|small|-|']))
     await see(page, 'talker · system_prompt: kind. → short.')
+    await page.getByPlaceholder('Message to talker', { exact: true }).waitFor()
     // The run is marked, and the thread is still there after a reload.
     await page.reload()
     await answers(page).nth(1).getByText(SHORT).waitFor()

@@ -86,6 +86,7 @@ describe('agents that call agents, in the debug UI', () => {
     await panel.getByText('edited', { exact: true }).waitFor()
     const difference = 'system_prompt: Say why before you refund. → Be quick.'
     const message = page.getByLabel(`Message to desk · billing.orchestrator.${difference}`)
+    expect(await message.getAttribute('placeholder')).equal('Message to desk')
     await message.fill('Is there a receipt of INV-7?')
     await message.press('Enter')
     await page.getByRole('link', { name: 'View the run' }).click()
@@ -93,6 +94,13 @@ describe('agents that call agents, in the debug UI', () => {
     await page.getByRole('treeitem').getByRole('link', { name: 'its own run' }).click()
     await page.getByText(`variant: ${difference}`).waitFor()
     await page.getByText('Be quick.').first().waitFor()
+  })
+
+  it('keeps the time of a call in one line, however narrow the page is', async () => {
+    const page = await ui.open('#/play/desk', { viewport: { width: 240, height: 800 } })
+    await page.getByRole('button', { name: RETURNS }).click()
+    await page.locator('.tool-call summary').getByText(/ms$/).waitFor()
+    expect(await page.evaluate<number>(LINES_OF_TIME)).equal(1)
   })
 
   it('says on the cards who calls whom, and begins with the agent that people ask', async () => {
@@ -105,3 +113,9 @@ describe('agents that call agents, in the debug UI', () => {
     await page.getByLabel('Message to desk').waitFor()
   })
 })
+
+const LINES_OF_TIME = `(() => {
+  const range = document.createRange()
+  range.selectNodeContents(document.querySelector('.tool-call summary > span'))
+  return range.getClientRects().length
+})()`

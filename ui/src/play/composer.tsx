@@ -8,7 +8,9 @@ import { KeyField } from './key-field.tsx'
 import type { Upload } from './uploads.ts'
 
 interface ComposerProps {
-  readonly model: string
+  /** Names of those who answer, and the same with what differs in them. */
+  readonly models: string
+  readonly title: string
   /** Column that code to copy asks: the first with changed values, or else the first. */
   readonly codeColumn: Column
   readonly draft: string
@@ -27,7 +29,7 @@ interface ComposerProps {
 
 /** Text field for a message: Enter sends, Shift+Enter starts a line; files are chosen, pasted or dropped. */
 export function Composer(props: ComposerProps) {
-  const { model, draft, uploads, accepted, hasKey, isRunning, isEditing, onDraft, onUploads, onSend } = props
+  const { models, title, draft, uploads, accepted, hasKey, isRunning, isEditing, onDraft, onUploads, onSend } = props
   const { problem, add, onPaste, onDrop } = useUploads(uploads, accepted, onUploads)
   const canSend = (draft.trim() !== '' || uploads.length > 0) && !isRunning
   const sendOnEnter = (event: KeyboardEvent) => {
@@ -47,8 +49,8 @@ export function Composer(props: ComposerProps) {
       <div class="composer">
         <UploadList uploads={uploads} onUploads={onUploads} />
         <textarea
-          aria-label={`Message to ${model}`}
-          placeholder={`Message to ${model}`}
+          aria-label={`Message to ${title}`}
+          placeholder={`Message to ${models}`}
           rows={2}
           value={draft}
           onInput={({ currentTarget }) => onDraft(currentTarget.value)}

@@ -72,7 +72,8 @@ export function Conversation({ agent, columns, seed, hasKey, thread, draft: firs
         {error && <Notice kind="bad" title={error} />}
       </div>
       <Composer
-        model={columns.map(columnTitle).join(' and ')}
+        models={[...new Set(columns.map(({ model }) => model))].join(' and ')}
+        title={columns.map(columnTitle).join(' and ')}
         codeColumn={columns.find(isVaried) ?? columns[0] ?? { model: '' }}
         draft={draft}
         uploads={uploads}
