@@ -1,4 +1,4 @@
-// Each module of the library, ejected alone from the installed package, type-checks and loads; fresh dependencies warn of nothing on Node 20 and 24; the package of the Messages API builds and passes its tests against it alone.
+// Each module of the library, ejected alone from the installed package, type-checks and loads; fresh dependencies warn of nothing on Node 20 and 24; each package of a protocol builds and passes its tests against it alone.
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,9 @@ import { execa } from 'execa'
 import { listLibrary } from '../../src/module/load-module.ts'
 import { InstalledPackage } from '../support/installed-package.ts'
 
-const MESSAGES = fileURLToPath(new URL('../../packages/messages', import.meta.url))
+const PACKAGES = fileURLToPath(new URL('../../packages', import.meta.url))
+/** Packages of protocols. */
+const PROTOCOLS = ['messages', 'ag-ui']
 const VERSIONS = ['20', '24']
 const SCRIPT = `import { openProject } from 'agent-host'
 const project = await openProject({ logLevel: 'warn' })
@@ -35,21 +37,21 @@ describe('package', () => {
     expect(await installed.ejectEachAlone(listLibrary())).to.deep.equal([0, ''])
   }).timeout(600_000)
 
-  it('is all that a package of a protocol needs: outside of the repository it builds, and passes its tests', async () => {
-    await using installed = await InstalledPackage.create()
-    const cwd = join(installed.dir, '..', 'messages')
-    const filter = (path: string) => !['dist', 'node_modules'].includes(basename(path))
-    await cp(MESSAGES, cwd, { recursive: true, filter })
-    await execa('npm', ['install', '--no-fund', '--no-audit', '--save-dev', installed.tarball, 'mocha', 'tsx'], {
-      cwd,
-    })
-    await execa('npm', ['run', 'build'], { cwd })
-    const options = ['--node-option', 'import=tsx', '--timeout', '60000', '--exit', 'test/*.test.ts']
-    const { stdout } = await execa('npx', ['mocha', ...options], { cwd })
-    expect(stdout)
-      .to.match(/\d+ passing/)
-      .and.to.not.match(/failing|pending/)
-  }).timeout(600_000)
+  for (const name of PROTOCOLS)
+    it(`is all that ${name}, a package of a protocol, needs: outside of the repository it builds, and passes its tests`, async () => {
+      await using installed = await InstalledPackage.create()
+      const cwd = join(installed.dir, '..', name)
+      const filter = (path: string) => !['dist', 'node_modules'].includes(basename(path))
+      await cp(join(PACKAGES, name), cwd, { recursive: true, filter })
+      const added = ['--save-dev', installed.tarball, 'mocha', 'tsx']
+      await execa('npm', ['install', '--no-fund', '--no-audit', ...added], { cwd })
+      await execa('npm', ['run', 'build'], { cwd })
+      const options = ['--node-option', 'import=tsx', '--timeout', '60000', '--exit', 'test/*.test.ts']
+      const { stdout } = await execa('npx', ['mocha', ...options], { cwd })
+      expect(stdout)
+        .to.match(/\d+ passing/)
+        .and.to.not.match(/failing|pending/)
+    }).timeout(600_000)
 
   it('answers without a word of warning, with the newest dependencies that it allows, on each Node', async () => {
     await using installed = await InstalledPackage.create()

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { ServedAdapter } from 'agent-host/testing'
@@ -8,7 +8,6 @@ import { serve } from './ag-ui-project.ts'
 const CLIENT = fileURLToPath(new URL('client-turns.js', import.meta.url))
 const CHILD = fileURLToPath(new URL('served-child.ts', import.meta.url))
 const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters: { type: 'object' } }
-const TSX = import.meta.resolve('tsx')
 
 interface ClientMessage {
   readonly role: string
@@ -22,6 +21,19 @@ interface Client {
   readonly messages: readonly ClientMessage[]
   readonly state: { readonly count: number }
   readonly pendingInterrupts: readonly { readonly id: string; readonly reason: string }[]
+}
+
+/** Returns the next message of a process. @throws Error when it ends instead */
+async function answerOf<T>(child: ChildProcess): Promise<T> {
+  const listening = new AbortController()
+  const { signal } = listening
+  const ended = once(child, 'exit', { signal }).then(([code]) => assert.fail(`The process ended with ${code}.`))
+  try {
+    const [answer] = await Promise.race([once(child, 'message', { signal }), ended])
+    return answer
+  } finally {
+    listening.abort()
+  }
 }
 
 const say = (content: string) => [{ id: `u ${content}`, role: 'user', content }]
@@ -47,8 +59,7 @@ describe('@ag-ui/client', () => {
   async function turn(url: string, added: readonly object[], before?: Client, options: object = {}): Promise<Client> {
     const initialMessages = [...(before?.messages ?? []), ...added]
     client.send({ url, threadId: before?.threadId, initialMessages, initialState: before?.state, ...options })
-    const [after] = await once(client, 'message')
-    return after
+    return answerOf<Client>(client)
   }
 
   it('reads texts, turn after turn', async () => {
@@ -89,11 +100,9 @@ describe('@ag-ui/client', () => {
   })
 
   it('answers an interrupt on another server, after the first was killed', async () => {
-    const args = ['--import', TSX, '--conditions', 'agent-host-source', CHILD, served.dir]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = fork(CHILD, [served.dir])
     children.push(child)
-    const [line] = await once(child.stdout, 'data')
-    const first = await turn(`${String(line).trim()}/ag-ui/tools`, say('pay Lima own Rome'))
+    const first = await turn(`${await answerOf<string>(child)}/ag-ui/tools`, say('pay Lima own Rome'))
     const [interrupt] = first.pendingInterrupts
     assert.equal(interrupt?.reason, 'tool_call')
     child.kill('SIGKILL')

@@ -1,7 +1,7 @@
-/** Serves the project of a folder in a process of its own, and prints the address: `served-child.ts <folder>`. */
+/** Serves the project of a folder in a process of its own, and sends its address to the process that began it: `served-child.ts <folder>`. */
 import { buildServer } from 'agent-host'
 
 const [, , projectDir = ''] = process.argv
 const adapters = ['./adapter.ts#AgUiAdapter']
 const server = await buildServer({ projectDir, adapters, port: 0, logLevel: 'silent', drainTimeout: 0 })
-console.log(await server.listen())
+process.send?.(await server.listen())
