@@ -10,6 +10,8 @@ export interface CollectedAnswer {
   reasoning: Reasoning[]
   /** Metadata of the text that its vendor expects back. */
   providerMetadata?: ProviderMetadata | undefined
+  /** Stop sequence that ended it, where the vendor says which. */
+  stopSequence?: string
 }
 
 /**
@@ -34,12 +36,13 @@ export class AnswerParts {
     this.answer = answer
   }
 
-  /** Takes the next part; those that are neither text nor reasoning only end a block. */
+  /** Takes the next part; calls only end a block. */
   take(part: LLMPart): void {
     // By hand: models give thousands of them.
     if (typeof part !== 'object' || part === null) requireGiven(OBJECT, part, 'part')
     if (part.type === 'reasoning') this.#think(part)
     else if (part.type === 'text' || part.type === 'tool_call') this.#openBlock = undefined
+    else if (part.type === 'finish' && part.stopSequence !== undefined) this.answer.stopSequence = part.stopSequence
     if (part.type !== 'text') return
     if (typeof part.text !== 'string') requireGiven(TEXT, part.text, 'part.text')
     this.answer.text += part.text

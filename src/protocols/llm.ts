@@ -32,8 +32,11 @@ export type LLMPart =
   | { readonly type: 'tool_call'; readonly call: ToolCall }
   /** `model` is the vendor's name: traces count and price by it. */
   | { readonly type: 'usage'; readonly usage: Partial<Usage>; readonly model?: string }
-  /** `model` is the model that answered, if it differs from the one in the request: a dated version of it, for example. */
-  | { readonly type: 'finish'; readonly reason: FinishReason; readonly model?: string }
+  /**
+   * `model` is the model that answered, if it differs from the one in the request: a dated version of it, for example. `stopSequence` is the
+   * one of `stop` that ended the text, where the vendor says which.
+   */
+  | { readonly type: 'finish'; readonly reason: FinishReason; readonly model?: string; readonly stopSequence?: string }
 
 /** Model behind an {@link LLM}, for traces and spans. */
 export interface ModelInfo {

@@ -111,6 +111,8 @@ export interface RunResult {
   readonly usage: Readonly<Usage>
   /** Reason why the agent stopped before its answer was complete; undefined when it is. */
   readonly incompleteReason: string | undefined
+  /** The one of `requestOptions.stop`, or of the agent's own, that ended the text, where the vendor of the model says which. */
+  readonly stopSequence?: string
   /** Calls that the run waits for; empty unless it is waiting. */
   readonly pending: readonly PendingCall[]
   /** The messages of the turn, followed by those of the run: texts, reasoning, tool calls and their results. */

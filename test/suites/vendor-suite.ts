@@ -30,6 +30,8 @@ export interface VendorCase {
   readonly writesJson?: boolean
   /** True for one that refuses text without a visible character. */
   readonly refusesBlank?: boolean
+  /** True for one that says which stop sequence ended a text. */
+  readonly saysStopSequence?: boolean
 }
 
 const words: Script = { text: ['one', ' two'] }
@@ -157,6 +159,13 @@ export function describeVendor(vendor: VendorCase): void {
   it('marks an answer that reached its limit', async () => {
     const { llm } = await connect([plays(wire, { ...words, end: 'length' })])
     expect((await collect(llm, asks)).at(-1)).to.deep.equal({ type: 'finish', reason: 'length' })
+  })
+
+  it('says which stop sequence ended an answer, where the vendor does', async () => {
+    const { llm } = await connect([plays(wire, { ...words, stopSequence: 'END' })])
+    const stopSequence = vendor.saysStopSequence ? { stopSequence: 'END' } : {}
+    const { type, ...end } = (await collect(llm, { ...asks, stop: ['STOP', 'END'] })).at(-1) as LLMPart
+    expect([type, end]).to.deep.equal(['finish', { reason: 'stop', ...stopSequence }])
   })
 
   it('retries after a 429 when the server says, and after an overload', async () => {

@@ -9,6 +9,8 @@ export interface Script {
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly json: readonly string[] }[]
   /** `failed` and `unheard`: a reason that says so, and one of the future. */
   readonly end?: 'stop' | 'length' | 'failed' | 'unheard'
+  /** Stop sequence that ended the text. Most wires say no more than `stop` then. */
+  readonly stopSequence?: string
 }
 
 /** How a vendor's API answers. */
@@ -168,7 +170,7 @@ export function chatWire({ reasoningField = 'reasoning_content', details = true 
 /** docs.anthropic.com/en/docs/build-with-claude/streaming */
 export const anthropicWire: Wire = {
   contentType: SSE,
-  answer({ reasoning = [], text = [], calls = [], end = 'stop' }) {
+  answer({ reasoning = [], text = [], calls = [], end = 'stop', stopSequence }) {
     const blocks = [
       ...(reasoning.length === 0
         ? []
@@ -205,7 +207,8 @@ export const anthropicWire: Wire = {
       stop_sequence: null,
       usage,
     }
-    const stop_reason = ANTHROPIC_REASONS[end] ?? (calls.length > 0 ? 'tool_use' : 'end_turn')
+    const stopped = stopSequence === undefined ? 'end_turn' : 'stop_sequence'
+    const stop_reason = ANTHROPIC_REASONS[end] ?? (calls.length > 0 ? 'tool_use' : stopped)
     return [
       item('message_start', { message }),
       item('ping', {}),
@@ -215,7 +218,7 @@ export const anthropicWire: Wire = {
         item('content_block_stop', { index }),
       ]),
       item('message_delta', {
-        delta: { stop_reason, stop_sequence: null },
+        delta: { stop_reason, stop_sequence: stopSequence ?? null },
         usage: { output_tokens: USAGE.outputTokens },
       }),
       item('message_stop', {}),
@@ -262,7 +265,7 @@ export const geminiWire: Wire = {
 /** docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html, in Amazon's event stream encoding. */
 export const bedrockWire: Wire = {
   contentType: 'application/vnd.amazon.eventstream',
-  answer({ reasoning = [], text = [], calls = [], end = 'stop' }) {
+  answer({ reasoning = [], text = [], calls = [], end = 'stop', stopSequence }) {
     const blocks: { readonly start?: object; readonly deltas: readonly object[] }[] = [
       ...(reasoning.length === 0
         ? []
@@ -280,7 +283,9 @@ export const bedrockWire: Wire = {
         deltas: json.map((input) => ({ toolUse: { input } })),
       })),
     ]
-    const stopReason = BEDROCK_REASONS[end] ?? (calls.length > 0 ? 'tool_use' : 'end_turn')
+    const stopped = stopSequence === undefined ? 'end_turn' : 'stop_sequence'
+    const stopReason = BEDROCK_REASONS[end] ?? (calls.length > 0 ? 'tool_use' : stopped)
+    const more = { additionalModelResponseFields: { delta: { stop_sequence: stopSequence ?? null } } }
     const usage = {
       inputTokens: USAGE.inputTokens - USAGE.cachedInputTokens,
       outputTokens: USAGE.outputTokens,
@@ -294,7 +299,7 @@ export const bedrockWire: Wire = {
         ...deltas.map((delta) => frame('event', 'contentBlockDelta', { delta, contentBlockIndex })),
         frame('event', 'contentBlockStop', { contentBlockIndex }),
       ]),
-      frame('event', 'messageStop', { stopReason }),
+      frame('event', 'messageStop', { stopReason, ...more }),
       frame('event', 'metadata', { usage, metrics: { latencyMs: 1 } }),
     ]
   },

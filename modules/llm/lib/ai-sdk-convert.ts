@@ -343,7 +343,7 @@ export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_N
       return [{ type: 'tool_call', call }]
     }
     case 'finish':
-      return [...usageOf(part.usage), { type: 'finish', reason: readFinish(part, isEmpty) }]
+      return [...usageOf(part.usage), readFinish(part, isEmpty)]
     case 'error':
       throw part.error
     default:

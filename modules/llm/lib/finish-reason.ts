@@ -1,5 +1,5 @@
 import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart } from '@ai-sdk/provider'
-import { type FinishReason, fieldsOf } from 'agent-host'
+import { type FinishReason, fieldsOf, type LLMPart } from 'agent-host'
 import { UnusableAnswer } from './ai-sdk-retry.ts'
 
 /** Names that vendors have for a failure of their own: `error`, `MALFORMED_FUNCTION_CALL`, `insufficient_system_resource`. */
@@ -19,12 +19,15 @@ const REASONS: Readonly<Record<LanguageModelV3FinishReason['unified'], FinishRea
 type Finish = Extract<LanguageModelV3StreamPart, { type: 'finish' }>
 
 /**
- * Reads why an answer has ended.
+ * Reads how an answer has ended.
  *
  * @param isEmpty true for an answer without text and calls
  * @throws UnusableAnswer for a failure of the vendor
  */
-export function readFinish({ finishReason, providerMetadata }: Finish, isEmpty: boolean): FinishReason {
+export function readFinish(
+  { finishReason, providerMetadata }: Finish,
+  isEmpty: boolean,
+): Extract<LLMPart, { type: 'finish' }> {
   const { unified, raw = unified } = finishReason
   const saysLittle = unified === 'other' || unified === 'tool-calls'
   const reason = unified === 'other' && CUT.test(raw) ? 'length' : REASONS[unified]
@@ -33,5 +36,6 @@ export function readFinish({ finishReason, providerMetadata }: Finish, isEmpty: 
     const words = typeof finishMessage === 'string' ? `${finishMessage}: ` : ''
     throw new UnusableAnswer(`${words}${isEmpty ? 'an empty answer' : 'the answer'} ended with '${raw}'`)
   }
-  return reason
+  const stopSequence = Object.values(providerMetadata ?? {}).find((data) => 'stopSequence' in data)?.stopSequence
+  return typeof stopSequence === 'string' ? { type: 'finish', reason, stopSequence } : { type: 'finish', reason }
 }

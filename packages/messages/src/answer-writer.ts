@@ -11,6 +11,8 @@ export interface AnswerOptions {
   /** Name in the request. */
   readonly model: string
   readonly signatures: Signatures
+  /** Sequences of the request that end a text. */
+  readonly stopSequences: readonly string[]
   /** False where the client has turned thinking off. */
   readonly showsThinking: boolean
   /** Takes the events of the answer as they come. */
@@ -42,7 +44,7 @@ export class AnswerWriter {
 
   /** Returns the first event. */
   start(): WireEvent {
-    return { type: 'message_start', message: this.#toAnswer([], null, NO_USAGE) }
+    return { type: 'message_start', message: this.#toAnswer([], NO_END, NO_USAGE) }
   }
 
   /** Ends the answer. @param more text that follows it */
@@ -50,16 +52,16 @@ export class AnswerWriter {
     await this.#last
     if (more !== '') await this.#say(more)
     await this.#close()
-    const reason = toStopReason(result)
+    const end = toEnd(result, this.#options.stopSequences)
     const usage = toUsage(result.usage)
-    await this.#options.emit({ type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage })
+    await this.#options.emit({ type: 'message_delta', delta: end, usage })
     await this.#options.emit({ type: 'message_stop' })
-    return this.#toAnswer(this.#content, reason, usage)
+    return this.#toAnswer(this.#content, end, usage)
   }
 
-  #toAnswer(content: AnswerBlock[], stop_reason: string | null, usage: Answer['usage']): Answer {
+  #toAnswer(content: AnswerBlock[], end: End, usage: Answer['usage']): Answer {
     const { id, model } = this.#options
-    return { id, type: 'message', role: 'assistant', model, content, stop_reason, stop_sequence: null, usage }
+    return { id, type: 'message', role: 'assistant', model, content, ...end, usage }
   }
 
   #write(event: RunEvent): Promise<void> | undefined {
@@ -160,9 +162,18 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
   content_filter: 'refusal',
 }
 
-function toStopReason({ pending, incompleteReason = '' }: Pick<RunResult, 'pending' | 'incompleteReason'>): string {
-  if (pending.some(({ kind }) => kind === 'client_tool')) return 'tool_use'
-  return STOP_REASONS[incompleteReason] ?? 'end_turn'
+/** Why an answer has ended, and at which sequence. */
+type End = Pick<Answer, 'stop_reason' | 'stop_sequence'>
+
+const NO_END: End = { stop_reason: null, stop_sequence: null }
+
+function toEnd({ pending, incompleteReason = '', stopSequence }: RunResult, known: readonly string[]): End {
+  const to = (stop_reason: string, stop_sequence: string | null = null): End => ({ stop_reason, stop_sequence })
+  if (pending.some(({ kind }) => kind === 'client_tool')) return to('tool_use')
+  const limit = STOP_REASONS[incompleteReason]
+  if (limit !== undefined) return to(limit)
+  // The agent may have sequences of its own, which are none of the client's.
+  return stopSequence !== undefined && known.includes(stopSequence) ? to('stop_sequence', stopSequence) : to('end_turn')
 }
 
 /** The protocol's answers hold no files: one is shown as a link. */

@@ -154,6 +154,7 @@ export class MessagesAdapter implements Adapter {
       id: `msg_${handle.id.replaceAll('-', '')}`,
       model: body.model,
       signatures,
+      stopSequences: body.stop_sequences ?? [],
       showsThinking: body.thinking?.type !== 'disabled',
       emit,
     })

@@ -88,7 +88,7 @@ export const Answer = Type.Object({
   model: Type.String(),
   content: Type.Array(Type.Unsafe<AnswerBlock>({ type: 'object', additionalProperties: true })),
   stop_reason: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-  stop_sequence: Type.Null(),
+  stop_sequence: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
   usage: Type.Object({
     input_tokens: Type.Integer(),
     output_tokens: Type.Integer(),

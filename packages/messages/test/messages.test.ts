@@ -214,6 +214,29 @@ describe('POST /anthropic/v1/messages', () => {
     assert.deepEqual(await Promise.all(reasons), ['end_turn', 'max_tokens', 'refusal'])
   })
 
+  it('says which of the stop sequences of the request ended the text, streamed too', async () => {
+    // The mirror names its user as the sequence.
+    const ask = (user_id: string | null, more: object = {}) =>
+      post(body('mirror', 'hi', { stop_sequences: ['STOP', 'END'], metadata: { user_id }, ...more }))
+    const ends = async (user: string | null) => {
+      const { stop_reason, stop_sequence } = (await ask(user)).json()
+      return [stop_reason, stop_sequence]
+    }
+    assert.deepEqual(await ends('END'), ['stop_sequence', 'END'])
+    assert.deepEqual(await ends(null), ['end_turn', null])
+    // One of the agent's own is none of the client's.
+    assert.deepEqual(await ends('OWN'), ['end_turn', null])
+    const { payload } = await ask('STOP', { stream: true })
+    const [start, , ...frames] = payload.split('\n\n').filter((frame) => frame !== '')
+    assert.match(start ?? '', /"stop_reason":null,"stop_sequence":null/)
+    const usage =
+      '"usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}'
+    assert.deepEqual(frames.slice(-2), [
+      `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"STOP"},${usage}}`,
+      'event: message_stop\ndata: {"type":"message_stop"}',
+    ])
+  })
+
   it('tells what waits for a person as text', async () => {
     const { content, stop_reason } = (await post(body('cashier', 'Refund it.'))).json()
     assert.deepEqual(

@@ -414,18 +414,26 @@ function makeRecorder(agentId: string, run: AgentRun | undefined, events: EventL
   return { agentId, run, events, nextCallId: () => `${prefix}.${++calls}` }
 }
 
-function resultOf({ id, answer, waiting }: AgentRun, { messages }: Turn): RunResult {
+function resultOf(run: AgentRun, { messages }: Turn): RunResult {
+  const { id, answer, waiting } = run
+  const added = answer.addedMessages()
   return {
     runId: id,
     status: waiting.hasBegun ? 'waiting' : 'completed',
     text: answer.text,
     attachments: answer.attachments,
     usage: answer.usage,
-    // The run that continues it says how its answer ends.
-    incompleteReason: waiting.hasBegun ? undefined : answer.incompleteReason,
+    ...endingOf(run),
     pending: waiting.pendingWithDecisions(),
-    trail: [...messages, ...answer.addedMessages()],
+    trail: [...messages, ...added],
   }
+}
+
+/** The run that continues a waiting one says how its answer ends. */
+function endingOf({ answer, waiting }: AgentRun): Pick<RunResult, 'incompleteReason' | 'stopSequence'> {
+  if (waiting.hasBegun) return { incompleteReason: undefined }
+  const { incompleteReason, stopSequence } = answer
+  return stopSequence === undefined ? { incompleteReason } : { incompleteReason, stopSequence }
 }
 
 /** Says each thing once, however often it happens. */

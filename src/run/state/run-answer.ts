@@ -142,6 +142,11 @@ export class RunAnswer {
     return this.#trail ? this.#trail.messages(this.attachments) : toLastMessage(this.#text, this.attachments)
   }
 
+  /** Stop sequence that ended the text, where its model says which. For use after {@link addedMessages} only. */
+  get stopSequence(): string | undefined {
+    return this.#trail?.stopSequence
+  }
+
   #send(text: string): void | Promise<void> {
     this.#firstTextAtMs ??= performance.now()
     return this.emit({ type: 'text', text })

@@ -66,6 +66,8 @@ export class Trail {
   #saidUpTo = 0
   /** Answers without calls. */
   readonly #finished: ModelAnswer[] = []
+  /** Stop sequence that ended the last of the {@link messages}, once they are listed. */
+  stopSequence: string | undefined
 
   /**
    * @param runId ids of calls begin with it: they are the same where the run is replayed
@@ -197,6 +199,7 @@ export class Trail {
     // Not always the latest: the answer of a judge is not the agent's.
     const said = this.#finished.findLast(({ text }) => text.trim() === content.trim())
     const { reasoning = [], providerMetadata } = said ?? {}
+    this.stopSequence = said?.stopSequence
     return toLastMessage(content, attachments).map((message) => ({
       ...message,
       ...(reasoning.length > 0 ? { reasoning } : {}),

@@ -23,6 +23,7 @@ const vendor: VendorCase = {
   module: anthropic,
   wire: anthropicWire,
   refusesBlank: true,
+  saysStopSequence: true,
   config: (url) => ({ base_url: url }),
   environment: { ANTHROPIC_API_KEY: 'sk-ant-secret' },
   // Anthropic counts what was thought among the output.

@@ -21,6 +21,7 @@ const vendor: VendorCase = {
   module: bedrock,
   wire: bedrockWire,
   refusesBlank: true,
+  saysStopSequence: true,
   config: (url) => ({ base_url: url }),
   environment: { AWS_BEARER_TOKEN_BEDROCK: 'bedrock-secret' },
   keyNames: 'AWS_BEARER_TOKEN_BEDROCK (or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)',

@@ -35,7 +35,7 @@ export default defineModule({
         return data instanceof Uint8Array ? { ...value, data: shown(data) } : value
       })
       yield { type: 'text', text }
-      yield { type: 'finish', reason: 'stop' }
+      yield { type: 'finish', reason: 'stop', stopSequence: user ?? undefined }
     },
   }),
 })
