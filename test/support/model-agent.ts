@@ -1,7 +1,7 @@
 /**
  * Files of an agent whose model is written here, in a loop that calls tools.
  *
- * @param generate body of the model's `generate`, with `messages` and `tools`
+ * @param generate body of the model's `generate`, with `messages`, `tools` and `run`
  */
 export function modelAgent(id: string, generate: string): Record<string, string> {
   return {
@@ -11,7 +11,7 @@ modules:
   - { id: loop, module: orchestrator/tool-loop }`,
     [`modules/${id}.ts`]: `import { defineModule, LLM } from 'agent-host'
 export default defineModule({ name: 'Model', provides: [LLM], create: () => ({
-  async *generate({ messages, tools = [] }) {
+  async *generate({ messages, tools = [] }, run) {
 ${generate.trimEnd()}
   } }) })`,
   }

@@ -104,8 +104,8 @@ export class AnsweringRun {
     const interrupts = open.flatMap((each) => toInterrupt(each, now) ?? [])
     await this.#tell(() => writer.end(open.length > 0 ? 'waiting' : 'completed', interrupts))
     if (interrupts.length > 0) return { outcome: { type: 'interrupt', interrupts } }
-    const pendingToolCallIds = open.map(({ call: { callId } }) => callId)
-    return { outcome: { type: 'success', ...(open.length > 0 ? { pendingToolCallIds } : {}) } }
+    // Without `pendingToolCallIds`: clients before 1.0, such as that of CopilotKit 1.75, refuse them, and later ones see which calls have no result.
+    return { outcome: { type: 'success' } }
   }
 
   #send(request: FastifyRequest, reply: FastifyReply, tell: () => Promise<Ending>, id?: string): Promise<unknown> {
