@@ -24,9 +24,11 @@ const CLIENTS: readonly (readonly [page: string, output: RegExp])[] = [
   ['docs/clients/openai.md', /GMT\+9/],
   ['docs/clients/ai-sdk.md', /GMT\+9/],
   ['docs/clients/langchain.md', /GMT\+9/],
+  ['docs/clients/anthropic.md', /GMT\+9/],
+  ['docs/clients/ag-ui.md', /GMT\+9/],
 ]
 
-/** Blocks of a language, but for those that say what they need: a key, a clone, a collector, the id of something. */
+/** Blocks of a language, but for those that say what they need: a key, a clone, a collector, the id of something, a client that `prove messages` installs. */
 function blocksOf(page: string, language: 'sh' | 'ts'): string[] {
   const text = readFileSync(join(ROOT, page), 'utf8')
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, code]) => code as string)
@@ -149,7 +151,13 @@ async function makeReader(page: string): Promise<Reader> {
   await symlink(join(ROOT, 'bin/run.js'), join(bin, 'agent-host'))
   await chmod(join(ROOT, 'bin/run.js'), 0o755)
   const startsFresh = blocksOf(page, 'sh').some((block) => block.includes('agent-host init'))
-  if (!startsFresh) await execa(join(bin, 'agent-host'), ['init', join(dir, 'project'), '--yes'])
+  if (!startsFresh) {
+    const project = join(dir, 'project')
+    await execa(join(bin, 'agent-host'), ['init', project, '--yes'])
+    await mkdir(join(project, 'node_modules'), { recursive: true })
+    // The packages of protocols, as they are after an install.
+    await symlink(join(ROOT, 'node_modules/@agent-host'), join(project, 'node_modules/@agent-host'))
+  }
   return new Reader(startsFresh ? dir : join(dir, 'project'), bin, await freePort())
 }
 
@@ -172,7 +180,8 @@ describe('docs', () => {
     it(`${page}: its TypeScript talks to a server`, async () => {
       const reader = await makeReader(page)
       try {
-        for (const block of blocksOf(page, 'sh').filter((block) => block.includes('init'))) await reader.run(block)
+        const begins = (block: string) => /\binit\b|--adapter @agent-host/.test(block)
+        for (const block of blocksOf(page, 'sh').filter(begins)) await reader.run(block)
         for (const block of blocksOf(page, 'ts')) expect(await reader.runClient(block)).to.match(output)
       } finally {
         await reader.stop()
