@@ -1,8 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openStore } from '../../src/store/open-store.ts'
 import { walkStore } from '../../src/store/walk-store.ts'
 import { callCli } from '../support/call-cli.ts'
 import { describeWith } from '../support/describe-with.ts'
+import { eventually } from '../support/eventually.ts'
 import { FORGET_KEYS, FORGET_OPTIONS, FORGET_PROJECT, filesWith, sayEverywhere } from '../support/forget-walk.ts'
 import { closeServers, makeServer } from '../support/server.ts'
 import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
@@ -85,6 +87,29 @@ describe('data of one user', () => {
     expect((await acme.ask('GET', `/v1/responses/${next}`)).json.output[0].content[0].text).to.equal('more')
     expect((await acme.ask('DELETE', `/v1/responses/${next}`)).status).to.equal(200)
   })
+
+  it('goes with all that a decision meanwhile has go on', async () => {
+    const { acme, project } = await open()
+    for (let round = 0; round < 12; round++) {
+      const body = { model: 'shop', input: `${ADA} ${round}`, user: 'ada', background: round % 2 === 0 }
+      const { id } = (await acme.ask('POST', '/v1/responses', body)).json
+      const waiting = async () => (await acme.ask('GET', '/v1/approvals')).json.data
+      await eventually(async () => expect(await waiting()).to.have.length(1))
+      const [approval] = await waiting()
+      const [forgotten, decided] = await Promise.all([
+        acme.ask('POST', '/forget', { user: 'ada' }),
+        // Each round a little later.
+        wait(round * 2).then(() => acme.ask('POST', `/v1/approvals/${approval.id}`, { decision: 'approve' })),
+      ])
+      expect(forgotten.status).to.equal(200)
+      expect([200, 404, 409]).to.include(decided.status)
+      for (const left of [id, decided.json.continued_by]) {
+        if (left) expect((await acme.ask('GET', `/v1/responses/${left}`)).status).to.equal(404)
+      }
+      expect(await waiting()).to.deep.equal([])
+    }
+    expect(filesWith(project.dir, ADA)).to.deep.equal([])
+  }).timeout(120_000)
 
   for (const [what, ask, status, detail] of [
     ['no scope', { key: 'ci', body: { user: 'ada' } }, 403, "The key 'ci' lacks the scope 'forget'"],

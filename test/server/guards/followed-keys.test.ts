@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { WebSocket } from 'ws'
@@ -57,6 +58,30 @@ describe('the file of keys, while it is followed', () => {
       await damage()
       await eventually(async () => expect(await readiness()).to.deep.equal(WEAK), 5000)
       expect([await statusOf('ada'), await statusOf('eve')]).to.deep.equal([200, 401])
+    }
+  })
+
+  it('goes through a link that comes in its place, and keeps the last good version where that leads to no file', async () => {
+    const { app, statusOf, path } = await makeFollowed(entry('ada'), entry('bob'))
+    const link = async (target: string) => {
+      await symlink(target, `${path}.new`)
+      await rename(`${path}.new`, path)
+    }
+    expect(await statusOf('ada')).to.equal(200)
+    await writeFile(`${path}.mounted`, `keys:\n${entry('bob')}`)
+    await link('keys.yml.mounted')
+    await eventually(async () => expect(await statusOf('ada')).to.equal(401), 2000)
+    await writeFile(`${path}.other`, `keys:\n${entry('eve')}`)
+    await rename(`${path}.other`, `${path}.mounted`)
+    await eventually(async () => expect(await statusOf('eve')).to.equal(200), 2000)
+    execFileSync('mkfifo', [`${path}.pipe`])
+    const ready = async () => (await app.inject('/readyz')).json().detail ?? 'in use'
+    for (const target of ['/dev/zero', 'keys.yml.pipe', '/', 'nowhere.yml']) {
+      await link('keys.yml.mounted')
+      await eventually(async () => expect(await ready()).to.equal('in use'), 5000)
+      await link(target)
+      await eventually(async () => expect(await ready()).to.contain('Its last good version is in use.'), 5000)
+      expect([await statusOf('eve'), await statusOf('bob')]).to.deep.equal([200, 401])
     }
   })
 
