@@ -1,9 +1,9 @@
-import type { StoredApproval } from '../durable/approvals/approvals.ts'
+import { closedIn } from '../durable/approvals/closed-in.ts'
 import { uuidOf } from '../durable/runs/run-ids.ts'
 import { QUEUED } from '../durable/runs/run-keys.ts'
 import type { Visits } from '../host/visits.ts'
 import type { Change, Entry, RecordStore } from '../store/record-store.ts'
-import { kindOf, parseIndexKey, tenantOf } from '../store/tenant-records.ts'
+import { parseIndexKey, tenantOf } from '../store/tenant-records.ts'
 import { type AuditFacts, type AuditLog, factsOf } from './audit-log.ts'
 
 /**
@@ -30,27 +30,19 @@ export function auditRecords(records: RecordStore, audit: AuditLog, visits: Visi
 
 type Facts = Omit<AuditFacts, 'event'>
 
-/** Calls that were open, and are not from now on. */
-function decisionsIn(changes: readonly Change[], before: readonly Entry[] = [], audit: AuditLog): Facts[] {
-  return changes.flatMap(([key, text]): Facts[] => {
-    if (text === undefined || kindOf(key) !== 'approval') return []
-    const old = before.find(([other]) => other === key)?.[1]
-    const approval: StoredApproval = JSON.parse(text)
-    if (old === undefined || JSON.parse(old).status !== 'pending' || approval.status === 'pending') return []
-    const { id, runId, agent, pending, status, decision } = approval
+function decisionsIn(changes: readonly Change[], before: readonly Entry[] | undefined, audit: AuditLog): Facts[] {
+  return closedIn(changes, before).map(({ key, approval: { id, runId, agent, pending, status, decision } }) => {
     const edited = decision?.answer.kind === 'approval' ? decision.answer.arguments : undefined
-    return [
-      {
-        tenant: tenantOf(key) || undefined,
-        agent,
-        run_id: uuidOf(runId),
-        approval: id,
-        tool: pending.name,
-        status,
-        by: decision?.by,
-        arguments: audit.macOf(edited ?? pending.arguments),
-      },
-    ]
+    return {
+      tenant: tenantOf(key) || undefined,
+      agent,
+      run_id: uuidOf(runId),
+      approval: id,
+      tool: pending.name,
+      status,
+      by: decision?.by,
+      arguments: audit.macOf(edited ?? pending.arguments),
+    }
   })
 }
 

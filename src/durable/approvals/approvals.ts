@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { HostError } from '../../errors.ts'
-import { type PendingAnswer, type PendingCall, stateOf } from '../../run/waiting/pending-call.ts'
+import { type PendingCall, stateOf } from '../../run/waiting/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import type { ApprovalStatus } from '../../wire/approval.ts'
@@ -14,35 +14,9 @@ import { nowSeconds } from '../runs/steps.ts'
 import { isMarked, markWaiting } from '../runs/waiting-mark.ts'
 import { DELIVERIES } from '../webhooks/delivery-rows.ts'
 import { DELIVERY_TOPIC, isSilent, type Outbox } from '../webhooks/outbox.ts'
+import type { StoredApproval } from './stored-approval.ts'
 
-/** Call of a waiting run that a person decides. */
-export interface StoredApproval {
-  readonly version: number
-  readonly id: string
-  /** The run that waits. */
-  readonly runId: string
-  /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
-  readonly agent: string
-  readonly pending: PendingCall
-  /** Unix seconds. */
-  readonly createdAt: number
-  /** Unix seconds; null for one that does not expire. */
-  readonly expiresAt: number | null
-  readonly status: ApprovalStatus
-  readonly decision: StoredDecision | null
-  /** The run that continues with the decision; null until it starts. */
-  readonly continuedBy: string | null
-  /** True where its decision is no event for webhooks. */
-  readonly isSilent?: boolean
-}
-
-export interface StoredDecision {
-  readonly answer: PendingAnswer
-  /** Name of the key, or of the place, that decided. */
-  readonly by: string
-  /** Unix seconds. */
-  readonly at: number
-}
+export type { StoredApproval, StoredDecision } from './stored-approval.ts'
 
 /** Approvals that are opened for one run. */
 export interface NewApprovals {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Change, Entry } from '../../store/record-store.ts'
+import { closedIn } from '../approvals/closed-in.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { ROW_VERSION } from '../rows/parse-row.ts'
 import type { RunFacts } from '../runs/run-facts.ts'
@@ -12,7 +13,6 @@ import type { Webhook } from './webhook.ts'
 export const DELIVERY_TOPIC = 'deliveries'
 /** Clients of these adapters have their answer. */
 const SILENT: ReadonlySet<string> = new Set(['ChatCompatApiAdapter'])
-const APPROVAL = 'approval:'
 
 type Ended = Pick<RunFacts, 'adapter' | 'agent'> & { readonly id: string }
 
@@ -46,15 +46,11 @@ export class Outbox {
   }
 
   /** Events of the decisions that a commit takes. @param equal records as they were before */
-  ofDecisions(changes: readonly Change[], equal: readonly Entry[] = []): Change[] {
+  ofDecisions(changes: readonly Change[], equal?: readonly Entry[]): Change[] {
     if (this.#hooks.all.length === 0) return []
-    return changes.flatMap(([key, text]) => {
-      if (!key.startsWith(APPROVAL) || text === undefined) return []
-      const before = equal.find(([other]) => other === key)?.[1]
-      const { id, runId, agent, decision, isSilent } = JSON.parse(text)
-      const isNew = decision !== null && before !== undefined && JSON.parse(before).decision === null
-      return isNew && !isSilent ? this.#add('approval.decided', id, { run: runId, agent, order: 2 }) : []
-    })
+    return closedIn(changes, equal).flatMap(({ approval: { id, runId: run, agent, decision, isSilent } }) =>
+      decision === null || isSilent ? [] : this.#add('approval.decided', id, { run, agent, order: 2 }),
+    )
   }
 
   #add(

@@ -5,6 +5,7 @@ import { formatProblem, type Path, type Problem } from '../../definition/problem
 import type { ValueProblem } from '../../definition/schema-problems.ts'
 import { readSettings, readSettingsText } from '../../definition/settings-file.ts'
 import { badOption } from '../../errors.ts'
+import { getOrAdd } from '../../get-or-add.ts'
 import { isCalled } from '../../protocols/callable-agent.ts'
 import type { Limits } from '../../run/state/run-quota.ts'
 import type { Key } from './key.ts'
@@ -146,52 +147,52 @@ function adviseOn(path: Path): string[] {
 }
 
 function findMistakes({ keys, tenants = [] }: Static<typeof KeysFile>): ValueProblem[] {
-  return [...findRepeated(keys), ...findOtherHolders(keys), ...findNoTimes(keys), ...findRepeatedTenants(tenants)]
+  return [
+    ...findRepeated(keys, ({ digest }) => digest.toLowerCase(), describeSameDigest),
+    ...findRepeated(keys, ({ name }) => name, describeOtherHolder),
+    ...keys.flatMap(findNoTime),
+    ...findRepeated(tenants, ({ name }) => name, describeSameTenant),
+  ]
 }
 
-function findRepeatedTenants(tenants: readonly { readonly name: string }[]): ValueProblem[] {
-  return tenants.flatMap(({ name }, index) => {
-    if (tenants.findIndex((tenant) => tenant.name === name) === index) return []
-    const message = `The tenant '${name}' stands here a second time.`
-    return [{ path: ['tenants', index, 'name'], message, suggestions: ['Give each tenant one entry.'] }]
+/** @param describe returns undefined where two may have the same */
+function findRepeated<T>(
+  entries: readonly T[],
+  factOf: (entry: T) => string,
+  describe: (entry: T, first: T, index: number) => ValueProblem | undefined,
+): ValueProblem[] {
+  const firsts = new Map<string, T>()
+  return entries.flatMap((entry, index) => {
+    const first = getOrAdd(firsts, factOf(entry), () => entry)
+    return (first !== entry && describe(entry, first, index)) || []
   })
+}
+
+function describeSameDigest({ name }: KeyEntry, first: KeyEntry, index: number): ValueProblem {
+  const message = `The key of '${name}' is also that of '${first.name}'.`
+  return { path: ['keys', index, 'digest'], message, suggestions: ['Make a key of its own: openssl rand -hex 32'] }
 }
 
 /** Two keys of one name are one holder, whose key is being replaced: they may not differ in what they open. */
-function findOtherHolders(keys: readonly KeyEntry[]): ValueProblem[] {
-  const first = new Map<string, string>()
-  return keys.flatMap(({ name, tenant = '', scopes, agents = [], limits = {} }, index) => {
-    const rights = JSON.stringify([tenant, [...scopes].sort(), [...agents].sort(), Object.entries(limits).sort()])
-    const known = first.get(name) ?? rights
-    first.set(name, known)
-    if (known === rights) return []
-    const message = `Another key of '${name}' has another tenant, or other scopes, agents or limits.`
-    return [
-      {
-        path: ['keys', index, 'name'],
-        message,
-        suggestions: ['Give it a name of its own, or the same tenant, scopes, agents and limits.'],
-      },
-    ]
-  })
+function describeOtherHolder(entry: KeyEntry, first: KeyEntry, index: number): ValueProblem | undefined {
+  if (rightsOf(entry) === rightsOf(first)) return undefined
+  const message = `Another key of '${entry.name}' has another tenant, or other scopes, agents or limits.`
+  const suggestions = ['Give it a name of its own, or the same tenant, scopes, agents and limits.']
+  return { path: ['keys', index, 'name'], message, suggestions }
 }
 
-function findNoTimes(keys: readonly KeyEntry[]): ValueProblem[] {
-  return keys.flatMap(({ expires }, index) => {
-    if (expires === undefined || !Number.isNaN(Date.parse(expires))) return []
-    return [{ path: ['keys', index, 'expires'], message: `There is no such time: '${expires}'.`, suggestions: [] }]
-  })
+function rightsOf({ tenant = '', scopes, agents = [], limits = {} }: KeyEntry): string {
+  return JSON.stringify([tenant, [...scopes].sort(), [...agents].sort(), Object.entries(limits).sort()])
 }
 
-function findRepeated(keys: readonly KeyEntry[]): ValueProblem[] {
-  const names = new Map<string, string>()
-  return keys.flatMap(({ name, digest }, index) => {
-    const first = names.get(digest.toLowerCase())
-    names.set(digest.toLowerCase(), first ?? name)
-    if (first === undefined) return []
-    const message = `The key of '${name}' is also that of '${first}'.`
-    return [{ path: ['keys', index, 'digest'], message, suggestions: ['Make a key of its own: openssl rand -hex 32'] }]
-  })
+function findNoTime({ expires }: KeyEntry, index: number): ValueProblem[] {
+  if (expires === undefined || !Number.isNaN(Date.parse(expires))) return []
+  return [{ path: ['keys', index, 'expires'], message: `There is no such time: '${expires}'.`, suggestions: [] }]
+}
+
+function describeSameTenant({ name }: { readonly name: string }, _first: object, index: number): ValueProblem {
+  const message = `The tenant '${name}' stands here a second time.`
+  return { path: ['tenants', index, 'name'], message, suggestions: ['Give each tenant one entry.'] }
 }
 
 function toKey({ name, tenant, digest, scopes, adapters, agents, expires, limits }: KeyEntry): Key {
