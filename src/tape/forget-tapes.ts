@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodeUri } from '../decode-uri.ts'
-import { HostError, systemCodeOf } from '../errors.ts'
+import { hasCode, systemCodeOf } from '../errors.ts'
 import { fieldsOf } from '../json.ts'
 import type { ForgetQuery } from '../trace/run-index/trace-query.ts'
 import { readTape, readTapeBytes, unpack } from './file/read-tape.ts'
@@ -46,5 +46,5 @@ async function isOf(path: string, { tenant, user }: ForgetQuery): Promise<boolea
 }
 
 function ignoreInvalid(error: unknown): undefined {
-  if (!(error instanceof HostError && error.code === 'TAPE_INVALID')) throw error
+  if (!hasCode(error, 'TAPE_INVALID')) throw error
 }

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { HostError, hasCode } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Message, ToolCall } from '../../protocols/message.ts'
 import { toAttachmentJson } from '../../run/attachment-json.ts'
@@ -101,6 +101,6 @@ function translate(listener: ReplyListener, toolCalls: ToolOutcome[]) {
 }
 
 function nameFailure(error: unknown, agent: string): unknown {
-  if (!(error instanceof HostError) || error.code !== 'AGENT_FAILED') return error
+  if (!hasCode(error, 'AGENT_FAILED')) return error
   return new HostError('AGENT_FAILED', `Agent '${agent}' failed: ${error.message}`, { cause: error.cause })
 }

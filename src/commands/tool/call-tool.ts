@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { hasCode } from '../../errors.ts'
 import { providersOf } from '../../host/providers-of.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import { ToolProvider, type ToolResult } from '../../protocols/tool-provider.ts'
@@ -60,7 +60,7 @@ export async function callTool(
       }
     )
   } catch (error) {
-    if (!(error instanceof HostError) || error.code !== 'AGENT_FAILED') throw error
+    if (!hasCode(error, 'AGENT_FAILED')) throw error
     return { text: error.message, isError: true, exception: describeException(error.cause) }
   }
 }

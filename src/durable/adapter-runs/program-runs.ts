@@ -1,4 +1,4 @@
-import { badRequest, HostError } from '../../errors.ts'
+import { badRequest, HostError, hasCode } from '../../errors.ts'
 import { requireGiven, TEXT } from '../../given.ts'
 import type { AgentHost, ResumeOptions, RunOptions } from '../../host/host.ts'
 import { Listeners } from '../../host/listeners.ts'
@@ -110,7 +110,7 @@ async function readWaiting(runs: DurableRuns, id: string): Promise<WaitingRun | 
 }
 
 function isTaken(error: unknown): boolean {
-  return error instanceof HostError && (error.code === 'APPROVAL_NOT_FOUND' || error.code === 'APPROVAL_DECIDED')
+  return hasCode(error, 'APPROVAL_NOT_FOUND') || hasCode(error, 'APPROVAL_DECIDED')
 }
 
 function notWaiting(runId: string): HostError {

@@ -1,4 +1,4 @@
-import { HostError } from '../../errors.ts'
+import { hasCode } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import { formatDuration } from '../../wire/format-duration.ts'
 
@@ -13,7 +13,7 @@ export class OutageLog {
 
   /** @returns false for an error that has another cause */
   note(error: unknown): boolean {
-    if (!(error instanceof HostError) || error.code !== 'STORE_UNAVAILABLE') return false
+    if (!hasCode(error, 'STORE_UNAVAILABLE')) return false
     if (this.#beganMs === undefined) {
       this.#beganMs = performance.now()
       this.#log.error(`${error.message}. Background responses and approvals wait until it can be used again.`)

@@ -499,6 +499,6 @@ async function takeBoth(event: RunEvent, ...sinks: readonly RunEventSink[]): Pro
 }
 
 function isShutdown(error: unknown): boolean {
-  if (!(error instanceof HostError) || error.code !== 'RUN_ABORTED') return false
+  if (!hasCode(error, 'RUN_ABORTED')) return false
   return hasCode(error.cause, 'SHUTTING_DOWN')
 }

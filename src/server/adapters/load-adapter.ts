@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { findValueProblems } from '../../definition/schema-problems.ts'
-import { badOption, HostError, messageOf } from '../../errors.ts'
+import { badOption, HostError, hasCode, messageOf } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import { findProjectFile } from '../../module/find-project-file.ts'
 import { ProjectCode } from '../../module/project-code.ts'
@@ -196,7 +196,7 @@ async function importAdapter(path: string, projectDir: string): Promise<Imported
     const isBelow = !isAdapterClass(exports[exportName ?? 'default']) && isObject(inner)
     return { file, exportName, exports: isBelow ? inner : exports }
   } catch (error) {
-    if (!(error instanceof HostError) || error.code !== 'MODULE_NOT_FOUND') throw error
+    if (!hasCode(error, 'MODULE_NOT_FOUND')) throw error
     throw notFound(path, [error.message, ...error.suggestions])
   }
 }
