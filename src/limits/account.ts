@@ -134,25 +134,23 @@ export class Account {
 
   #findReached(counts: Counts, nowMs: number): LimitReached | undefined {
     const { requests_per_minute: requests = Number.POSITIVE_INFINITY, concurrent_runs: runs } = this.limits
-    if (counts.requests >= requests) {
-      const seconds = Math.ceil(((counts.minute + 1) * MINUTE_MS - nowMs) / 1000)
-      return this.#reached('requests_per_minute', `${requests} requests per minute`, seconds)
-    }
-    if (runs !== undefined && countRuns(counts) >= runs)
-      return this.#reached('concurrent_runs', `${runs} concurrent runs`, 1)
+    if (counts.requests >= requests)
+      return this.#reached('requests_per_minute', (counts.minute + 1) * MINUTE_MS - nowMs)
+    if (runs !== undefined && countRuns(counts) >= runs) return this.#reached('concurrent_runs', 1000)
     return this.#findSpent(counts, nowMs)
   }
 
   #findSpent(counts: Counts, nowMs: number): LimitReached | undefined {
     const { tokens_per_day: tokens = Number.POSITIVE_INFINITY, cost_per_day: cost = Number.POSITIVE_INFINITY } =
       this.limits
-    const seconds = Math.ceil(((counts.day + 1) * DAY_MS - nowMs) / 1000)
-    if (counts.tokens >= tokens) return this.#reached('tokens_per_day', `${tokens} tokens per day`, seconds)
-    if (counts.cost >= cost) return this.#reached('cost_per_day', `${cost} US dollars per day`, seconds)
-    return undefined
+    const leftMs = (counts.day + 1) * DAY_MS - nowMs
+    if (counts.tokens >= tokens) return this.#reached('tokens_per_day', leftMs)
+    return counts.cost >= cost ? this.#reached('cost_per_day', leftMs) : undefined
   }
 
-  #reached(limited: keyof Limits, limit: string, seconds: number): LimitReached {
+  #reached(limited: keyof Limits, leftMs: number): LimitReached {
+    const seconds = Math.ceil(leftMs / 1000)
+    const limit = `${this.limits[limited]} ${limited.replace('cost', 'US dollars').replaceAll('_', ' ')}`
     return new LimitReached(`The limit of ${limit} is reached. Try again in ${seconds} s.`, limited, seconds)
   }
 
