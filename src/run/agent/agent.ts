@@ -423,17 +423,12 @@ function resultOf(run: AgentRun, { messages }: Turn): RunResult {
     text: answer.text,
     attachments: answer.attachments,
     usage: answer.usage,
-    ...endingOf(run),
+    // The run that continues a waiting one says how its answer ends.
+    incompleteReason: waiting.hasBegun ? undefined : answer.incompleteReason,
+    ...(answer.stopSequence === undefined || waiting.hasBegun ? {} : { stopSequence: answer.stopSequence }),
     pending: waiting.pendingWithDecisions(),
     trail: [...messages, ...added],
   }
-}
-
-/** The run that continues a waiting one says how its answer ends. */
-function endingOf({ answer, waiting }: AgentRun): Pick<RunResult, 'incompleteReason' | 'stopSequence'> {
-  if (waiting.hasBegun) return { incompleteReason: undefined }
-  const { incompleteReason, stopSequence } = answer
-  return stopSequence === undefined ? { incompleteReason } : { incompleteReason, stopSequence }
 }
 
 /** Says each thing once, however often it happens. */

@@ -16,6 +16,8 @@ export class RunAnswer {
   readonly #runId: string
   readonly #turn: AnsweredTurn
   readonly #abort: RunAbort
+  /** Stop sequence that ended the text, where its model says which; once the {@link addedMessages} are listed. */
+  stopSequence: string | undefined
   #isEnded = false
   #usage: Usage | undefined
   #incompleteReason: string | undefined
@@ -139,12 +141,10 @@ export class RunAnswer {
 
   /** Returns the messages that the run has added to its conversation. For use after the end of the run only. */
   addedMessages(): Message[] {
-    return this.#trail ? this.#trail.messages(this.attachments) : toLastMessage(this.#text, this.attachments)
-  }
-
-  /** Stop sequence that ended the text, where its model says which. For use after {@link addedMessages} only. */
-  get stopSequence(): string | undefined {
-    return this.#trail?.stopSequence
+    if (!this.#trail) return toLastMessage(this.#text, this.attachments)
+    const added = this.#trail.messages(this.attachments)
+    this.stopSequence = this.#trail.stopSequence
+    return added
   }
 
   #send(text: string): void | Promise<void> {
