@@ -1,6 +1,8 @@
+import { writeSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
-import { type LogFn, type Logger, pino } from 'pino'
+import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
+import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../redaction/redact.ts'
 import { cleanJson } from '../wire/clean-text.ts'
@@ -26,7 +28,7 @@ export async function openLog(
   fd: 1 | 2 = 1,
 ): Promise<ServerLog> {
   const settings = { level: logLevel, base: null, hooks: { streamWrite: redact, logMethod } }
-  if (!isatty(fd)) return pino(settings, pino.destination({ fd, sync: false }))
+  if (!isatty(fd)) return pino(settings, openFile(fd))
   const { default: pretty } = await import('pino-pretty')
   const shown = { ...settings, hooks: { logMethod, streamWrite: (line: string) => cleanJson(redact(line)) } }
   const look = { colorize: true, ignore: 'reqId,address,key,tenant,agent', translateTime: 'SYS:HH:MM:ss' }
@@ -37,11 +39,48 @@ function logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
   if (args[0] !== NO_LINE) method.apply(this, args)
 }
 
+/** Lines that a full disk does not take wait up to this, for the next line that it takes. */
+const MAX_UNWRITTEN_BYTES = 1024 * 1024
+
+/** What cannot be written stops nobody, and is no error of the code that runs. */
+function openFile(fd: 1 | 2): DestinationStream {
+  const file = pino.destination({ fd, sync: false, maxLength: MAX_UNWRITTEN_BYTES })
+  const flush = file.flushSync.bind(file)
+  let isFailing = false
+  file.on('error', (error: unknown) => {
+    if (!isFailing && fd === 1) tellInstead(`The log cannot be written: ${messageOf(error)}. The server keeps running.`)
+    isFailing = true
+  })
+  file.on('drain', () => {
+    isFailing = false
+  })
+  // At the end of the process, sonic-boom would try for ever what the disk refuses.
+  file.flushSync = () => {
+    if (!isFailing) flush()
+  }
+  return file
+}
+
+/** Says it on standard error, which may be gone as well. */
+function tellInstead(message: string): void {
+  try {
+    writeSync(2, `${message}\n`)
+  } catch {
+    // Nobody is left to be told.
+  }
+}
+
 /** A stream to the terminal that what holds back standard output or standard error holds back, too. */
 function terminalOf(fd: 1 | 2): Writable {
+  const terminal = process[fd === 1 ? 'stdout' : 'stderr']
+  let isClosed = false
+  // Before the listener of oclif, whose error would be logged, and fail as well.
+  terminal.prependListener('error', () => {
+    isClosed = true
+  })
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
-      process[fd === 1 ? 'stdout' : 'stderr'].write(chunk)
+      if (!isClosed) terminal.write(chunk)
       done()
     },
   })

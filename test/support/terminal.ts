@@ -18,7 +18,7 @@ export interface Terminal {
 
 export const KEYS = { enter: '\r', down: '\u001b[B', up: '\u001b[A', ctrlC: '\u0003', ctrlD: '\u0004', space: ' ' }
 
-const PTY = fileURLToPath(new URL('./terminal.py', import.meta.url))
+export const PTY = fileURLToPath(new URL('./terminal.py', import.meta.url))
 const running: ChildProcess[] = []
 
 /** Skips the tests of a suite where there is no Python to open a terminal with. */
