@@ -31,7 +31,7 @@ async function ask(url: string): Promise<{ pid: number; workedMs: number }> {
   return JSON.parse(choices[0].message.content)
 }
 
-/** The server answers, rests when nobody asks, and ends when it is told to. */
+/** The server answers, rests when nobody asks, and ends on SIGTERM. */
 async function expectWell(url: string): Promise<void> {
   const { pid, workedMs } = await ask(url)
   try {
@@ -50,7 +50,7 @@ async function expectWell(url: string): Promise<void> {
 describe('a server whose log cannot be written', () => {
   afterEach(killRunning)
 
-  it('goes on where the disk is full, says so once on standard error, and ends when it is told to', async () => {
+  it('goes on where the disk is full, says so once on standard error, and ends on SIGTERM', async () => {
     const { dir } = await makeProject(FILES)
     const port = await freePort()
     const server = startCli(['serve', '--adapter', 'ChatCompatApiAdapter', '--port', `${port}`], {
@@ -66,7 +66,7 @@ describe('a server whose log cannot be written', () => {
   }).timeout(60_000)
 
   for (const command of ['dev', 'serve']) {
-    it(`goes on where the terminal of ${command} is gone, and ends when it is told to`, async function () {
+    it(`goes on where the terminal of ${command} is gone, and ends on SIGTERM`, async function () {
       needsTerminal(this)
       const { dir } = await makeProject(FILES)
       const port = await freePort()
