@@ -39,10 +39,10 @@ function logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
   if (args[0] !== NO_LINE) method.apply(this, args)
 }
 
-/** Lines that a full disk does not take wait up to this, for the next line that it takes. */
-const MAX_UNWRITTEN_BYTES = 1024 * 1024
+/** Lines that a full disk or a slow reader does not take wait up to this, for the next line that it takes. */
+const MAX_UNWRITTEN_BYTES = 16 * 1024 * 1024
 
-/** What cannot be written stops nobody, and is no error of the code that runs. */
+/** A line that cannot be written stops nobody, and is no error of the code that runs. */
 function openFile(fd: 1 | 2): DestinationStream {
   const file = pino.destination({ fd, sync: false, maxLength: MAX_UNWRITTEN_BYTES })
   const flush = file.flushSync.bind(file)
