@@ -714,7 +714,7 @@ describe('runs of evals', () => {
       made.map(({ run_id, case: eval_case, column }) => ({
         run_id,
         eval_case,
-        variant: column === 1 ? 'main.prefix: >' : null,
+        variant: column === 1 ? 'main.prefix: You said: → >' : null,
         status: 'completed',
       })),
     )
