@@ -136,7 +136,7 @@ describe('agent-host keys', () => {
     const { keys, text, path, dir } = await makeKeys()
     for (const name of ['ada', 'bob', 'ada']) await keys('add', name)
     const { exitCode, stdout } = await keys('revoke', 'ada')
-    expect([exitCode, stdout]).to.deep.equal([0, "2 keys of 'ada' will be refused within a second.\n"])
+    expect([exitCode, stdout]).to.deep.equal([0, "2 keys of 'ada' will be refused within two seconds.\n"])
     expect((await readKeysFile(path, dir)).keys.map(({ principal }) => principal.name)).to.deep.equal(['bob'])
     expect((await keys('revoke', 'boob')).stderr).to.contain("Did you mean 'bob'?")
     const before = await text()

@@ -35,6 +35,6 @@ export default class KeysRevoke extends BaseCommand {
     document.remove(args.name)
     await document.save()
     const count = document.read.keys.filter(({ name }) => name === args.name).length
-    this.log(`${count === 1 ? 'The key' : `${count} keys`} of '${args.name}' will be refused within a second.`)
+    this.log(`${count === 1 ? 'The key' : `${count} keys`} of '${args.name}' will be refused within two seconds.`)
   }
 }

@@ -126,7 +126,7 @@ export class FollowedKeys {
   async #readAgain(log: KeysLog, { check, listAgents, listMissing }: Surroundings): Promise<void> {
     const { keys, tenants, doubts } = await readKeysFile(this.#path, this.#projectDir)
     const before = this.all
-    // What is taken out ends, whatever else is wrong.
+    // Keys that were removed end at once, even if another line cannot be used.
     const there = new Set(keys.map(({ digest }) => digest))
     this.#keys = byDigest(before.filter(({ digest }) => there.has(digest)))
     this.#endOutdated()

@@ -8,7 +8,7 @@ import { authorization } from '../token.ts'
 interface Questions {
   /** News of the questions at the terminal of `agent-host dev`, by their ids. */
   readonly news: Readonly<Record<string, QuestionNews>>
-  /** Notes a question that was asked; its news may be here before. */
+  /** Notes a question that this page has asked. News of it may have come earlier, and stay. */
   readonly note: (question: QuestionNews) => void
 }
 

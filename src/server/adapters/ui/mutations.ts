@@ -51,8 +51,8 @@ export function makeMutations(sources: MutationSources) {
   )
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the schema has checked the arguments.
-type Act = (call: any, viewer: Viewer) => Promise<unknown>
+/** A mutation; the GraphQL schema has checked its arguments. */
+type Act = (call: never, viewer: Viewer) => Promise<unknown>
 
 /** Modules of agents that the page uses. */
 class Modules {

@@ -164,7 +164,7 @@ export class ToolCalls {
       const pending = waiting.open.map(({ call }) => call)
       const given = Object.keys(responses)
       const isLate = given.some((callId) => pending.every((call) => call.callId !== callId))
-      // The client has answered nothing, or a call that another person has decided: it is asked about those that still wait.
+      // The client has answered nothing, or only a call that someone else has decided: the next question is about the calls that still wait.
       if (isLate || given.length === 0)
         return { answer: async (onResult) => onResult({ content: [], waiting: { state, pending } }), abort() {} }
       await runs.cancel(waiting.id)
