@@ -1,5 +1,6 @@
 import { raceAbort, withDeadline } from 'agent-host'
 import { expect } from 'chai'
+import { Opening } from '../src/async.ts'
 
 const failure = (promise: Promise<unknown>) => promise.then(String, (error: Error) => error.message)
 
@@ -32,5 +33,20 @@ describe('withDeadline', () => {
     const late = () => new Error('too late')
     expect(await withDeadline(Promise.resolve('done'), 1000, late)).equal('done')
     expect(await failure(withDeadline(new Promise(() => {}), 1, late))).equal('too late')
+  })
+})
+
+describe('an opening', () => {
+  it('is shared by all who ask meanwhile, and begins again after a failure', async () => {
+    const outcomes: (() => Promise<string>)[] = [
+      () => Promise.reject(new Error('not yet')),
+      () => Promise.resolve('open'),
+      () => Promise.reject(new Error('nobody asks a third time')),
+    ]
+    const opening = new Opening(() => outcomes.shift()?.() ?? Promise.reject(new Error('asked too often')))
+    expect(await opening.whenOpen()).equal(undefined)
+    expect(await Promise.all([failure(opening.open()), failure(opening.open())])).deep.equal(['not yet', 'not yet'])
+    expect(await Promise.all([opening.open(), opening.open(), opening.whenOpen()])).deep.equal(['open', 'open', 'open'])
+    expect(opening.value).equal('open')
   })
 })
