@@ -11,6 +11,7 @@ import { readRegularFileSync } from '../read-regular-file.ts'
 import { SERVER_OPTIONS } from '../server/options/options.ts'
 import { cleanText } from '../wire/clean-text.ts'
 import { describeUsageError } from './help/describe-usage-error.ts'
+import { describePortError } from './server/describe-port-error.ts'
 import { isCancelled } from './terminal/prompts.ts'
 
 const { flag, variable } = SERVER_OPTIONS.agentDir
@@ -49,7 +50,7 @@ export abstract class BaseCommand extends Command {
       const help = `See more help with agent-host ${this.id?.replaceAll(':', ' ')} --help`
       this.#fail(describeUsageError(error.message), [...suggestions, help], 2)
     }
-    const { message, suggestions } = this.#describe(error)
+    const { message, suggestions } = describePortError(error, `${this.id}`)
     this.#fail(message, suggestions, 1)
   }
 
@@ -106,17 +107,6 @@ export abstract class BaseCommand extends Command {
   #namesAgentDir(): boolean {
     const isNamed = this.argv.some((word) => word === `--${flag}` || word.startsWith(`--${flag}=`))
     return isNamed || Boolean(process.env[variable])
-  }
-
-  #describe(error: Error & { code?: string; port?: number }): { message: string; suggestions: string[] } {
-    const { code, message, port } = error
-    if (port === undefined || (code !== 'EADDRINUSE' && code !== 'EACCES')) return { message, suggestions: [] }
-    const problem = code === 'EADDRINUSE' ? 'is in use' : 'needs more rights than this user has'
-    const other = code === 'EADDRINUSE' ? port + 1 : 8000
-    return {
-      message: `Port ${port} ${problem}.`,
-      suggestions: [`Choose another: agent-host ${this.id} --port ${other}`],
-    }
   }
 
   #cancel(): never {

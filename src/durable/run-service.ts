@@ -14,7 +14,7 @@ import { ServedAgents } from './queue/served-agents.ts'
 import { hasOpenRuns } from './runs/has-open-runs.ts'
 import { RUN_PREFIX, RunIds } from './runs/run-ids.ts'
 import { FollowedWebhooks } from './webhooks/followed-webhooks.ts'
-import { WebhookSender } from './webhooks/webhook-sender.ts'
+import { WebhookService } from './webhooks/webhook-service.ts'
 
 /** Options of a project for its durable runs. */
 export interface RunLimits extends HistoryLimits, DeliveryOptions {
@@ -48,7 +48,7 @@ interface Opened {
   /** Delivers queued runs to the worker of this process. */
   readonly delivery: QueuePoller | BullDelivery
   /** Sends events to the webhooks of the project. */
-  readonly webhooks: WebhookSender
+  readonly webhooks: WebhookService
 }
 
 /**
@@ -164,7 +164,7 @@ export class RunService {
     const { host, log, limits, sealing, openRecords, onStored } = this.#options
     const { retentionDays, maxQueuedRuns } = limits
     const records = await openRecords()
-    const webhooks = await WebhookSender.open(records, { hooks: this.webhooks, log, ...limits })
+    const webhooks = await WebhookService.open(records, { hooks: this.webhooks, log, ...limits })
     try {
       const { ids } = this
       const more = { retentionDays, maxQueuedRuns, limits, onStored, webhooks: this.webhooks }

@@ -9,6 +9,7 @@ import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
 import { DEBUG_UI, type LoadedAdapter, operatorKeys } from './adapters/load-adapter.ts'
 import type { Questions } from './adapters/ui/questions/questions.ts'
+import { drainOnClose, refuseOnClose } from './drain-on-close.ts'
 import { followSchedules } from './follow-schedules.ts'
 import { addCors } from './guards/cors.ts'
 import { Doors } from './guards/doors.ts'
@@ -33,8 +34,6 @@ import { EventStreams } from './streams/event-streams.ts'
 
 /** Adapter whose routes list and decide what waits. */
 const INBOX = 'ResponsesCompatApiAdapter'
-/** Time that streams have to send their last frame after their runs have ended. */
-const LAST_FRAME_MS = 1000
 
 /** Parts that a server is assembled from, beside its options and its project. */
 export interface ServerParts {
@@ -160,27 +159,6 @@ function openWorker(app: FastifyInstance, runs: RunService): ServedPart {
   opening.catch(() => {})
   onStart(app, 'The store', () => opening)
   return { name: 'worker', part: { gauges: queueGauges(runs), checkReady: () => runs.checkReady() } }
-}
-
-/** Refuses new requests once the server closes. Returns what tells whether it does. */
-function refuseOnClose(app: FastifyInstance): () => boolean {
-  let isDraining = false
-  app.addHook('onRequest', (_request, _reply, done) => {
-    done(isDraining ? new HostError('SHUTTING_DOWN', 'The server shuts down.') : undefined)
-  })
-  app.addHook('preClose', async () => {
-    isDraining = true
-  })
-  return () => isDraining
-}
-
-/** Running work ends or is aborted, and every stream gets its last frame before it is cut. */
-function drainOnClose(app: FastifyInstance, project: AssembledProject, streams: EventStreams): void {
-  app.addHook('preClose', async () => {
-    await project.drain()
-    await streams.drain(LAST_FRAME_MS)
-    await project.close()
-  })
 }
 
 /** Part of the server that has metrics, and may not be ready. */

@@ -24,7 +24,7 @@ const NAMED = [
   'definition/due-times',
   'definition/settings-file',
   'durable/schedules/',
-  'durable/webhooks/deliveries',
+  'durable/webhooks/webhook-sender',
   'durable/webhooks/webhooks-file',
   'evals/compare',
   'evals/result-file',

@@ -6,10 +6,10 @@ import OpenAI from 'openai'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { openProject } from '../../src/assembly/open-project.ts'
 import type { AssembledProject } from '../../src/assembly/opened-project.ts'
-import { Deliveries } from '../../src/durable/webhooks/deliveries.ts'
 import { type Delivery, expireDeliveries, parseDelivery } from '../../src/durable/webhooks/delivery-rows.ts'
 import { FollowedWebhooks } from '../../src/durable/webhooks/followed-webhooks.ts'
 import { signMessage } from '../../src/durable/webhooks/signature.ts'
+import { WebhookSender } from '../../src/durable/webhooks/webhook-sender.ts'
 import { readWebhooks } from '../../src/durable/webhooks/webhooks-file.ts'
 import { resolveServerOptions } from '../../src/server/options/options.ts'
 import { buildServer } from '../../src/server/server.ts'
@@ -222,7 +222,13 @@ describe('webhooks', () => {
     const fail = (error: unknown) => {
       throw error
     }
-    const made = new Deliveries({ records: runs.records, hooks, allowPrivate: true, onFailure: fail, now: () => nowMs })
+    const made = new WebhookSender({
+      records: runs.records,
+      hooks,
+      allowPrivate: true,
+      onFailure: fail,
+      now: () => nowMs,
+    })
     closing.push(() => made.stop())
     const other = await reopen({ noWorker: false, projectDir: folder.dir })
     await other.durableRuns.open()

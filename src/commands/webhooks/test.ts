@@ -20,7 +20,7 @@ export default class WebhooksTest extends BaseCommand {
     this.argv = fillSwitches(this.argv)
     const { args, flags } = await this.parse(WebhooksTest)
     this.requireProject()
-    const { makeWebhookFetch, sendEvent } = await import('../../durable/webhooks/deliveries.ts')
+    const { makeWebhookFetch, sendEvent } = await import('../../durable/webhooks/webhook-sender.ts')
     const { readWebhooks } = await import('../../durable/webhooks/webhooks-file.ts')
     const hooks = await readWebhooks(process.cwd(), process.env)
     const found = hooks.filter(({ url }) => url.href.startsWith(args.url))
