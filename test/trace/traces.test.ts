@@ -1,4 +1,4 @@
-import { appendFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { type AgentEvent, AgentHost, type LLMPart } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
@@ -447,6 +447,17 @@ describe('Traces', () => {
       for (const { line } of events) expect(JSON.parse(line).run_id).equal(run_id)
     }
     expect((await traces.query('log', { agentId: 'echo', limit: 4 })).lines).lengthOf(4)
+  })
+
+  it('reads of a file that exceeds the limit of its agent only what fits', async () => {
+    const project = await makeProject()
+    await project.write('debug/echo.jsonl', '')
+    await truncate(project.path('debug/echo.jsonl'), 100 * 1024 * MIB)
+    await appendFile(project.path('debug/echo.jsonl'), '\n')
+    const traces = await openTraces(project)
+    expect(await traces.query('missingBytes', undefined)).equal(0)
+    recordEcho(traces, 'run-1', 'after')
+    await eventually(async () => expect((await traces.query('run', 'run-1'))?.status).equal('completed'))
   })
 
   it('counts dropped events, warns once, and continues', async () => {

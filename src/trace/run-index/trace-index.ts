@@ -93,7 +93,7 @@ export class TraceIndex {
     const present = this.#files.list()
     return present.reduce((sum, { name, size, inode }) => {
       const known = this.#known.get(name)
-      return sum + Math.max(0, size - (known?.inode === inode ? known.indexed : 0))
+      return sum + Math.max(0, size - Math.max(known?.inode === inode ? known.indexed : 0, this.#firstOf(size)))
     }, 0)
   }
 
@@ -149,14 +149,23 @@ export class TraceIndex {
     const facts = this.#files.stat(name)
     if (!facts) return undefined
     const known = this.#known.get(name)
-    if (known && known.inode === facts.inode && known.indexed <= facts.size) return known
+    const first = this.#firstOf(facts.size)
+    if (known && known.inode === facts.inode && known.indexed <= facts.size) {
+      known.indexed = Math.max(known.indexed, first)
+      return known
+    }
     if (known) this.#forget(known)
     const { id } = this.#db
       .prepare('INSERT INTO files (name, inode, indexed) VALUES (?, ?, 0) RETURNING id')
       .get([name, facts.inode]) as { id: number }
-    const file = { id, name, inode: facts.inode, indexed: 0 }
+    const file = { id, name, inode: facts.inode, indexed: first }
     this.#known.set(name, file)
     return file
+  }
+
+  /** Place that a file is read from: more than its agent may have was copied there, or was written under a larger limit, and goes next. */
+  #firstOf(size: number): number {
+    return Math.max(0, size - this.#maxBytes)
   }
 
   /** @returns whether the step was full, so that there is probably more */
