@@ -1,4 +1,4 @@
-import { type AgentHost, attachBoundaries } from '../host/host.ts'
+import { type AgentHost, ATTACH } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
 import type { RecordStore } from '../store/record-store.ts'
@@ -37,7 +37,7 @@ export class Tapes {
     const writer = this.#writer
     const sweeper = new TapeSweeper({ projectDir, writer, openRecords, log: this.#log })
     const onRun = ({ id }: Pick<Run, 'id'>) => sweeper.noteTape(id)
-    attachBoundaries(host, new TapeRecorder({ writer, share, environment: process.env, onRun }))
+    host[ATTACH](new TapeRecorder({ writer, share, environment: process.env, onRun }))
     return sweeper
   }
 

@@ -1,5 +1,5 @@
 import { badOption, messageOf } from '../errors.ts'
-import { type AgentHost, attachBoundaries, VISITS } from '../host/host.ts'
+import { type AgentHost, ATTACH, VISITS } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { AuditBoundaries } from './audit-boundaries.ts'
@@ -33,7 +33,7 @@ export class Audit {
       throw badOption(`--audit-log: ${path} cannot be written: ${messageOf(cause)}.`, { suggestions, cause })
     }
     this.#host = host
-    attachBoundaries(host, new AuditBoundaries(this.log, host))
+    host[ATTACH](new AuditBoundaries(this.log, host))
   }
 
   /** Has a store of its own for the durable runs write lines about decisions, see {@link auditRecords}. */

@@ -111,15 +111,11 @@ const MODULE_CALL = object({
   onQuestion: optional(FUNCTION),
 })
 
-let setBoundaries: (host: AgentHost, boundaries: Boundaries) => void
-
 /** Names the visits that a host serves: what does not exist for a visitor is neither found, listed nor run. The package does not export it. */
 export const VISITS = Symbol('visits')
 
-/** Has something stand at the calls that leave the agents of a host: those that are registered from now on. What was attached before stands behind it. */
-export function attachBoundaries(host: AgentHost, boundaries: Boundaries): void {
-  setBoundaries(host, boundaries)
-}
+/** Names the method by which a part of this server stands at the calls that leave the agents. The package does not export it. */
+export const ATTACH = Symbol('attach boundaries')
 
 /** Run of an agent that is planned for it alone, to replay another run up to one of its calls. */
 export interface ReplayingRun {
@@ -138,35 +134,14 @@ export interface ReplayingRun {
  */
 export const START_MADE = Symbol('start a turn that was made here')
 
-let findSecret: (host: AgentHost, agent: string, trigger: string) => string | undefined
+/** Names the method that finds the secret of a trigger. The package does not export it: no public method gives a secret away. */
+export const SECRET_OF = Symbol('secret of a trigger')
 
-/** Returns the secret of a trigger of an agent in service: no public method gives it away. */
-export function secretOfTrigger(host: AgentHost, agent: string, trigger: string): string | undefined {
-  return findSecret(host, agent, trigger)
-}
+/** Names the method that warns of keys which are not in force. The package does not export it. */
+export const MISSING_KEYS = Symbol('missing keys')
 
-let findMissingKeys: (host: AgentHost, hasKey: Visits['hasKey']) => Problem[]
-
-/**
- * Warns of keys that triggers and schedules of agents in service name, and that are not in force.
- *
- * @param hasKey default: as the server knows its file of keys
- */
-export function missingKeys(host: AgentHost, hasKey: Visits['hasKey'] = host[VISITS].hasKey): string[] {
-  return findMissingKeys(host, hasKey).map((problem) => [formatProblem(problem), ...problem.suggestions].join(' '))
-}
-
-let startReplay: (host: AgentHost, name: string, run: ReplayingRun) => Promise<RunHandle>
-
-/**
- * Starts a run that replays another. It is traced and counted like any other.
- *
- * @param name as {@link AgentHost.resolve} takes it
- * @throws AgentError `AGENT_INVALID` when the agent cannot be planned; HostError as {@link AgentHost.start}
- */
-export function startReplayingRun(host: AgentHost, name: string, run: ReplayingRun): Promise<RunHandle> {
-  return startReplay(host, name, run)
-}
+/** Names the method that starts a run which replays another. The package does not export it. */
+export const START_REPLAY = Symbol('start a replay')
 
 /**
  * Agents by id: registered, replaced, listed and run. Everything that can be decided about an agent is decided when it is
@@ -201,18 +176,6 @@ export class AgentHost {
   readonly #onChange: Listeners
   readonly #onRunEnd: Listeners<RunEnd>
   readonly #onWaiting: Listeners<ResumableRun>
-
-  static {
-    setBoundaries = (host, boundaries) => {
-      host.#boundaries = host.#boundaries ? behind(boundaries, host.#boundaries) : boundaries
-    }
-    findSecret = (host, agent, trigger) => host.#agents.get(agent)?.triggerSecrets.get(trigger)
-    findMissingKeys = (host, hasKey) =>
-      host.#agents.all
-        .flatMap(({ namedKeys }) => namedKeys)
-        .flatMap(({ tenant, key, problem }) => (hasKey?.(tenant, key) === false ? [problem] : []))
-    startReplay = (host, name, run) => host.#replay(name, run)
-  }
 
   constructor(options: AgentHostOptions = {}) {
     requireGiven(HOST_OPTIONS, options, 'options')
@@ -255,6 +218,15 @@ export class AgentHost {
         if (!this.#onRunEnd.isEmpty) this.#onRunEnd.tell(describe())
       },
     })
+  }
+
+  /**
+   * Has something stand at the calls of agents that are registered from now on. What was attached before stands behind it.
+   *
+   * @internal
+   */
+  [ATTACH](boundaries: Boundaries): void {
+    this.#boundaries = this.#boundaries ? behind(boundaries, this.#boundaries) : boundaries
   }
 
   /** Things outside that modules of agents wait for, as they report them: `<agent>/<module>: <what>`. */
@@ -630,7 +602,36 @@ export class AgentHost {
     await this.#versions.settle()
   }
 
-  async #replay(name: string, { replays, ...run }: ReplayingRun): Promise<RunHandle> {
+  /**
+   * Returns the secret of a trigger of an agent in service.
+   *
+   * @internal
+   */
+  [SECRET_OF](agent: string, trigger: string): string | undefined {
+    return this.#agents.get(agent)?.triggerSecrets.get(trigger)
+  }
+
+  /**
+   * Warns of keys that triggers and schedules of agents in service name, and that are not in force.
+   *
+   * @param hasKey default: as the server knows its file of keys
+   * @internal
+   */
+  [MISSING_KEYS](hasKey: Visits['hasKey'] = this[VISITS].hasKey): string[] {
+    return this.#agents.all
+      .flatMap(({ namedKeys }) => namedKeys)
+      .filter(({ tenant, key }) => hasKey?.(tenant, key) === false)
+      .map(({ problem }) => [formatProblem(problem), ...problem.suggestions].join(' '))
+  }
+
+  /**
+   * Starts a run that replays another. It is traced and counted like any other.
+   *
+   * @param name as {@link AgentHost.resolve} takes it
+   * @throws AgentError `AGENT_INVALID` when the agent cannot be planned; HostError as {@link AgentHost.start}
+   * @internal
+   */
+  async [START_REPLAY](name: string, { replays, ...run }: ReplayingRun): Promise<RunHandle> {
     const { agent: base, entryPoint } = this.#find(name, '/')
     const blueprint = await run.plan(base.varied, this.#project)
     const boundaries = run.bound(this.#boundaries)

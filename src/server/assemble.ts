@@ -4,7 +4,7 @@ import type { AssembledProject } from '../assembly/opened-project.ts'
 import { makeAdapterRuns } from '../durable/adapter-runs/tenant-runs.ts'
 import type { RunService } from '../durable/run-service.ts'
 import { HostError, messageOf } from '../errors.ts'
-import { missingKeys, VISITS } from '../host/host.ts'
+import { MISSING_KEYS, VISITS } from '../host/host.ts'
 import type { Adapter, DebugAdapterOptions } from './adapters/adapter.ts'
 import { makeAdapterHttp } from './adapters/adapter-http.ts'
 import { DEBUG_UI, type LoadedAdapter, operatorKeys } from './adapters/load-adapter.ts'
@@ -129,7 +129,7 @@ export async function assemble(
   }
   if (fileKeys) await check(fileKeys.used)
   const listAgents = () => host.list().map(({ id }) => id)
-  const stop = doors.follow(app.log, { check, listAgents, listMissing: () => missingKeys(host) })
+  const stop = doors.follow(app.log, { check, listAgents, listMissing: () => host[MISSING_KEYS]() })
   app.addHook('onClose', async () => stop())
 }
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import { signMessage } from '../../src/durable/webhooks/signature.ts'
-import { missingKeys } from '../../src/host/host.ts'
+import { MISSING_KEYS } from '../../src/host/host.ts'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
@@ -199,7 +199,7 @@ describe('triggers', () => {
     const push = () => send('echo/push', body, github(body, 'one'))
     const refused = await push()
     expect([refused.status, refused.detail]).to.deep.equal([503, 'Nothing can be started here at this moment'])
-    expect(missingKeys(server.host)).to.deep.equal([
+    expect(server.host[MISSING_KEYS]()).to.deep.equal([
       "agents/echo.yml:3:65: trigger 'push': the file of keys has no key 'ci' without a tenant that is in force. It starts nothing. Add it: agent-host keys add ci",
     ])
     await project.write('keys.yml', keysFile([key]))

@@ -11,7 +11,7 @@ import {
   type RunResult,
   type Turn,
 } from 'agent-host'
-import { attachBoundaries } from '../../src/host/host.ts'
+import { ATTACH } from '../../src/host/host.ts'
 import { toNextTurn, toResumableRun } from '../../src/host/waiting-run.ts'
 import { silentLog } from '../../src/protocols/log.ts'
 import { readTapeFile, type Tape } from '../../src/tape/file/read-tape.ts'
@@ -53,7 +53,7 @@ export async function openRecordingHost(
 ): Promise<RecordingHost> {
   const writer = await TapeWriter.open({ projectDir, maxBytes, secrets: environment, log })
   const host = new AgentHost({ projectDir, environment, storage: memoryStorage() })
-  attachBoundaries(host, new TapeRecorder({ writer, share, environment }))
+  host[ATTACH](new TapeRecorder({ writer, share, environment }))
   const start = async (agent: string, { onEvent, ...turn }: Turn, signal?: AbortSignal): Promise<RecordedRun> => {
     const events: RunEvent[] = []
     const listen = (event: RunEvent) => {

@@ -36,11 +36,11 @@ export function linesOf(problem: Problem): string[] {
 async function findMissingKeys(host: AgentHost): Promise<string[]> {
   const path = resolve(process.env.AGENT_HOST_KEYS || 'keys.yml')
   if (!existsSync(path)) return []
-  const { missingKeys } = await import('../../host/host.ts')
+  const hosts = await import('../../host/host.ts')
   const { FollowedKeys } = await import('../../server/guards/followed-keys.ts')
   try {
     const keys = await FollowedKeys.read(path, process.cwd())
-    return missingKeys(host, (tenant, name) => keys.named(tenant, name) !== undefined)
+    return host[hosts.MISSING_KEYS]((tenant, name) => keys.named(tenant, name) !== undefined)
   } catch (error) {
     return [messageOf(error)]
   }

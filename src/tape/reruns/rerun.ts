@@ -1,7 +1,7 @@
 import { readDefinition } from '../../definition/definition.ts'
 import { toAgentFile } from '../../definition/to-agent-file.ts'
 import { badRequest } from '../../errors.ts'
-import { type AgentHost, startReplayingRun } from '../../host/host.ts'
+import { type AgentHost, START_REPLAY } from '../../host/host.ts'
 import { makeNameSecrets } from '../../redaction/redact.ts'
 import type { AgentRun } from '../../run/agent-run.ts'
 import type { Boundaries, BoundedAgent, Place } from '../../run/calls/boundaries.ts'
@@ -59,7 +59,7 @@ export async function startRerun(host: AgentHost, options: RerunOptions): Promis
   const name = entryPoint === ENTRY ? id : `${id}/${entryPoint}`
   let bounded: ReplayBounds | undefined
   let turn: Turn = { messages: [] }
-  const handle = await startReplayingRun(host, name, {
+  const handle = await host[START_REPLAY](name, {
     replays: { run_id, from_call: fromCall },
     async plan({ definition, file }, project) {
       const source = toAgentFile(definition)

@@ -10,7 +10,7 @@ import {
   toRequest,
 } from '../../../durable/idempotency/idempotent-requests.ts'
 import { HostError } from '../../../errors.ts'
-import { secretOfTrigger, VISITS } from '../../../host/host.ts'
+import { SECRET_OF, VISITS } from '../../../host/host.ts'
 import { fieldsOf } from '../../../json.ts'
 import { invalidJson, parseJson } from '../../bodies/json-body.ts'
 import type { Adapter, StoreAdapterOptions } from '../adapter.ts'
@@ -60,7 +60,7 @@ export class TriggersAdapter implements Adapter {
   #verify({ params }: FastifyRequest<TriggerRoute>, sent: SentRequest): FoundTrigger {
     const { host } = this.#options
     const found = host.get(params.agent)?.triggers?.find(({ id }) => id === params.id)
-    const secret = secretOfTrigger(host, params.agent, params.id) ?? randomBytes(32).toString('base64')
+    const secret = host[SECRET_OF](params.agent, params.id) ?? randomBytes(32).toString('base64')
     const isVerified = verifyRequest(found?.signature ?? 'github', sent, secret)
     if (!found || !isVerified)
       throw new HostError('UNAUTHORIZED', 'There is no such trigger, or the request is not signed for it')
