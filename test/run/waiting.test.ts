@@ -18,7 +18,7 @@ export default defineModule({ name: 'Tools', provides: [ToolProvider], create: (
       return { text: color + size }
     }
     if (name === 'careless') {
-      await run.ask({ message: 'Sure?', schema: { type: 'boolean' } }).catch(() => {})
+      await run.ask({ message: 'Sure?', schema: { type: 'boolean' } }).catch((error) => done.push(error.name))
       return { text: 'went on' }
     }
     if (name === 'endless') await new Promise(() => {})
@@ -119,11 +119,12 @@ for (const observed of [false, true]) {
       expect([again.status, executed()]).to.deep.equal(['waiting', ['pay{"amount":40}']])
     })
 
-    it('waits for a client tool, and continues with its output', async () => {
+    it('waits for a client tool as long as it takes, and continues with its output', async () => {
       const events: RunEvent[] = []
       const weather = call('w1', 'weather', { city: 'Lima' })
       const waiting = await host.run('a', 'hi', {
         clientTools: [WEATHER],
+        ttlSeconds: 60,
         overrides: model(calls(weather)),
         onEvent: (event) => void events.push(event),
       })
@@ -258,10 +259,16 @@ for (const observed of [false, true]) {
       expect(asked[2]?.at(-1)?.content).to.equal('(A person changed the arguments to {"amount":4}.)\npay 4')
     })
 
-    it('asks again if the decision was about another call', async () => {
+    it('asks again if the decision was about another call, or is none', async () => {
       const { trail } = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
-      const again = await answer(trail, [{ callId: 'c1', kind: 'approval', decision: 'approve', digest: 'other' }])
-      expect(again.pending.map(({ callId, kind }) => [callId, kind])).to.deep.equal([['c1', 'approval']])
+      const others: PendingAnswer[] = [
+        { callId: 'c1', kind: 'approval', decision: 'approve', digest: 'other' },
+        { callId: 'c1', kind: 'question', answers: [true] },
+      ]
+      for (const other of others) {
+        const again = await answer(trail, [other])
+        expect(again.pending.map(({ callId, kind }) => [callId, kind])).to.deep.equal([['c1', 'approval']])
+      }
       expect(executed()).to.deep.equal([])
     })
 
@@ -309,6 +316,7 @@ for (const observed of [false, true]) {
     it('waits for a question even if the tool catches the interruption', async () => {
       const { status, pending } = await host.run('a', 'hi', { overrides: model(calls(call('q1', 'careless'))) })
       expect([status, pending[0]?.message]).to.deep.equal(['waiting', 'Sure?'])
+      expect(executed()).to.deep.equal(['RunWaits'])
     })
 
     it('rejects answers to unknown calls, invalid answers, and duplicate tool names', async () => {

@@ -1,7 +1,6 @@
 import { badRequest, HostError } from '../../errors.ts'
 import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import { approvalId, closeOpen, type StoredApproval } from '../approvals/approvals.ts'
-import type { StoredTurn } from '../conversations/conversation-tree.ts'
 import type { Claim } from '../decisions/claim.ts'
 import { answersOf, expiryOf, type Resumes, resume, takeDecisions } from '../decisions/resumption.ts'
 
@@ -40,16 +39,18 @@ export function keepsDecisions(pending: readonly PendingCall[]): boolean {
  * Takes the decisions of a request, and those of others. What is still open is superseded: the new run asks again.
  *
  * @param before approvals of the run that waits
+ * @param pending calls that it waits for
  * @returns undefined for a run that waits for no person
  * @throws HostError `APPROVAL_DECIDED`, `APPROVAL_NOT_FOUND`, `REQUEST_INVALID` for decisions that are sent to another agent
  */
 export function joinDecisions(
   before: readonly StoredApproval[],
-  { response_id: runId, pending = [] }: StoredTurn,
+  pending: readonly PendingCall[],
   { id, agent, answers, by }: Continuing,
 ): Joined | undefined {
   if (!waitsForPerson(pending)) return undefined
-  if (before.length === 0) {
+  const [first] = before
+  if (!first) {
     // Deleted at this moment, or taken along by a run that failed with them: without a claim anything could go on with them.
     if (answers?.some(({ kind }) => kind !== 'client_tool'))
       throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
@@ -60,14 +61,13 @@ export function joinDecisions(
   if (!answers) return { answers, ...superseded(before) }
   const outputs = answers.filter(({ kind }) => kind === 'client_tool')
   const decisions = answers.filter(({ kind }) => kind !== 'client_tool')
-  const waiting = before[0]?.agent
-  if (agent !== waiting) {
-    const message = `model must be '${waiting}', the agent that waits for the decision`
+  if (agent !== first.agent) {
+    const message = `model must be '${first.agent}', the agent that waits for the decision`
     throw badRequest(message, { field: 'model' })
   }
   const byId = decisions.map(({ callId, ...answer }) => {
     const index = pending.findIndex((call) => call.callId === callId)
-    return [approvalId(runId, index), answer] as const
+    return [approvalId(first.runId, index), answer] as const
   })
   const after = takeDecisions(before, new Map(byId), by)
   // In a branch the agent asks again: the decisions are those of the run that went on with them.

@@ -110,7 +110,7 @@ function goOn(before: Before, given: Given): GoingOn {
   if (pending.length === 0) return BEGINS
   const answers = given.messages.length > 0 ? undefined : given.answers
   if (answers && before.isCancelled) throw wasCancelled()
-  const joined = before.facts && !before.isCancelled ? join(before, answers, given) : undefined
+  const joined = before.facts && !before.isCancelled ? join(before, pending, answers, given) : undefined
   const { claim, resumes } = unmark(joined, before)
   if (answers) return { settled: NONE, answers: joined?.answers ?? answers, pending, claim, resumes }
   const settled = settle(openOf(pending), given.answers ?? NONE, findEndings(before))
@@ -130,11 +130,12 @@ function unmark(
 /** @throws HostError `APPROVAL_DECIDED` for answers when another run continues it, and only one may */
 function join(
   { approvals, continuedBy, conversation: { last } }: Before,
+  pending: readonly PendingCall[],
   answers: readonly PendingAnswer[] | undefined,
   { id, agent, by, isOnce = false }: Given,
 ): Joined | undefined {
-  const joined = joinDecisions(approvals, last, { id, agent, answers, by })
-  if (!isOnce && !keepsDecisions(last.pending ?? NONE)) return joined
+  const joined = joinDecisions(approvals, pending, { id, agent, answers, by })
+  if (!isOnce && !keepsDecisions(pending)) return joined
   if (answers && (joined?.isBranch || continuedBy !== undefined)) throw alreadyAnswered()
   // Messages after the first run that continues it are branches of the conversation.
   if (joined || continuedBy !== undefined) return joined

@@ -59,9 +59,10 @@ function waitOn(recorded: RecordedCall, pending: readonly PendingCall[], { waiti
 
 /** Returns a turn with the answers that were kept until the others came. */
 export function withKeptAnswers<T extends Pick<Turn, 'pending' | 'answers'>>(turn: T): T {
-  const { pending = [], answers } = turn
+  const { pending, answers } = turn
+  if (!pending || !answers) return turn
   const kept = pending.flatMap(({ beside = [] }) => beside)
-  if (!answers || kept.length === 0) return turn
+  if (kept.length === 0) return turn
   return {
     ...turn,
     pending: [...pending.map(({ beside: _kept, ...call }) => call), ...kept.map(({ call }) => call)],
@@ -105,7 +106,7 @@ function findToolResultProblem(result: unknown): string | undefined {
 /** Checks the answer to a question: what another site sent back has its `state`, so that no answer to another one counts. */
 function findQuestionProblem(pending: PendingCall, answer: unknown, time: CheckTime): string | undefined {
   const state = stateOf(pending)
-  const given = new URLSearchParams(String(answer).replace(/^[^?]*\?|#.*$/g, '')).get('state')
+  const given = new URLSearchParams(String(answer).replace(/^[^?]*\?|#.*/g, '')).get('state')
   if (state !== undefined && given !== state) return 'it belongs to another question, by its state.'
   return pending.schema && findMisfit(pending.schema, answer, time)
 }
@@ -116,9 +117,9 @@ const NAMES = Object.freeze({
   question: 'an answer',
 })
 
-function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolCall[], run: AgentRun): void {
+function checkAnswers({ answers = [], pending }: Turn, open: readonly ToolCall[], run: AgentRun): void {
   for (const answer of answers) {
-    const asked = pending.find(({ callId }) => callId === answer.callId)
+    const asked = pending?.find(({ callId }) => callId === answer.callId)
     if (!open.some(({ id }) => id === toolCallOf(asked ?? answer))) {
       throw run.refuse(`No call '${answer.callId}' waits for an answer.`)
     }

@@ -11,7 +11,6 @@ import {
   type StoredDecision,
 } from '../../../src/durable/approvals/approvals.ts'
 import { joinDecisions } from '../../../src/durable/continuation/join-decisions.ts'
-import { makeTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import { Deciding } from '../../../src/durable/decisions/deciding.ts'
 import {
   answersOf,
@@ -205,9 +204,8 @@ describe('approvals', () => {
 
   it('are not decided once they were deleted with their run, while a request was read', async () => {
     const runId = await open([PAY])
-    const turn = makeTurn(runId, now(), [], undefined, [PAY])
     const join = async (answers: readonly PendingAnswer[] | undefined) => {
-      return joinDecisions(await approvals.ofRun(runId), turn, { id: ids.next(), agent: 'shop', answers, by: 'me' })
+      return joinDecisions(await approvals.ofRun(runId), [PAY], { id: ids.next(), agent: 'shop', answers, by: 'me' })
     }
     const answers = [{ callId: 'c1', ...APPROVE }]
     expect((await join(answers))?.claim.equal).to.have.lengthOf(1)

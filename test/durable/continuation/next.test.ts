@@ -11,6 +11,7 @@ const RULES: SightRules = {
   attachments: [],
 }
 const WEATHER: PendingCall = { callId: 'w1', kind: 'client_tool', name: 'weather', arguments: {}, runId: 'run-1' }
+const PAY: PendingCall = { callId: 'c1', kind: 'approval', name: 'pay', arguments: {}, runId: 'run-1' }
 const SUNNY: PendingAnswer = { callId: 'w1', kind: 'client_tool', result: { text: 'sunny' } }
 const CALLS: Message = { role: 'assistant', content: '', toolCalls: [{ id: 'w1', name: 'weather', arguments: {} }] }
 const RESULT: Message = { role: 'tool', content: 'sunny', toolCallId: 'w1' }
@@ -130,6 +131,19 @@ describe('the next run of a conversation', () => {
       RULES,
     )
     expect(branch.draft.claim).to.equal(undefined)
+  })
+
+  it('takes outputs of its client alone where the approvals of the other calls are deleted', () => {
+    const both = before([WEATHER, PAY])
+    const { draft, turn } = run(both, given({ answers: [SUNNY] }), RULES)
+    expect([draft.claim, turn.answers]).to.deep.equal([undefined, [SUNNY]])
+    const answers: PendingAnswer[] = [SUNNY, { callId: 'c1', kind: 'approval', decision: 'approve' }]
+    expect(codeOf(() => run(both, given({ answers }), RULES))).to.equal('APPROVAL_NOT_FOUND')
+  })
+
+  it('goes on with answers to a turn whose run is deleted', () => {
+    const { turn } = run(before([WEATHER], { facts: undefined }), given({ answers: [SUNNY] }), RULES)
+    expect([turn.answers, turn.variant]).to.deep.equal([[SUNNY], undefined])
   })
 
   it('begins with a message in the place of the answers: what was open has a result', () => {

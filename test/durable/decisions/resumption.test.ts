@@ -1,6 +1,7 @@
 import type { PendingAnswer } from 'agent-host'
 import { expect } from 'chai'
 import { approvalId, type StoredApproval } from '../../../src/durable/approvals/approvals.ts'
+import { joinClaims } from '../../../src/durable/decisions/claim.ts'
 import {
   answersOf,
   type Decisions,
@@ -150,5 +151,23 @@ describe('a run that goes on with decisions', () => {
       Array(4).fill(false),
     )
     expect([[call, failed], [text, failed], []].map(hasActed)).to.deep.equal([true, false, false])
+  })
+})
+
+describe('two claims', () => {
+  it('are joined: what must not exist for one, must not for both', () => {
+    const one = { changes: [['a', '1']], equal: [['a', '0']] } as const
+    const other = { changes: [['b', '1']], equal: [['b', '0']], absent: ['c'] } as const
+    const [a, b] = [
+      ['a', '1'],
+      ['b', '1'],
+    ]
+    const equal = [
+      ['a', '0'],
+      ['b', '0'],
+    ]
+    expect(joinClaims(one, other)).to.deep.equal({ changes: [a, b], equal, absent: ['c'] })
+    expect(joinClaims(other, one)).to.deep.equal({ changes: [b, a], equal: equal.toReversed(), absent: ['c'] })
+    expect([joinClaims(one, undefined), joinClaims(undefined, other)]).to.deep.equal([one, other])
   })
 })

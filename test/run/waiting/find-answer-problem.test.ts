@@ -107,7 +107,7 @@ describe('answers that were kept', () => {
   })
 
   it('stay where none came, or none were kept', () => {
-    for (const turn of [{ pending: [ASK], answers: [three] }, { pending: [ASK] }, {}])
+    for (const turn of [{ pending: [ASK], answers: [three] }, { pending: [ASK] }, { answers: [three] }, {}])
       expect(withKeptAnswers(turn)).to.equal(turn)
     const kept = { pending: [{ ...ASK, beside: [{ call: PAY, answer: approve as never }] }] }
     expect(withKeptAnswers(kept)).to.equal(kept)

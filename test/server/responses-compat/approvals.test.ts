@@ -49,9 +49,11 @@ describe('approvals', () => {
     return { request, create, inbox, decide, paid, ended, listen, stream }
   }
 
-  it('go on with the options of the first request, but for tool_choice', async () => {
-    const { create, inbox, decide, ended } = await makeShop()
+  it('go on with the options of the first request, but for tool_choice, and in its conversation', async () => {
+    const { request, create, inbox, decide, ended } = await makeShop()
+    const { id: conversation } = (await request('POST', '/conversations', {})).body
     await create('teller', {
+      conversation,
       instructions: 'Be brief.',
       temperature: 0.2,
       top_p: 1,
@@ -63,7 +65,14 @@ describe('approvals', () => {
     const [approval] = await inbox()
     const { body } = await decide(approval.id, { decision: 'approve' })
     const next = await ended(body.continued_by)
-    expect([next.temperature, next.instructions]).to.deep.equal([0.2, 'Be brief.'])
+    expect([next.temperature, next.instructions, next.conversation]).to.deep.equal([
+      0.2,
+      'Be brief.',
+      { id: conversation },
+    ])
+    expect((await request('GET', `/conversations/${conversation}/items`)).body.data[0].id).to.equal(
+      next.output.at(-1).id,
+    )
     expect(JSON.parse(next.output.at(-1).content[0].text)).to.deep.equal({
       requestOptions: { temperature: 0.2, topP: 1, maxOutputTokens: 500, reasoningEffort: 'low' },
       instructions: 'Be brief.',
