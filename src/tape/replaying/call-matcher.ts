@@ -85,11 +85,9 @@ export class CallMatcher {
     if (isDeepStrictEqual(recorded, asked)) return true
     const before = [...JSON.stringify(recorded).matchAll(IDS)].map(([id]) => id)
     const after = [...JSON.stringify(asked).matchAll(IDS)].map(([id]) => id)
-    if (before.length !== after.length) return false
     const renamed = new Map(this.#renamed)
     for (const [index, id] of before.entries()) {
-      const now = after[index]
-      if (now === undefined) return false
+      const now = after[index] ?? id
       const expected = renamed.get(id) ?? (this.#isOwn(id) ? now : id)
       if (expected !== now) return false
       if (id !== now) renamed.set(id, now)

@@ -19,13 +19,16 @@ export default defineModule({ name: 'Gauge', provides: [Gauge], boundary: true, 
 export const main = defineModule({ name: 'Main', provides: [TextMessageHandler], uses: { gauge: Gauge, response: Response },
   create: ({ gauge, response }) => ({ handleText: (text, run) => response.respondText(gauge.read(text, run)) }) })`,
   'modules/reader.ts': `export { main as default } from './gauge.ts'`,
-  'modules/frail.ts': `import { defineModule, LLM, Response, TextMessageHandler, Type } from 'agent-host'
+  'modules/frail.ts': `import { setTimeout } from 'node:timers/promises'
+import { defineModule, LLM, Response, TextMessageHandler, Type } from 'agent-host'
 export default defineModule({ name: 'Frail', provides: [TextMessageHandler], uses: { llm: LLM, response: Response },
-  config: Type.Object({ fails: Type.Boolean({ default: true }), asks: Type.Integer({ default: 1 }), adds: Type.String({ default: '' }) }),
-  create: ({ llm, response }, { fails, asks, adds }) => ({ async handleText(content, run) {
+  config: Type.Object({ fails: Type.Boolean({ default: true }), asks: Type.Integer({ default: 1 }), adds: Type.String({ default: '' }), works_ms: Type.Integer({ default: 0 }) }),
+  create: ({ llm, response }, { fails, asks, adds, works_ms }) => ({ async handleText(content, run) {
     for (let count = 0; count < asks; count++)
       for await (const part of llm.generate({ messages: [{ role: 'user', content }] }, run))
         if (part.type === 'text') await response.respondText(part.text + adds)
+    if (works_ms > 0) run.reportProgress('working')
+    await setTimeout(works_ms, undefined, { signal: run.signal })
     if (fails) throw new Error('too frail')
   } }) })`,
   'modules/till.ts': `import { defineModule, ToolProvider } from 'agent-host'
@@ -151,6 +154,19 @@ describe('the end of a replay', () => {
     const { divergence, runs } = await replay(await tapeOf(await running), { projectDir })
     expect(divergence).equal(undefined)
     expect(runs[0]).include({ status: 'cancelled', text: 'One two ' })
+  })
+
+  it('comes where the client left while no call was under way, and otherwise not before its own work is done', async () => {
+    const leaving = new AbortController()
+    const left = await recordFrail({ works_ms: 60_000 }, 'hi', {
+      signal: leaving.signal,
+      onEvent: ({ type }) => void (type === 'progress' && leaving.abort()),
+    })
+    const cancelled = await replay(await tapeOf(left), { projectDir })
+    expect(cancelled.divergence).equal(undefined)
+    expect(cancelled.runs[0]).include({ status: 'cancelled', text: 'Well.' })
+    const worked = await replay(await tapeOf(await recordFrail({ fails: false, works_ms: 50 })), { projectDir })
+    expect([worked.divergence, worked.runs[0]?.status]).deep.equal([undefined, 'completed'])
   })
 
   it('of the first run that differs is the last: calls are counted on from the runs before', async () => {

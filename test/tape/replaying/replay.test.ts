@@ -1,8 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { type LLM, messageOf, type RunEvent } from 'agent-host'
 import { expect } from 'chai'
-import { readTape, type Tape } from '../../../src/tape/file/read-tape.ts'
+import { silentLog } from '../../../src/protocols/log.ts'
+import { EventListeners } from '../../../src/run/calls/agent-events.ts'
+import { digestOf } from '../../../src/run/waiting/pending-call.ts'
+import { readTape, type Tape, type TapedRun } from '../../../src/tape/file/read-tape.ts'
 import { describeDivergence } from '../../../src/tape/replaying/divergence.ts'
+import { toTurn } from '../../../src/tape/replaying/replay.ts'
 import { fakeLLM, saying } from '../../support/fake-llm.ts'
 import { globalList } from '../../support/global-list.ts'
 import { listTapes, openRecordingHost, type RecordingHost, replay } from '../../support/tapes.ts'
@@ -31,6 +35,10 @@ export default defineModule({ name: 'Branches', provides: [TextMessageHandler], 
     await ask('first: ' + answered[0])
     await response.respondText(answered.join(' '))
   } }) })`
+/** Asks the model before there is a run. */
+const EARLY = `import { defineModule, LLM, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Early', provides: [TextMessageHandler], uses: { llm: LLM },
+  create: async ({ llm }) => { for await (const part of llm.generate({ messages: [] })); return { handleText() {} } } })`
 const refunds = () => globalList('refunds')
 
 const shop = (...replies: readonly unknown[]) => ({
@@ -52,7 +60,11 @@ describe('a replay', () => {
   let tape: Tape
 
   before(async () => {
-    project = await makeSharedProject({ 'modules/shop.ts': SHOP, 'modules/branches.ts': BRANCHES })
+    project = await makeSharedProject({
+      'modules/shop.ts': SHOP,
+      'modules/branches.ts': BRANCHES,
+      'modules/early.ts': EARLY,
+    })
     projectDir = project.dir
     recording = await openRecordingHost(projectDir)
     await recording.host.register(AGENT)
@@ -128,12 +140,67 @@ describe('a replay', () => {
   it('names the first call that differs, what was recorded, and the difference', async () => {
     const [llm, tools, loop] = AGENT.modules
     const edited = { id: 'shop', modules: [llm, tools, { ...loop, config: { system_prompt: 'Be brief.' } }] }
-    const { divergence } = await replay(tape, { projectDir, agent: asFile(edited) })
+    const events = new EventListeners(silentLog)
+    const thrown: unknown[] = []
+    events.add(({ exception }) => void (exception && thrown.push(exception)), '')
+    const observer = { events, onRunEnd() {} }
+    const { divergence } = await replay(tape, { projectDir, agent: asFile(edited), observer })
     expect(divergence).deep.include({ kind: 'call', runId: tape.runs[0]?.turn.run_id })
     expect(divergence?.recorded).include({ number: 2, module: 'llm', method: 'generate' })
     expect(divergence && describeDivergence(divergence).slice(1)).deep.equal([
       '  request.messages[0].content: recorded "Be kind.", asked "Be brief."',
     ])
+    // Its module is told the same.
+    expect(thrown[0]).include(divergence && describeDivergence(divergence).join('\n'))
+  })
+
+  it('refuses an agent as a plan does: for what it lacks, and for a module that is gone', async () => {
+    const [llm, tools, loop] = AGENT.modules
+    const refuse = (...modules: unknown[]) =>
+      replay(tape, { projectDir, agent: asFile({ id: 'shop', modules }) }).catch(messageOf)
+    expect(await refuse(tools, loop)).equal(
+      "Agent 'shop': module 'loop' needs 'LLM' (field 'llm'), and no module provides it.",
+    )
+    expect(await refuse({ ...llm, module: 'gone' }, tools, loop)).equal(
+      "module 'llm': The module 'gone' was not found in the project's modules/ or the library.",
+    )
+  })
+
+  it('refuses a call outside of a run, also where it is recorded', async () => {
+    const early = { id: 'main', module: 'early', scope: 'agent' }
+    const agent = asFile({ id: 'shop', modules: [AGENT.modules[0], early] })
+    for (const record of [undefined, { add() {} }]) {
+      const error = await replay(tape, { projectDir, agent, record }).catch((thrown: unknown) => thrown)
+      expect(messageOf(error)).match(/Module 'main' calls 'llm' outside of a run, which no tape has\.$/)
+    }
+  })
+
+  it('has its approvals bound to the version of its agent, and those of others as they were', () => {
+    const digest = (version: string) => digestOf('pay', {}, version)
+    const pending = (...digests: (string | undefined)[]) =>
+      digests.map((each, index) => ({
+        callId: `c${index}`,
+        name: 'pay',
+        arguments: {},
+        ...(each ? { digest: each } : {}),
+      }))
+    const answers = (...digests: string[]) =>
+      digests.map((each, index) => ({ callId: `c${index}`, kind: 'approval', decision: 'approve', digest: each }))
+    const recorded = {
+      head: { agent: { version: 'before' } },
+      turn: {
+        run_id: 'r1',
+        tenant: '',
+        turn: {
+          pending: pending(digest('before'), digest('other'), undefined),
+          answers: answers(digest('before'), digest('other')),
+        },
+      },
+    } as unknown as TapedRun
+    expect(toTurn(recorded, 'now')).deep.include({
+      pending: pending(digest('now'), digest('other'), undefined),
+      answers: answers(digest('now'), digest('other')),
+    })
   })
 
   it('takes the calls before the first live one from the tape, also where a changed value reaches them', async () => {
@@ -215,6 +282,7 @@ describe('a replay', () => {
   it('refuses a live module that the agent does not have', async () => {
     const error = await replay(tape, { projectDir, live: ['lm'] }).catch((thrown: unknown) => thrown)
     expect(messageOf(error)).equal("--live lm: agent 'shop' has no module 'lm'.")
+    expect(error).have.deep.property('suggestions', ['Write llm, tools, or one of its modules: llm, tools, loop.'])
   })
 
   it('names the modules whose source has changed, and goes on', async () => {
@@ -254,7 +322,10 @@ describe('a replay', () => {
       const { runId } = await own.run('named', 'hi', { overrides: { llm: model } })
       const named2 = await own.tape(runId)
       expect(JSON.stringify(named2.runs[0]?.calls)).include(`For Acme, with \${SHOP_TOKEN}.`).not.include('a-token')
-      expect((await replay(named2, { projectDir, environment: {} })).divergence).equal(undefined)
+      const elsewhere = { ...llm, config: { ...llm.config, base_url: `\${GATEWAY}` } }
+      const edited = asFile({ ...named, modules: [elsewhere, tools, prompt] })
+      for (const more of [{}, { agent: edited }])
+        expect((await replay(named2, { projectDir, environment: {}, ...more })).divergence).equal(undefined)
     } finally {
       await own.close()
     }
