@@ -33,11 +33,20 @@ export interface VariantProblem extends Problem {
  * @throws AgentError `AGENT_INVALID` with every change that is refused; otherwise as a file would be, with the place of each value
  *   ({@link VariantProblem})
  */
-export function planVariant(
-  { definition, loaded, file, files }: VariedAgent,
+export function planVariant(agent: VariedAgent, all: readonly VariantChange[], project: Project): AgentBlueprint {
+  const { loaded, files } = agent
+  return planLoaded({ read: readVariant(agent, all), loaded, files: new Set(files) }, project)
+}
+
+/**
+ * Returns the definition of a variant. Schemas, variables and wiring are left to its plan.
+ *
+ * @throws AgentError `AGENT_INVALID` with every change that no variant may have
+ */
+export function readVariant(
+  { definition, loaded, file }: Omit<VariedAgent, 'files'>,
   all: readonly VariantChange[],
-  project: Project,
-): AgentBlueprint {
+): DefinitionSource {
   const changes = ownChanges(all)
   const { modules } = definition
   const problemAt: ProblemAt = (path, message, suggestions = []) => ({
@@ -51,8 +60,7 @@ export function planVariant(
     const own = changes.filter(({ module }) => module === entry.id)
     return { ...entry, config: own.reduce((config, { path, value }) => set(config, path, value), entry.config) }
   })
-  const read = new DefinitionSource(deepFreeze({ ...definition, modules: varied as ModuleEntry[] }), file, problemAt)
-  return planLoaded({ read, loaded, files: new Set(files) }, project)
+  return new DefinitionSource(deepFreeze({ ...definition, modules: varied as ModuleEntry[] }), file, problemAt)
 }
 
 function placeOf([root, index, key, ...path]: Path, modules: readonly ModuleEntry[]): Partial<VariantProblem> {

@@ -183,8 +183,8 @@ export function toProblem(problemAt: ProblemAt, path: Path, subject: string, fai
   return problemAt(path, `${subject}: ${messageOf(failure)}`, suggestions)
 }
 
-/** Variables filled in, defaults added, checked against the module's schema, frozen. */
-function prepareConfig(
+/** Variables filled in, defaults added, checked against the module's schema, frozen. @param problems gets those that it has */
+export function prepareConfig(
   { problemAt }: DefinitionSource,
   entry: ModuleEntry,
   index: number,

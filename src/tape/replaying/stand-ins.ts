@@ -1,15 +1,15 @@
 import { Type } from 'typebox'
-import { type AgentDefinition, type DefinitionSource, readDefinition } from '../../definition/definition.ts'
+import { type DefinitionSource, readDefinition } from '../../definition/definition.ts'
 import { AgentError, type Problem } from '../../definition/problem.ts'
 import { toAgentFile } from '../../definition/to-agent-file.ts'
 import type { Module } from '../../module/define-module.ts'
 import type { LoadedModule } from '../../module/load-module.ts'
 import type { BoundedAgent } from '../../run/calls/boundaries.ts'
-import { planVariant } from '../../variants/plan-variant.ts'
+import { readVariant } from '../../variants/plan-variant.ts'
 import type { VariantChange } from '../../wire/variant.ts'
 import { findHostModules } from '../../wiring/host-modules.ts'
 import { inlineFiles } from '../../wiring/inline-files.ts'
-import type { Project } from '../../wiring/plan-agent.ts'
+import { type Project, prepareConfig } from '../../wiring/plan-agent.ts'
 import { planWiring } from '../../wiring/plan-wiring.ts'
 import type { PlannedModule } from '../../wiring/wiring.ts'
 import { isBoundary } from '../boundary.ts'
@@ -29,7 +29,7 @@ export interface StandInOptions {
  * Returns an agent with stand-ins for the modules whose calls come from a tape, and for those that only they use: none of their code
  * runs, and none of their configuration is needed. Modules that cannot be loaded stay, for the error of the plan.
  *
- * @throws AgentError `AGENT_INVALID` for a definition that cannot be read
+ * @throws AgentError `AGENT_INVALID` for a definition that cannot be read, and for changes that no variant may have
  */
 export async function withStandIns({ project, source, file, live, changes }: StandInOptions): Promise<{
   readonly agent: Record<string, unknown>
@@ -40,28 +40,19 @@ export async function withStandIns({ project, source, file, live, changes }: Sta
   const loaded = await loadAll(written, project)
   const problems: Problem[] = []
   const read = await inlineFiles(written, { dir: project.dir, loaded, files: new Set(), problems })
-  if (problems.length > 0) throw new AgentError('AGENT_INVALID', problems)
   const needed = findNeeded(read, loaded, live)
-  const definition = change(read.definition, { loaded, file, changes, project })
-  const modules = definition.modules.map((entry) => {
-    const module = loaded.get(entry.id)?.module
-    return module && !needed.has(entry.id) ? { ...entry, module: standInFor(module), config: {} } : entry
+  const varied = readVariant({ definition: read.definition, loaded, file }, changes)
+  const { definition } = varied
+  const modules = definition.modules.map((entry, index) => {
+    const module = loaded.get(entry.id)
+    if (!module || needed.has(entry.id)) return entry
+    // The plan sees no config of a stand-in.
+    if (changes.some(({ module: id }) => id === entry.id))
+      prepareConfig(varied, entry, index, module, project, problems)
+    return { ...entry, module: standInFor(module.module), config: {} }
   })
+  if (problems.length > 0) throw new AgentError('AGENT_INVALID', problems)
   return { agent: { ...toAgentFile(definition), modules }, bounded: { definition, loaded, file } }
-}
-
-/** @throws AgentError `AGENT_INVALID` for a change that no variant may have, naming those that it may */
-function change(
-  definition: AgentDefinition,
-  {
-    loaded,
-    file,
-    changes,
-    project,
-  }: Pick<StandInOptions, 'file' | 'changes' | 'project'> & Pick<BoundedAgent, 'loaded'>,
-): AgentDefinition {
-  if (changes.length === 0) return definition
-  return planVariant({ definition, loaded, file, files: [] }, changes, project).source.definition
 }
 
 async function loadAll({ definition }: DefinitionSource, { loader }: Project): Promise<Map<string, LoadedModule>> {

@@ -156,14 +156,17 @@ describe('a replay', () => {
 
   it('refuses an agent as a plan does: for what it lacks, and for a module that is gone', async () => {
     const [llm, tools, loop] = AGENT.modules
-    const refuse = (...modules: unknown[]) =>
-      replay(tape, { projectDir, agent: asFile({ id: 'shop', modules }) }).catch(messageOf)
-    expect(await refuse(tools, loop)).equal(
-      "Agent 'shop': module 'loop' needs 'LLM' (field 'llm'), and no module provides it.",
-    )
-    expect(await refuse({ ...llm, module: 'gone' }, tools, loop)).equal(
-      "module 'llm': The module 'gone' was not found in the project's modules/ or the library.",
-    )
+    const brief = { module: 'loop', path: ['system_prompt'], value: 'Be brief.' }
+    for (const changes of [[], [brief]]) {
+      const refuse = (...modules: unknown[]) =>
+        replay(tape, { projectDir, agent: asFile({ id: 'shop', modules }), changes }).catch(messageOf)
+      expect(await refuse(tools, loop)).equal(
+        "Agent 'shop': module 'loop' needs 'LLM' (field 'llm'), and no module provides it.",
+      )
+      expect(await refuse({ ...llm, module: 'gone' }, tools, loop)).equal(
+        "module 'llm': The module 'gone' was not found in the project's modules/ or the library.",
+      )
+    }
   })
 
   it('refuses a call outside of a run, also where it is recorded', async () => {
@@ -324,8 +327,13 @@ describe('a replay', () => {
       expect(JSON.stringify(named2.runs[0]?.calls)).include(`For Acme, with \${SHOP_TOKEN}.`).not.include('a-token')
       const elsewhere = { ...llm, config: { ...llm.config, base_url: `\${GATEWAY}` } }
       const edited = asFile({ ...named, modules: [elsewhere, tools, prompt] })
-      for (const more of [{}, { agent: edited }])
+      const same = [{ module: 'loop', path: ['system_prompt'], value: prompt.config.system_prompt }]
+      for (const more of [{}, { agent: edited }, { agent: edited, changes: same }])
         expect((await replay(named2, { projectDir, environment: {}, ...more })).divergence).equal(undefined)
+      const changes = [{ module: 'llm', path: ['model'], value: 5 }]
+      expect(await replay(named2, { projectDir, environment: {}, changes }).catch(messageOf)).equal(
+        "module 'llm' (llm/openai), config: model must be a string.",
+      )
     } finally {
       await own.close()
     }
