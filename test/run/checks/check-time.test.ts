@@ -27,9 +27,11 @@ describe('the time of checks', () => {
   it('is one for all checks of a run; quick ones do not count', async () => {
     const definition = { id: 'burner', modules: [{ id: 'main', module: 'burner' }] }
     const files = { 'modules/burner.ts': BURNER }
-    const { text } = await runAgent(definition, `1 ${'25 '.repeat(14)}1 1`, { files })
+    const { text } = await runAgent(definition, `1 ${'25 '.repeat(14)}${'1 '.repeat(8)}`, { files })
     const [first, ...others] = text.trim().split(' ')
-    expect([first, ...others.slice(0, 2), ...others.slice(-2)]).to.deep.equal(['1', '25', '25', '1', '1'])
+    expect([first, ...others.slice(0, 2)]).to.deep.equal(['1', '25', '25'])
+    // A machine may stall for longer than a quick one has, but not each time.
+    expect(others.slice(-8)).to.include('1')
     // 200 / 25
     expect(others.filter((result) => result === '25').length).to.be.within(2, 8)
     expect((await runAgent(definition, '25', { files })).text).to.equal('25 ')
