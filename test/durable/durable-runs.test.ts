@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { deferred } from '../../src/async.ts'
+import { deferred, settlesWithin } from '../../src/async.ts'
 import { approvalId, openApprovals } from '../../src/durable/approvals/approvals.ts'
 import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conversation-tree.ts'
 import { resume, takeDecisions } from '../../src/durable/decisions/resumption.ts'
@@ -81,7 +81,7 @@ describe('durable runs', () => {
       if (isLook) looked.resolve()
       return values
     }
-    const { start, manual } = await openRuns(overriding(store, commit, get))
+    const { start, manual } = await openRuns(overriding(store, { commit, get }))
     const run = await start()
     await run.stored
     manual[0]?.say('one ')
@@ -96,11 +96,13 @@ describe('durable runs', () => {
     const store = await openMap()
     let isLate = false
     const { runs, start } = await openRuns(
-      overriding(store, async (changes, guards, notify) => {
-        if (!isLate) return store.commit(changes, guards, notify)
-        isLate = false
-        setTimeout(() => void store.commit(changes, guards, notify), 1500)
-        throw new HostError('STORE_UNAVAILABLE', 'The store of responses failed: no answer within 5 s')
+      overriding(store, {
+        commit: async (changes, guards, notify) => {
+          if (!isLate) return store.commit(changes, guards, notify)
+          isLate = false
+          setTimeout(() => void store.commit(changes, guards, notify), 1500)
+          throw new HostError('STORE_UNAVAILABLE', 'The store of responses failed: no answer within 5 s')
+        },
       }),
     )
     isLate = true
@@ -135,12 +137,14 @@ describe('durable runs', () => {
     const store = await openMap()
     let beforeCancel: (() => Promise<unknown>) | undefined
     const { runs } = await openRuns(
-      overriding(store, async (changes, guards, notify) => {
-        const isCancel = changes.some(([, value]) => value?.includes('cancelled'))
-        const before = isCancel ? beforeCancel : undefined
-        if (isCancel) beforeCancel = undefined
-        await before?.()
-        return store.commit(changes, guards, notify)
+      overriding(store, {
+        commit: async (changes, guards, notify) => {
+          const isCancel = changes.some(([, value]) => value?.includes('cancelled'))
+          const before = isCancel ? beforeCancel : undefined
+          if (isCancel) beforeCancel = undefined
+          await before?.()
+          return store.commit(changes, guards, notify)
+        },
       }),
     )
     const pending = ['c1', 'c2'].map((callId) => ({ callId, kind: 'approval', name: 'pay', arguments: {} }) as const)
@@ -256,17 +260,50 @@ describe('durable runs', () => {
     }
   })
 
+  it('are recovered while old ones are removed, and the store stays open until that has ended', async () => {
+    const store = await openMap()
+    const [sweeps, goOn] = [deferred(), deferred()]
+    let looks = 0
+    let isClosed = false
+    const list: RecordStore['list'] = async (range) => {
+      if (range.prefix === 'expires:') {
+        sweeps.resolve()
+        await goOn.promise
+        if (isClosed) lines.push('It was closed before.')
+      }
+      return store.list(range)
+    }
+    const entries: RecordStore['entries'] = async (range) => {
+      if (range.prefix === 'running:') looks++
+      return store.entries(range)
+    }
+    const close = async () => {
+      isClosed = true
+    }
+    const { runs } = await openRuns(overriding(store, { list, entries, close }))
+    await sweeps.promise
+    const before = looks
+    await eventually(() => expect(looks).to.be.above(before + 1))
+    const closing = runs.close()
+    expect(await settlesWithin(closing, 100)).to.equal(false)
+    goOn.resolve()
+    await closing
+    expect([isClosed, lines]).to.deep.equal([true, []])
+  })
+
   it('end on another server with all acknowledged steps', async () => {
     const map = new Map<string, unknown>()
     const store = await openMap(map)
     let beforeFinish = async () => {}
     const { runs, start, manual } = await openRuns(
-      overriding(store, async (changes, guards, notify) => {
-        const isFinish = changes.some(([key, value]) => key.startsWith('running:') && value === undefined)
-        const wait = beforeFinish
-        if (isFinish) beforeFinish = async () => {}
-        if (isFinish) await wait()
-        return store.commit(changes, guards, notify)
+      overriding(store, {
+        commit: async (changes, guards, notify) => {
+          const isFinish = changes.some(([key, value]) => key.startsWith('running:') && value === undefined)
+          const wait = beforeFinish
+          if (isFinish) beforeFinish = async () => {}
+          if (isFinish) await wait()
+          return store.commit(changes, guards, notify)
+        },
       }),
     )
     const run = await start()
@@ -342,12 +379,10 @@ interface StartOptions {
 
 const BODY = { input: 'hi' }
 
-function overriding(store: RecordStore, commit: RecordStore['commit'], get?: RecordStore['get']): RecordStore {
+function overriding(store: RecordStore, changed: Partial<RecordStore>): RecordStore {
   return new Proxy(store, {
     get: (target, name) => {
-      if (name === 'commit') return commit
-      if (name === 'get' && get) return get
-      const value = Reflect.get(target, name, target)
+      const value = Reflect.get(changed, name) ?? Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })

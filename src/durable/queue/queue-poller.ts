@@ -1,3 +1,4 @@
+import { WakeLoop } from '../wake-loop.ts'
 import type { RunQueue } from './run-queue.ts'
 import type { Taker } from './run-worker.ts'
 
@@ -12,53 +13,31 @@ const SPARE = 10
 export class QueuePoller {
   readonly #queue: RunQueue
   readonly #worker: Taker
-  #unwatch = () => {}
-  #timer: NodeJS.Timeout | undefined
-  #working: Promise<void> | undefined
-  #isAwake = false
-  #isStopped = false
+  readonly #loop: WakeLoop
   /** Number of runs that the last look passed over: the next one reads as many more. */
   #passed = 0
 
   constructor(queue: RunQueue, worker: Taker) {
     this.#queue = queue
     this.#worker = worker
+    this.#loop = new WakeLoop({
+      everyMs: POLL_MS,
+      watch: (wake) => queue.watch(wake),
+      look: () => this.#claimSome(),
+      onFailure: (error) => worker.report(error),
+    })
   }
 
   start(): void {
-    const wake = () => this.#wake()
-    this.#worker.onFree = wake
+    this.#worker.onFree = () => this.#loop.wake()
     this.#worker.start()
-    this.#unwatch = this.#queue.watch(wake)
-    this.#timer = setInterval(wake, POLL_MS).unref()
-    wake()
+    this.#loop.start()
   }
 
   /** Claims nothing more. Runs in progress continue. */
   async stop(): Promise<void> {
-    this.#isStopped = true
-    clearInterval(this.#timer)
-    this.#unwatch()
     this.#worker.stop()
-    await this.#working
-  }
-
-  #wake(): void {
-    this.#isAwake = true
-    if (!this.#isStopped) this.#working ??= this.#work()
-  }
-
-  async #work(): Promise<void> {
-    try {
-      while (this.#isAwake && !this.#isStopped) {
-        this.#isAwake = false
-        if (await this.#claimSome()) this.#isAwake = true
-      }
-    } catch (error) {
-      this.#worker.report(error)
-    } finally {
-      this.#working = undefined
-    }
+    await this.#loop.stop()
   }
 
   /** @returns true when more may wait that the worker could take */

@@ -12,6 +12,7 @@ import { listRunning } from '../runs/list-running.ts'
 import type { RunIds } from '../runs/run-ids.ts'
 import { parseOwner } from '../runs/run-marks.ts'
 import { type EndStep, endCutOff, endUnstored } from '../runs/steps.ts'
+import { WakeLoop } from '../wake-loop.ts'
 import { OutageLog } from './outage-log.ts'
 
 /** Runs of one tenant. */
@@ -39,7 +40,6 @@ const TICK_MS = 1000
 /** In ticks. */
 const RECOVER_EVERY = 3
 const EXPIRE_EVERY = 5
-const CLEAN_EVERY = 3600
 
 /** Run that its owner left behind. */
 interface Orphan {
@@ -61,28 +61,31 @@ export class RunRecovery {
   readonly #unended = new Map<string, Orphan>()
   /** Runs that failed with an error of their own: reported once. */
   readonly #reported = new RecentlyUsed<true>({ maxItems: 10_000 })
-  #timer: NodeJS.Timeout | undefined
+  readonly #loop: WakeLoop
+  readonly #report = (error: unknown): void => {
+    if (this.outages.note(error)) return
+    this.#options.log.error(`Maintenance of the stored responses failed: ${messageOf(error)}`)
+  }
   #ticks = 0
-  #isWorking = false
-  #working: Promise<void> = Promise.resolve()
 
   constructor(options: RunRecoveryOptions) {
     this.#options = options
     this.outages = new OutageLog(options.log)
     this.#approvals = new ApprovalExpiry(options.records, (tenant) => options.of(tenant).deciding)
-    this.#retention = new Retention(options, (ids, work) => this.#forEach(ids, work))
+    const report = this.#report
+    this.#retention = new Retention(options, { forEach: (ids, work) => this.#forEach(ids, work), report })
+    this.#loop = new WakeLoop({ everyMs: TICK_MS, look: () => this.#work(), onFailure: report })
   }
 
   /** Ends the runs of servers that have died, and begins to look after the rest. */
   async start(): Promise<void> {
     await this.recover()
-    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref()
-    this.#working = this.#attempt(() => this.#retention.sweep())
+    this.#loop.start()
+    this.#retention.start()
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#working
+    await Promise.all([this.#loop.stop(), this.#retention.stop()])
   }
 
   /** Ends a run of this process, or puts it back, as soon as the store can be written again. */
@@ -139,22 +142,13 @@ export class RunRecovery {
     return false
   }
 
-  /** Does not begin again before it is through: while the store cannot be reached, everything takes long. */
-  #tick(): void {
-    if (this.#isWorking) return
-    this.#isWorking = true
+  async #work(): Promise<boolean> {
     const ticks = ++this.#ticks
-    this.#working = this.#work(ticks).finally(() => {
-      this.#isWorking = false
-    })
-  }
-
-  async #work(ticks: number): Promise<void> {
-    await this.#attempt(() => this.#endUnended())
-    await this.#attempt(() => this.#adoptStoredOutcomes())
-    if (ticks % RECOVER_EVERY === 0) await this.#attempt(() => this.recover())
-    if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#approvals.sweep())
-    if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#retention.sweep())
+    await this.#endUnended().catch(this.#report)
+    await this.#adoptStoredOutcomes().catch(this.#report)
+    if (ticks % RECOVER_EVERY === 0) await this.recover().catch(this.#report)
+    if (ticks % EXPIRE_EVERY === 0) await this.#approvals.sweep().catch(this.#report)
+    return false
   }
 
   async #endUnended(): Promise<void> {
@@ -200,18 +194,5 @@ export class RunRecovery {
       }
     })
     return succeeded
-  }
-
-  async #attempt(work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } catch (error) {
-      this.#report(error)
-    }
-  }
-
-  #report(error: unknown): void {
-    if (this.outages.note(error)) return
-    this.#options.log.error(`Maintenance of the stored responses failed: ${messageOf(error)}`)
   }
 }

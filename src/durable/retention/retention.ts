@@ -6,6 +6,7 @@ import { tenantPart } from '../rows/tenant-part.ts'
 import type { UnreadableRows } from '../rows/unreadable-rows.ts'
 import type { RunIds } from '../runs/run-ids.ts'
 import type { RunStore } from '../runs/run-store.ts'
+import { WakeLoop } from '../wake-loop.ts'
 import { expireDeliveries } from '../webhooks/delivery-rows.ts'
 import { sweepBytes } from './sweep-bytes.ts'
 
@@ -25,34 +26,56 @@ export interface RetentionOptions {
   readonly retentionDays: number | undefined
 }
 
-type ForEach = (ids: readonly string[], work: (id: string) => Promise<unknown>) => Promise<unknown>
+interface Care {
+  /** Works on each run: one that cannot be read or changed holds up none of the others. */
+  readonly forEach: (ids: readonly string[], work: (id: string) => Promise<unknown>) => Promise<unknown>
+  readonly report: (error: unknown) => void
+}
 
+const SWEEP_EVERY_MS = 60 * 60 * 1000
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Rows that are read at once. */
 const PAGE = 100
 
-/** Deletes what is too old, of all tenants. */
+/** Deletes what is too old, of all tenants: at the start, and every hour. */
 export class Retention {
   readonly #options: RetentionOptions
-  readonly #forEach: ForEach
+  readonly #care: Care
+  readonly #loop: WakeLoop
   /** Ids of turns that the last sweep did not find, only their bytes. */
   #missingTurns: ReadonlySet<string> = new Set()
 
-  /** @param forEach works on each run: one that cannot be read or changed holds up none of the others */
-  constructor(options: RetentionOptions, forEach: ForEach) {
+  constructor(options: RetentionOptions, care: Care) {
     this.#options = options
-    this.#forEach = forEach
+    this.#care = care
+    this.#loop = new WakeLoop({ everyMs: SWEEP_EVERY_MS, look: () => this.#sweep(), onFailure: care.report })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  /** Breaks off the sweep under way. */
+  async stop(): Promise<void> {
+    await this.#loop.stop()
   }
 
   /** Deletes what is older than the retention, bytes without a turn, expired requests, and deliveries that have no webhook any more. */
-  async sweep(): Promise<void> {
-    const { records, retentionDays } = this.#options
-    await expireRequests(records)
-    await expireDeliveries(records)
+  async #sweep(): Promise<boolean> {
+    const { records } = this.#options
+    await expireRequests(records).catch(this.#care.report)
+    await expireDeliveries(records).catch(this.#care.report)
+    await this.#sweepTenants()
+    return false
+  }
+
+  async #sweepTenants(): Promise<void> {
+    const { records, retentionDays, of } = this.#options
     const missing = new Set<string>()
     for (const tenant of await listTenants(records)) {
+      if (this.#loop.isStopped) return
       for (const id of await sweepBytes(tenantPart(records, tenant), this.#missingTurns)) missing.add(id)
-      if (retentionDays !== undefined) await this.#removeOld(this.#options.of(tenant), retentionDays)
+      if (retentionDays !== undefined) await this.#removeOld(of(tenant), retentionDays)
     }
     this.#missingTurns = missing
   }
@@ -67,8 +90,8 @@ export class Retention {
     const { store, conversations, unreadable } = runs
     for (let after: string | undefined; ; ) {
       const { ids, next } = await conversations.listUnused(beforeMs, after, PAGE, unreadable)
-      await this.#forEach(ids, (id) => conversations.delete(id, (runId) => store.has(runId)))
-      if (next === undefined) return
+      await this.#care.forEach(ids, (id) => conversations.delete(id, (runId) => store.has(runId)))
+      if (next === undefined || this.#loop.isStopped) return
       after = next
     }
   }
@@ -78,8 +101,8 @@ export class Retention {
     const before = this.#options.ids.firstAt(beforeMs)
     for (let after: string | undefined; ; ) {
       const old = await store.list({ before, after, limit: PAGE })
-      if (old.length === 0) return
-      await this.#forEach(old, async (id) => {
+      if (old.length === 0 || this.#loop.isStopped) return
+      await this.#care.forEach(old, async (id) => {
         if (!(await conversations.isInUse(id, beforeMs / 1000))) await store.delete(id)
       })
       after = old.at(-1)
