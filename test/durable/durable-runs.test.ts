@@ -260,6 +260,36 @@ describe('durable runs', () => {
     }
   })
 
+  it('are removed while deliveries to webhooks cannot be read', async () => {
+    const store = await openMap()
+    const first = await openRuns(store)
+    const oldMs = Date.now() - 2 * 24 * 60 * 60 * 1000
+    const id = new RunIds('run_').next(oldMs)
+    const draft = { id, facts: makeFacts(), items: ['hi'], earlier: [], idempotency: undefined }
+    const makeOwnTurn = () => makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
+    await first.runs.store.create({ ...draft, makeTurn: makeOwnTurn }, [{ end: 'completed', at: 1_800_000_000 }])
+    const damaged = `${id}:1:hook`
+    const newer = `${id}:2:hook`
+    const { version = 0, ...row } = JSON.parse((await store.get([`response:${id}`]))[0] ?? '')
+    expect(row).to.not.equal(undefined)
+    const lost = { version, id: 'evt_1', type: 'response.failed', hook: 'hook', dueMs: oldMs }
+    const dueKey = (key: string) => `delivery-due:hook:${String(oldMs).padStart(15, '0')}:${key}`
+    await store.commit([
+      [dueKey(damaged), '1'],
+      [`delivery:${damaged}`, '{"half'],
+      [dueKey(newer), '1'],
+      [`delivery:${newer}`, JSON.stringify({ ...lost, version: 99 })],
+      [dueKey(`${id}:3:hook`), '1'],
+      [`delivery:${id}:3:hook`, JSON.stringify(lost)],
+    ])
+    await openRuns(store, 1)
+    await eventually(async () => expect(await first.runs.store.has(id)).to.equal(false))
+    const left = await store.entries({ prefix: 'delivery:', limit: 10 })
+    expect(left.map(([key]) => key)).to.deep.equal([`delivery:${newer}`, `delivery:${id}:3:hook`])
+    expect(JSON.parse(left[1]?.[1] ?? '')).to.include({ isDead: true })
+    expect(lines.filter((line) => line.includes('delivery:'))).to.have.length(2)
+  })
+
   it('are recovered while old ones are removed, and the store stays open until that has ended', async () => {
     const store = await openMap()
     const [sweeps, goOn] = [deferred(), deferred()]

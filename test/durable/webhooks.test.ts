@@ -6,6 +6,7 @@ import OpenAI from 'openai'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { openProject } from '../../src/assembly/open-project.ts'
 import type { AssembledProject } from '../../src/assembly/opened-project.ts'
+import { timeKey } from '../../src/durable/rows/tenant-part.ts'
 import { type Delivery, expireDeliveries, parseDelivery } from '../../src/durable/webhooks/delivery-rows.ts'
 import { FollowedWebhooks } from '../../src/durable/webhooks/followed-webhooks.ts'
 import { signMessage } from '../../src/durable/webhooks/signature.ts'
@@ -185,6 +186,35 @@ describe('webhooks', () => {
     await eventually(() => expect(received).to.have.lengthOf(1))
   })
 
+  for (const damage of ['{"half', 'null', '{"version":99}'])
+    it(`arrive while the rows of ten others are ${damage}`, async () => {
+      await open(hook(), { noWorker: true })
+      const [{ id: hookId } = { id: '' }] = await readWebhooks(folder.dir, {})
+      const { records } = (await project.durableRuns.open()).of('acme')
+      const rows = Array.from({ length: 10 }, (_, ms) => `resp_lost:1${timeKey(ms)}00000000:${hookId}`)
+      for (const [ms, row] of rows.entries())
+        await records.commit([
+          [`delivery-due:${hookId}:${timeKey(ms)}:${row}`, '1'],
+          [`delivery:${row}`, damage],
+        ])
+      await project.close()
+      project = await reopen()
+      const id = await ask('hello')
+      await eventually(() => expect(told()).to.deep.equal([`response.completed ${id}`]))
+      const left = project.durableRuns.opened.of('acme').records.list({ prefix: 'delivery:resp_lost', limit: 20 })
+      // Another server may be able to read them.
+      expect((await left).length).to.equal(damage.includes('version') ? 10 : 0)
+    })
+
+  it('of a response arrive while the row of an earlier one cannot be read', async () => {
+    await open(hook())
+    const id = await ask('pay Lima')
+    await eventually(() => expect(told()).to.deep.equal([`response.waiting ${id}`]))
+    await project.durableRuns.opened.records.commit([[`delivery:${id}:0`, 'null']])
+    await project.runs.of('').cancel(id)
+    await eventually(() => expect(told()).to.include(`response.cancelled ${id}`))
+  })
+
   it('hold up no other receiver while one hangs or answers without end', async () => {
     answer = (path) => (path === '/hangs' ? undefined : path === '/endless' ? 200 : 204)
     await open(hook('', 'hangs') + hook('', 'endless') + hook('', 'good'))
@@ -226,6 +256,7 @@ describe('webhooks', () => {
       records: runs.records,
       hooks,
       allowPrivate: true,
+      unreadable: runs.unreadable,
       onFailure: fail,
       now: () => nowMs,
     })
@@ -258,7 +289,8 @@ describe('webhooks', () => {
     await ask('hello')
     await eventually(async () => expect((await stored())[0]?.tries).to.equal(1))
     await folder.write('webhooks.yml', 'webhooks: []')
-    await expireDeliveries(project.durableRuns.opened.records, Date.now() + 25 * 3_600_000)
+    const { records, unreadable } = project.durableRuns.opened
+    await expireDeliveries(records, unreadable, Date.now() + 25 * 3_600_000)
     expect((await stored())[0]).to.include({ isDead: true, error: 'No server has this webhook any more.' })
   })
 

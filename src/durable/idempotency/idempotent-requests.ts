@@ -4,7 +4,7 @@ import { HostError } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey } from '../../store/tenant-records.ts'
-import { EXPIRING_REQUESTS, tenantPart } from '../rows/tenant-part.ts'
+import { EXPIRING_REQUESTS, tenantPart, timeKey } from '../rows/tenant-part.ts'
 
 /** Request that may come again, and must not run again. */
 export interface IdempotentRequest {
@@ -220,9 +220,4 @@ function keptOf(hash: string, { at_ms: atMs, kept_ms: keptMs }: RequestRow): Kep
 
 function expiryKey({ hash, atMs, keptMs = EXPIRY_MS }: KeptRequest): string {
   return `${EXPIRING_REQUESTS}${timeKey(atMs + keptMs)}:${hash}`
-}
-
-/** Ordered as texts are. */
-function timeKey(ms: number): string {
-  return String(ms).padStart(15, '0')
 }

@@ -62,9 +62,9 @@ export class Retention {
 
   /** Deletes what is older than the retention, bytes without a turn, expired requests, and deliveries that have no webhook any more. */
   async #sweep(): Promise<boolean> {
-    const { records } = this.#options
+    const { records, of } = this.#options
     await expireRequests(records).catch(this.#care.report)
-    await expireDeliveries(records).catch(this.#care.report)
+    await expireDeliveries(records, of('').unreadable).catch(this.#care.report)
     await this.#sweepTenants()
     return false
   }

@@ -21,3 +21,8 @@ const INDEXES = [RUNNING, QUEUED, EXPIRING_APPROVALS, EXPIRING_REQUESTS, DELIVER
 export function tenantPart(records: RecordStore, tenant: string): RecordStore {
   return tenantRecords(records, tenant, INDEXES)
 }
+
+/** Unix milliseconds as a part of a key: sorts like the number. */
+export function timeKey(ms: number): string {
+  return String(ms).padStart(15, '0')
+}

@@ -2,7 +2,7 @@ import { type HostError, hasCode } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import { RecentlyUsed } from '../../recently-used.ts'
 
-/** Rows that lists leave out since they cannot be read: each is named in the log once. */
+/** Rows of lists and sweeps that are left out since they cannot be read: each is named in the log once. */
 export class UnreadableRows {
   readonly #log: Pick<Log, 'warn'>
   readonly #named = new RecentlyUsed<true>({ maxItems: 10_000 })
@@ -17,7 +17,7 @@ export class UnreadableRows {
       return await read()
     } catch (error) {
       if (!isUnreadable(error)) throw error
-      if (!this.#named.get(error.message)) this.#log.warn(`A list leaves out a record: ${error.message}`)
+      if (!this.#named.get(error.message)) this.#log.warn(`Left out a record: ${error.message}`)
       this.#named.set(error.message, true)
       return undefined
     }

@@ -1,11 +1,12 @@
-import type { Change, RecordStore } from '../../store/record-store.ts'
+import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey } from '../../store/tenant-records.ts'
-import { parseRow } from '../rows/parse-row.ts'
-import { DELIVERIES_DUE, tenantPart } from '../rows/tenant-part.ts'
+import { walkStore } from '../../store/walk-store.ts'
+import { DamagedRow, parseRow } from '../rows/parse-row.ts'
+import { DELIVERIES_DUE, tenantPart, timeKey } from '../rows/tenant-part.ts'
+import type { UnreadableRows } from '../rows/unreadable-rows.ts'
 import type { EventType } from './event-types.ts'
 
 const DAY_MS = 24 * 3_600_000
-const PAGE = 500
 
 /** Delivery of one event to one webhook, until it has arrived; dead ones are kept for a week. */
 export interface Delivery {
@@ -36,6 +37,7 @@ export interface ReadDelivery {
 
 /** Prefix of the rows of deliveries. */
 export const DELIVERIES = 'delivery:'
+
 /** Changes that store a delivery, and the mark by which any server finds it when it is due. */
 export function putDelivery(key: string, delivery: Delivery): Change[] {
   return [
@@ -45,14 +47,8 @@ export function putDelivery(key: string, delivery: Delivery): Change[] {
 }
 
 /** Mark of a delivery, by webhook and time. */
-export function dueKey(key: string, { hook, dueMs }: Pick<Delivery, 'hook' | 'dueMs'>): string {
-  return `${DELIVERIES_DUE}${hook}:${toSortable(dueMs)}:${key.slice(DELIVERIES.length)}`
-}
-
-/** Key of the delivery that a mark is for. @param mark without the tenant */
-export function keyOfMark(mark: string): string {
-  const rest = mark.slice(DELIVERIES_DUE.length)
-  return DELIVERIES + rest.split(':').slice(2).join(':')
+function dueKey(key: string, { hook, dueMs }: Pick<Delivery, 'hook' | 'dueMs'>): string {
+  return `${DELIVERIES_DUE}${hook}:${timeKey(dueMs)}:${key.slice(DELIVERIES.length)}`
 }
 
 /** Id of the run that a delivery tells of. */
@@ -60,10 +56,36 @@ export function runOfDelivery(key: string): string {
   return key.slice(DELIVERIES.length).split(':', 1)[0] ?? ''
 }
 
-/** @throws HostError `RECORD_UNREADABLE` */
-export async function readDelivery(records: RecordStore, key: string): Promise<ReadDelivery | undefined> {
+/**
+ * Reads the delivery that a mark is for, with its part of the store. A mark whose delivery is gone, or due at another time, is removed; one whose
+ * row is damaged with it: no server can ever send it.
+ *
+ * @param all the whole store
+ * @throws HostError `RECORD_UNREADABLE`
+ */
+export async function readMarked(
+  all: RecordStore,
+  indexKey: string,
+): Promise<(ReadDelivery & { readonly records: RecordStore }) | undefined> {
+  const { tenant, id } = parseIndexKey(DELIVERIES_DUE, indexKey)
+  const records = tenantPart(all, tenant)
+  const [mark, key] = [DELIVERIES_DUE + id, DELIVERIES + id.split(':').slice(2).join(':')]
   const [text] = await records.get([key])
-  return text === undefined ? undefined : { key, text, delivery: parseDelivery(key, text) }
+  try {
+    const read = text === undefined ? undefined : { records, key, text, delivery: parseDelivery(key, text) }
+    if (read && dueKey(key, read.delivery) === mark) return read
+  } catch (error) {
+    if (error instanceof DamagedRow) await records.commit([mark, key].map((gone) => [gone, undefined]))
+    throw error
+  }
+  await records.commit([[mark, undefined]])
+  return undefined
+}
+
+/** Reads deliveries of a list: those that cannot be read are left out. */
+export async function readDeliveries(entries: readonly Entry[], unreadable: UnreadableRows): Promise<ReadDelivery[]> {
+  const read = entries.map(([key, text]) => unreadable.read(() => ({ key, text, delivery: parseDelivery(key, text) })))
+  return (await Promise.all(read)).filter((each) => each !== undefined)
 }
 
 /** @throws HostError `RECORD_UNREADABLE` */
@@ -71,10 +93,6 @@ export function parseDelivery(key: string, text: string): Delivery {
   return parseRow<Delivery>(key, text, { id: 'string', type: 'string', hook: 'string', dueMs: 'number' })
 }
 
-/** Milliseconds as a text that sorts like the number. */
-export function toSortable(ms: number): string {
-  return String(ms).padStart(15, '0')
-}
 /** Puts a delivery in the place of one that was read; undefined when another server was quicker. */
 export async function replaceDelivery(
   records: RecordStore,
@@ -104,25 +122,21 @@ export function toDead(delivery: Delivery, nowMs: number): Delivery {
 }
 
 /** Ends deliveries whose webhook is gone from the file of every server, of all tenants. */
-export async function expireDeliveries(records: RecordStore, nowMs = Date.now()): Promise<void> {
-  const oldest = toSortable(nowMs - DAY_MS)
-  for (let after: string | undefined; ; ) {
-    const marks = await records.list({ prefix: DELIVERIES_DUE, limit: PAGE, ...(after === undefined ? {} : { after }) })
-    for (const each of marks) {
-      const { tenant, id } = parseIndexKey(DELIVERIES_DUE, each)
-      if ((id.split(':')[1] ?? '') > oldest) continue
-      const own = tenantPart(records, tenant)
-      const read = await readDelivery(own, keyOfMark(DELIVERIES_DUE + id))
-      if (!read) await own.commit([[DELIVERIES_DUE + id, undefined]])
-      else if (read.delivery.isDead) await removeDelivery(own, read)
-      else
-        await replaceDelivery(
-          own,
-          read,
-          toDead({ ...read.delivery, error: 'No server has this webhook any more.' }, nowMs),
-        )
-    }
-    if (marks.length < PAGE) return
-    after = marks.at(-1)
-  }
+export async function expireDeliveries(
+  records: RecordStore,
+  unreadable: UnreadableRows,
+  nowMs = Date.now(),
+): Promise<void> {
+  const oldest = timeKey(nowMs - DAY_MS)
+  for await (const page of walkStore(records, DELIVERIES_DUE))
+    for (const [mark] of page)
+      if ((mark.split(':')[2] ?? '') <= oldest) await unreadable.read(() => expireDelivery(records, mark, nowMs))
+}
+
+async function expireDelivery(all: RecordStore, mark: string, nowMs: number): Promise<void> {
+  const read = await readMarked(all, mark)
+  if (!read) return
+  const { records, delivery } = read
+  if (delivery.isDead) return removeDelivery(records, read)
+  await replaceDelivery(records, read, toDead({ ...delivery, error: 'No server has this webhook any more.' }, nowMs))
 }

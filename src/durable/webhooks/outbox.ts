@@ -3,9 +3,10 @@ import type { Change, Entry } from '../../store/record-store.ts'
 import { closedIn } from '../approvals/closed-in.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { ROW_VERSION } from '../rows/parse-row.ts'
+import { timeKey } from '../rows/tenant-part.ts'
 import type { RunFacts } from '../runs/run-facts.ts'
 import { isEnd, type Step } from '../runs/steps.ts'
-import { DELIVERIES, putDelivery, toSortable } from './delivery-rows.ts'
+import { DELIVERIES, putDelivery } from './delivery-rows.ts'
 import type { EventType } from './event-types.ts'
 import type { Webhook } from './webhook.ts'
 
@@ -67,7 +68,7 @@ export class Outbox {
         (agents === undefined || agents.includes(agent) || agents.includes(owner)),
     )
     return hooks.flatMap(({ id: hook, shown }) => {
-      const key = `${DELIVERIES}${run}:${order}${toSortable(createdMs)}${id.slice(4, 12)}:${hook}`
+      const key = `${DELIVERIES}${run}:${order}${timeKey(createdMs)}${id.slice(4, 12)}:${hook}`
       const more = { createdMs, dueMs: createdMs, tries: 0, isDead: false }
       return putDelivery(key, { version: ROW_VERSION, id, type, subject, hook, shown, ...more })
     })

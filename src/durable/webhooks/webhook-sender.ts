@@ -1,20 +1,18 @@
 import { messageOf } from '../../errors.ts'
 import { type GuardedFetch, makeGuardedFetch } from '../../proxy/guarded-fetch.ts'
-import type { RecordStore } from '../../store/record-store.ts'
-import { parseIndexKey } from '../../store/tenant-records.ts'
-import { DELIVERIES_DUE, tenantPart } from '../rows/tenant-part.ts'
+import type { Entry, RecordStore } from '../../store/record-store.ts'
+import { DELIVERIES_DUE, timeKey } from '../rows/tenant-part.ts'
+import type { UnreadableRows } from '../rows/unreadable-rows.ts'
+import { WakeLoop } from '../wake-loop.ts'
 import {
   DELIVERIES,
   type Delivery,
-  dueKey,
-  keyOfMark,
-  parseDelivery,
   type ReadDelivery,
-  readDelivery,
+  readDeliveries,
+  readMarked,
   removeDelivery,
   replaceDelivery,
   toDead,
-  toSortable,
 } from './delivery-rows.ts'
 import type { FollowedWebhooks } from './followed-webhooks.ts'
 import { DELIVERY_TOPIC } from './outbox.ts'
@@ -27,6 +25,8 @@ export interface WebhookSenderOptions {
   readonly hooks: Pick<FollowedWebhooks, 'all'>
   /** Allows addresses that are not public. */
   readonly allowPrivate: boolean
+  /** Deliveries that cannot be read here are left out. */
+  readonly unreadable: UnreadableRows
   /** Takes the failure of a look. */
   readonly onFailure: (error: unknown) => void
   /** Clock in Unix milliseconds. Default: that of the system. */
@@ -52,67 +52,63 @@ export class WebhookSender {
   /** Number of deliveries under way, by webhook. */
   readonly #busy = new Map<string, number>()
   readonly #sending = new Set<Promise<void>>()
-  #timer: NodeJS.Timeout | undefined
-  #unwatch = () => {}
-  #working: Promise<void> | undefined
-  #isAwake = false
-  #isStopped = false
+  /** Number of due deliveries that the last look passed over, by webhook: the next one reads as many more. */
+  readonly #passed = new Map<string, number>()
+  readonly #loop: WakeLoop
 
   constructor(options: WebhookSenderOptions) {
+    const { records, allowPrivate, onFailure, now = Date.now } = options
     this.#options = options
-    this.#now = options.now ?? Date.now
-    this.#fetch = makeWebhookFetch(options.allowPrivate)
+    this.#now = now
+    this.#fetch = makeWebhookFetch(allowPrivate)
+    this.#loop = new WakeLoop({
+      everyMs: LOOK_EVERY_MS,
+      watch: (wake) => records.watch([DELIVERY_TOPIC], wake),
+      look: () => this.#claimDue(),
+      onFailure,
+    })
   }
 
   start(): void {
-    const wake = () => this.look()
-    this.#unwatch = this.#options.records.watch([DELIVERY_TOPIC], wake)
-    this.#timer = setInterval(wake, LOOK_EVERY_MS).unref()
-    wake()
+    this.#loop.start()
   }
 
   /** Begins no more tries, and waits for those under way. */
   async stop(): Promise<void> {
-    this.#isStopped = true
-    clearInterval(this.#timer)
-    this.#unwatch()
-    await this.#working
+    await this.#loop.stop()
     await Promise.all(this.#sending)
     await this.#fetch[Symbol.asyncDispose]()
   }
 
   /** Looks for what is due. One look at a time. */
   look(): void {
-    this.#isAwake = true
-    if (!this.#isStopped) this.#working ??= this.#work()
+    this.#loop.wake()
   }
 
-  async #work(): Promise<void> {
-    try {
-      while (this.#isAwake && !this.#isStopped) {
-        this.#isAwake = false
-        await this.#claimDue()
-      }
-    } catch (error) {
-      this.#options.onFailure(error)
-    } finally {
-      this.#working = undefined
-    }
-  }
-
-  async #claimDue(): Promise<void> {
+  /** @returns true when more may be due behind those that were passed over */
+  async #claimDue(): Promise<boolean> {
     const { hooks, records } = this.#options
     const free = hooks.all.filter(({ id }) => this.#freeLanes(id) > 0)
-    if (free.length === 0) return
-    const before = toSortable(this.#now() + 1)
-    const found = await records.entriesOfEach(
-      free.map(({ id }) => {
-        const prefix = `${DELIVERIES_DUE}${id}:`
-        return { prefix, before: prefix + before, limit: this.#freeLanes(id) }
-      }),
-    )
-    for (const [index, marks] of found.entries())
-      for (const [mark] of marks) await this.#claim(mark, free[index] as Webhook)
+    const before = timeKey(this.#now() + 1)
+    const ranges = free.map(({ id }) => {
+      const prefix = `${DELIVERIES_DUE}${id}:`
+      return { prefix, before: prefix + before, limit: this.#freeLanes(id) + (this.#passed.get(id) ?? 0) }
+    })
+    const found = ranges.length > 0 ? await records.entriesOfEach(ranges) : []
+    let mayBeMore = false
+    for (const [index, marks] of found.entries()) {
+      const passed = await this.#claimSome(marks, free[index] as Webhook)
+      if (passed > 0 && marks.length === ranges[index]?.limit) mayBeMore = true
+    }
+    return mayBeMore
+  }
+
+  /** @returns the number of those that this server cannot try */
+  async #claimSome(marks: readonly Entry[], hook: Webhook): Promise<number> {
+    let passed = 0
+    for (const [mark] of marks) if (this.#freeLanes(hook.id) > 0 && !(await this.#claim(mark, hook))) passed++
+    this.#passed.set(hook.id, passed)
+    return passed
   }
 
   #freeLanes(hook: string): number {
@@ -120,14 +116,13 @@ export class WebhookSender {
   }
 
   /** Takes a delivery for the time of one try. */
-  async #claim(indexKey: string, hook: Webhook): Promise<void> {
-    const { tenant, id } = parseIndexKey(DELIVERIES_DUE, indexKey)
-    const records = tenantPart(this.#options.records, tenant)
-    const mark = DELIVERIES_DUE + id
-    const read = await readDelivery(records, keyOfMark(mark))
-    if (!read || dueKey(read.key, read.delivery) !== mark) return void (await records.commit([[mark, undefined]]))
+  async #claim(mark: string, hook: Webhook): Promise<boolean> {
+    const { records: all, unreadable } = this.#options
+    const read = await unreadable.read(() => readMarked(all, mark))
+    if (!read) return false
+    const { records } = read
     const leased = await replaceDelivery(records, read, { ...read.delivery, dueMs: this.#now() + LEASE_MS })
-    if (!leased) return
+    if (!leased) return false
     this.#busy.set(hook.id, (this.#busy.get(hook.id) ?? 0) + 1)
     const sending = this.#deliver(records, leased, hook)
       .catch((error) => this.#options.onFailure(error))
@@ -137,18 +132,29 @@ export class WebhookSender {
         this.look()
       })
     this.#sending.add(sending)
+    return true
   }
 
   async #deliver(records: RecordStore, read: ReadDelivery, hook: Webhook): Promise<void> {
     const { delivery } = read
     if (delivery.isDead) return void (await removeDelivery(records, read))
-    const earlier = await findEarlier(records, read)
+    const earlier = await this.#findEarlier(records, read)
     // A later event of a response waits for the earlier one.
     if (earlier)
       return void (await replaceDelivery(records, read, { ...delivery, dueMs: nextLook(earlier, this.#now()) }))
     const error = await sendEvent(this.#fetch, hook, delivery)
     if (error === undefined) await removeDelivery(records, read)
     else await replaceDelivery(records, read, afterFailure(delivery, error, this.#now()))
+  }
+
+  /** Returns an event of the same response for the same webhook that is still to arrive before this one. */
+  async #findEarlier(records: RecordStore, { key, delivery }: ReadDelivery): Promise<Delivery | undefined> {
+    const [, run = '', order = ''] = key.split(':')
+    if (order.startsWith('1')) return undefined
+    const prefix = `${DELIVERIES}${run}:`
+    const entries = await records.entries({ prefix, before: key, limit: MAX_EARLIER })
+    const earlier = await readDeliveries(entries, this.#options.unreadable)
+    return earlier.find(({ delivery: { hook, isDead } }) => hook === delivery.hook && !isDead)?.delivery
   }
 }
 
@@ -162,16 +168,6 @@ function afterFailure(delivery: Delivery, error: string, nowMs: number): Deliver
   const pauseS = PAUSES_S[delivery.tries]
   const tried = { ...delivery, tries: delivery.tries + 1, error }
   return pauseS === undefined ? toDead(tried, nowMs) : { ...tried, dueMs: nowMs + pauseS * 1000 }
-}
-
-/** Returns an event of the same response for the same webhook that is still to arrive before this one. */
-async function findEarlier(records: RecordStore, { key, delivery }: ReadDelivery): Promise<Delivery | undefined> {
-  const [, run = '', order = ''] = key.split(':')
-  if (order.startsWith('1')) return undefined
-  const prefix = `${DELIVERIES}${run}:`
-  const entries = await records.entries({ prefix, before: key, limit: MAX_EARLIER })
-  const earlier = entries.map(([other, text]) => parseDelivery(other, text))
-  return earlier.find(({ hook, isDead }) => hook === delivery.hook && !isDead)
 }
 
 export function makeWebhookFetch(allowPrivate: boolean): ReturnType<typeof makeGuardedFetch> {

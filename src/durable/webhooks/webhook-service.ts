@@ -1,6 +1,7 @@
 import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { RecordStore } from '../../store/record-store.ts'
+import { UnreadableRows } from '../rows/unreadable-rows.ts'
 import type { FollowedWebhooks } from './followed-webhooks.ts'
 import type { WebhookSender } from './webhook-sender.ts'
 
@@ -29,7 +30,7 @@ export class WebhookService {
     const onFailure = (error: unknown) => log.error(`Webhooks: ${messageOf(error)}`)
     const begin = async () => {
       const { WebhookSender } = await import('./webhook-sender.ts')
-      const sender = new WebhookSender({ records, hooks, allowPrivate, onFailure })
+      const sender = new WebhookSender({ records, hooks, allowPrivate, unreadable: new UnreadableRows(log), onFailure })
       sender.start()
       return sender
     }

@@ -47,7 +47,7 @@ describe('a row that cannot be read', () => {
     }
     const [damagedLine, newerLine] = ['is damaged.', 'was written by a newer version of agent-host.']
     expect(warnings).to.deep.equal(
-      [damagedLine, newerLine].map((line) => `A list leaves out a record: The stored response '${damaged}' ${line}`),
+      [damagedLine, newerLine].map((line) => `Left out a record: The stored response '${damaged}' ${line}`),
     )
     expect((await request('DELETE', `/responses/${waiting[0].id}`)).status).to.equal(200)
     expect(await store.list({ prefix: `approval:${damaged}`, limit: 10 })).to.deep.equal([])
