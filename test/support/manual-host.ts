@@ -7,15 +7,21 @@ import { NO_USAGE } from '../../src/protocols/usage.ts'
 /** Creates a host whose runs do what the test tells them, with slots for so many at once. */
 export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']) {
   const runs: ManualRun[] = []
+  const refuseUnknown = (name: string) => {
+    if (!agents.includes(name)) throw new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`)
+  }
   const host = {
     has: (name: string) => agents.includes(name),
     check: () => {},
-    resolve: () => ({ agent: {}, capabilities: { attachments: [] } }),
+    resolve: (name: string) => {
+      refuseUnknown(name)
+      return { agent: {}, capabilities: { attachments: [] } }
+    },
     get freeBackgroundSlots() {
       return slots - runs.filter(({ hasEnded }) => !hasEnded).length
     },
     reserve: (name: string) => {
-      if (!agents.includes(name)) throw new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`)
+      refuseUnknown(name)
       if (host.freeBackgroundSlots <= 0) throw new HostError('OVERLOADED', 'All slots are taken.')
       return { vary: async () => {}, check: () => {}, start: (turn: Turn) => host.start(name, turn), release: () => {} }
     },

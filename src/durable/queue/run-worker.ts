@@ -1,6 +1,7 @@
 import { HostError, hasCode } from '../../errors.ts'
 import { type AgentHost, VISITS } from '../../host/host.ts'
 import type { Reservation } from '../../host/reservation.ts'
+import { RecentlyUsed } from '../../recently-used.ts'
 import type { LimitHolder, RunQuota } from '../../run/state/run-quota.ts'
 import type { Turn } from '../../run/turn.ts'
 import type { NextRun } from '../continuation/next.ts'
@@ -32,7 +33,7 @@ export interface RunWorkerOptions {
 /** Run as it was read before it is claimed. */
 interface ReadRun {
   readonly stored: PersistedRun
-  /** Undefined without its agent: then it fails. */
+  /** Undefined without a place: then it fails. */
   readonly turn: Turn | undefined
   /** True for one that was stored at this moment, by this server. */
   readonly isNew?: boolean
@@ -68,7 +69,7 @@ const NO_STEPS: StoredSteps = Object.freeze({ steps: [], batches: 0 })
 export class RunWorker implements Taker {
   readonly #options: RunWorkerOptions
   /** Runs that could not be read here, with the time of the attempt: a newer version may have written them. */
-  readonly #unreadable = new Map<string, number>()
+  readonly #unreadable = new RecentlyUsed<number>({ maxItems: 10_000 })
   #isStarted = false
   onFree = () => {}
 
@@ -114,7 +115,7 @@ export class RunWorker implements Taker {
     if (!place) return undefined
     claiming.add(id)
     try {
-      const read = await this.#read(waiting)
+      const read = await this.#read(waiting, place)
       if (!read) return void (await queue.forget(waiting))
       const { facts } = read.stored.row
       const refusal = await varyPlace(place, facts)
@@ -178,15 +179,13 @@ export class RunWorker implements Taker {
   }
 
   /** Reads a run with its conversation before it is claimed: one that cannot be read here waits for a server that can. */
-  async #read({ tenant, id }: QueuedRun): Promise<ReadRun | undefined> {
+  async #read({ tenant, id }: QueuedRun, place: Reservation | HostError): Promise<ReadRun | undefined> {
     const { runs, host, limits } = this.#options
     const own = runs.of(tenant)
     const stored = await own.store.load(id)
     if (!stored) return undefined
-    const { agent } = stored.row.facts
-    // Without the agent nothing more is read: it fails.
-    if (!host.has(agent)) return { stored, turn: undefined }
-    const { attachments } = host.resolve(agent).capabilities
+    if (place instanceof HostError) return { stored, turn: undefined }
+    const { attachments } = host.resolve(stored.row.facts.agent).capabilities
     return { stored, turn: await readNext(own, stored, { limits, attachments }) }
   }
 
@@ -201,10 +200,10 @@ export class RunWorker implements Taker {
     const runs = this.#options.runs.of(claimed.tenant)
     const run = await this.#makeRun(claimed, read)
     try {
-      if (place instanceof HostError || !read.turn) throw place
+      if (place instanceof HostError) throw place
       const { limitedBy } = claimed.facts
       const quota = limitedBy && (await this.#quotaOf(limitedBy, claimed.id))
-      run.start((turn) => place.start(turn, quota), read.turn)
+      run.start((turn) => place.start(turn, quota), read.turn as Turn)
     } catch (error) {
       return void (await this.#fail(claimed, error))
     }

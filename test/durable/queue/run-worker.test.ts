@@ -322,6 +322,23 @@ describe('a worker of the queue', () => {
     )
   })
 
+  it('leaves a run to other servers whose agent goes while it is read, and reports it', async () => {
+    const store = await KeyvStore.open(new Map())
+    const agents = ['agent']
+    const get = store.get.bind(store)
+    let isLeaving = false
+    store.get = async (keys) => {
+      if (isLeaving && keys.some((key) => key.startsWith('response:'))) agents.length = 0
+      return get(keys)
+    }
+    const server = await openServer(store, { agents })
+    const id = await enqueue(server, 'hi')
+    isLeaving = true
+    server.worker.start()
+    await eventually(() => expect(server.lines).to.deep.equal(["HostError: There is no agent 'agent'."]))
+    expect([(await server.runs.store.get(id))?.isQueued, server.begun]).to.deep.equal([true, []])
+  })
+
   it('fails a run whose server died when its turn is damaged', async () => {
     const { map, first, id } = await beginOne()
     await first.records.commit([[`turn:${id}`, '{"half']])
