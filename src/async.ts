@@ -29,9 +29,10 @@ export function rejectQuietly<T>({ promise, reject }: Deferred<T>, error: unknow
 
 /** Something that is opened once, and there from then on; tried again when that has failed. */
 export class Opening<T> {
+  /** Undefined before it is open. */
+  opened: T | undefined
   readonly #open: () => Promise<T>
   #opening: Promise<T> | undefined
-  #opened: { readonly value: T } | undefined
 
   constructor(open: () => Promise<T>) {
     this.#open = open
@@ -41,7 +42,7 @@ export class Opening<T> {
   open(): Promise<T> {
     this.#opening ??= this.#open().then(
       (value) => {
-        this.#opened = { value }
+        this.opened = value
         return value
       },
       (error) => {
@@ -52,6 +53,11 @@ export class Opening<T> {
     return this.#opening
   }
 
+  /** True while it is opened, and from then on. */
+  get isBegun(): boolean {
+    return this.#opening !== undefined
+  }
+
   /** Waits until it is open; undefined where nobody has opened it, or that fails. */
   async whenOpen(): Promise<T | undefined> {
     return this.#opening?.catch(() => undefined)
@@ -59,8 +65,8 @@ export class Opening<T> {
 
   /** @throws Error before it is open */
   get value(): T {
-    if (!this.#opened) throw new Error('It is not open yet.')
-    return this.#opened.value
+    if (!this.opened) throw new Error('It is not open yet.')
+    return this.opened
   }
 }
 

@@ -1,3 +1,4 @@
+import { Opening } from '../async.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { type AgentHost, VISITS } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
@@ -59,14 +60,20 @@ export class RunService {
   /** Makes the ids of runs. */
   readonly ids = new RunIds(RUN_PREFIX)
   readonly webhooks: FollowedWebhooks
+  /** Describes the failure of a run for clients. */
+  readonly describeFailure: RunServiceOptions['describeFailure']
+  /** Limits of the project. */
+  readonly limits: RunLimits
   readonly #options: RunServiceOptions
-  #opening: Promise<Opened> | undefined
+  /** Its clocks outlive the request that opens it. */
+  readonly #opening = new Opening(() => this.#options.host[VISITS].leave(() => this.#open()))
   #resuming: Promise<void> | undefined
-  #runs: DurableRuns | undefined
   #isClosed = false
 
   constructor(options: RunServiceOptions) {
     this.#options = options
+    this.describeFailure = options.describeFailure
+    this.limits = options.limits
     this.webhooks = new FollowedWebhooks(options.limits.projectDir, options.log)
   }
 
@@ -78,9 +85,7 @@ export class RunService {
    */
   async open(): Promise<DurableRuns> {
     if (this.#isClosed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
-    // Its clocks outlive the request that opens it.
-    this.#opening ??= this.#options.host[VISITS].leave(() => this.#open())
-    return (await this.#opening).runs
+    return (await this.#opening.open()).runs
   }
 
   /**
@@ -91,7 +96,7 @@ export class RunService {
    */
   async resume(): Promise<void> {
     const { limits, hasStore, isShared, log } = this.#options
-    if (limits.noWorker || this.#opening || !hasStore()) return
+    if (limits.noWorker || this.#opening.isBegun || !hasStore()) return
     this.#resuming ??= isShared ? this.open().then(() => {}) : this.#openIfNeeded()
     try {
       await this.#resuming
@@ -117,8 +122,9 @@ export class RunService {
 
   /** @throws Error before it is open */
   get opened(): DurableRuns {
-    if (!this.#runs) throw new Error('The durable runs are not open yet.')
-    return this.#runs
+    const { opened } = this.#opening
+    if (!opened) throw new Error('The durable runs are not open yet.')
+    return opened.runs
   }
 
   /**
@@ -132,14 +138,14 @@ export class RunService {
 
   /** Logs once that the store cannot be used. @returns false for an error that has another cause */
   noteOutage(error: unknown): boolean {
-    return this.#runs?.outages.note(error) ?? false
+    return this.#opening.opened?.runs.outages.note(error) ?? false
   }
 
   /** Claims nothing more, waits until every run of this process is stored, and closes the store. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#resuming?.catch(() => {})
-    const opened = await this.#opening?.catch(() => undefined)
+    const opened = await this.#opening.whenOpen()
     await opened?.delivery.stop()
     // The next server tells of runs that end at this moment.
     await opened?.webhooks.stop()
@@ -148,14 +154,14 @@ export class RunService {
   }
 
   async #open(): Promise<Opened> {
+    const { runs, webhooks } = await this.#openRuns()
     try {
-      const { runs, webhooks } = await this.#openRuns()
-      this.#runs = runs
       const delivery = await this.#openDelivery(runs)
-      if (!this.#options.limits.noWorker) delivery.start()
+      if (!this.limits.noWorker) delivery.start()
       return { runs, delivery, webhooks }
     } catch (error) {
-      this.#opening = undefined
+      await webhooks.stop()
+      await runs.close()
       throw error
     }
   }
@@ -176,29 +182,14 @@ export class RunService {
     }
   }
 
-  async #openDelivery(runs: DurableRuns): Promise<Opened['delivery']> {
+  #openDelivery(runs: DurableRuns): Promise<Opened['delivery']> {
     const { host, limits, describeFailure } = this.#options
     const onFailure: RunServiceOptions['onFailure'] = (error, id) => {
-      if (id !== undefined || !this.noteOutage(error)) this.#options.onFailure(error, id)
+      if (id !== undefined || !runs.outages.note(error)) this.#options.onFailure(error, id)
     }
     const served = new ServedAgents(runs.queue, (agent) => host.has(agent))
     const worker = new RunWorker({ runs, host, served, limits, describeFailure, onFailure })
     if (!limits.noWorker) runs.attachWorker(worker)
-    try {
-      return await openDelivery(runs.queue, worker, limits)
-    } catch (error) {
-      await runs.close()
-      throw error
-    }
-  }
-
-  /** Describes the failure of a run for clients. */
-  get describeFailure(): RunServiceOptions['describeFailure'] {
-    return this.#options.describeFailure
-  }
-
-  /** Limits of the project. */
-  get limits(): RunLimits {
-    return this.#options.limits
+    return openDelivery(runs.queue, worker, limits)
   }
 }
