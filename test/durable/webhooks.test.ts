@@ -389,6 +389,11 @@ describe('webhooks', () => {
       'url must be an http or https address',
     ],
     [
+      'an address of another webhook, written otherwise,',
+      `webhooks: [${['https://a.example', 'https://A.example/'].map((url) => `{ url: "${url}", secret: "${SECRET}", events: [response.failed] }`)}]`,
+      'Another webhook has this address: list its events in one.',
+    ],
+    [
       'an unknown event',
       `webhooks: [{ url: "https://a.example", secret: "${SECRET}", events: [response.done] }]`,
       'response.completed',

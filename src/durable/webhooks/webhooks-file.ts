@@ -41,7 +41,7 @@ export async function readWebhooks(projectDir: string, environment: Environment)
 }
 
 function findMistakes({ webhooks: hooks }: Static<typeof FileSchema>): ValueProblem[] {
-  const urls = hooks.map(({ url }) => url)
+  const hrefs = hooks.map(({ url }) => hrefOf(url))
   return hooks.flatMap(({ url, secret }, index) => {
     const at = (field: string, message: string) => ({ path: ['webhooks', index, field], message, suggestions: [] })
     const problem = [secret]
@@ -50,10 +50,17 @@ function findMistakes({ webhooks: hooks }: Static<typeof FileSchema>): ValueProb
       .find((each) => each !== undefined)
     return [
       ...(isAddress(url) ? [] : [at('url', 'url must be an http or https address, without a name and password.')]),
-      ...(urls.indexOf(url) === index ? [] : [at('url', 'Another webhook has this address: list its events in one.')]),
+      ...(hrefs.indexOf(hrefOf(url)) === index
+        ? []
+        : [at('url', 'Another webhook has this address: list its events in one.')]),
       ...(problem === undefined ? [] : [at('secret', `secret ${problem}.`)]),
     ]
   })
+}
+
+/** Returns an address as ids are made of it. */
+function hrefOf(text: string): string {
+  return URL.canParse(text) ? new URL(text).href : text
 }
 
 function isAddress(text: string): boolean {
