@@ -7,6 +7,7 @@ import type { ConversationRecord } from '../conversations/conversation-store.ts'
 import { conversationIdFor } from '../conversations/named-conversation.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { RequestRepeated, readRequest, untilClaimed } from '../idempotency/idempotent-requests.ts'
+import { undefinedIfDamaged } from '../rows/parse-row.ts'
 import type { RunService } from '../run-service.ts'
 import {
   type AgentSchedule,
@@ -153,7 +154,7 @@ export class DueRuns {
     const { service, host } = this.#options
     const own = makeAdapterRuns(service, host, SCHEDULE).of(tenant)
     for (let id = runId, count = 0; count < MAX_CONTINUED; count++) {
-      const info = await own.find(id)
+      const info = await own.find(id).catch(undefinedIfDamaged)
       if (info?.continuedBy) id = info.continuedBy
       else if (info?.status === 'queued' || info?.status === 'in_progress') return 'going'
       else return info?.status === 'waiting' ? 'waits' : 'over'

@@ -59,7 +59,7 @@ export class Schedules {
   readonly #now: () => number
   #followed = new Map<string, Followed>()
   /** Schedules whose state is still to be removed. */
-  readonly #gone = new Set<Followed>()
+  readonly #gone = new Map<string, Followed>()
   #ticks = 0
   #timer: NodeJS.Timeout | undefined
   #working: Promise<void> | undefined
@@ -98,18 +98,19 @@ export class Schedules {
     const before = this.#followed
     const now = listSchedules(this.#options.host).map((schedule) => [nameOf(schedule), schedule] as const)
     this.#followed = new Map(now.map(([name, schedule]) => [name, { ...before.get(name), schedule }]))
-    for (const [name, followed] of before) if (!this.#followed.has(name)) this.#gone.add(followed)
+    for (const [name, followed] of before) this.#gone.set(name, followed)
+    for (const name of this.#followed.keys()) this.#gone.delete(name)
   }
 
-  /** Removes the state of a schedule: if it is put back into the file, it starts from scratch. */
-  async #forget(followed: Followed): Promise<void> {
+  /** Removes a rule from the state of a schedule, and the state with its last: if it is put back into the file, it starts from scratch. */
+  async #forget(name: string, followed: Followed): Promise<void> {
     const { schedule } = followed
     try {
       await this.#runs.update(schedule, ({ row }) => {
         const { [ruleOf(schedule)]: _gone, ...cursors } = row.cursors
         return Object.keys(cursors).length > 0 ? { ...row, cursors } : undefined
       })
-      this.#gone.delete(followed)
+      this.#gone.delete(name)
     } catch (error) {
       this.#report(followed, error)
     }
@@ -122,8 +123,9 @@ export class Schedules {
       ({ isRead, nextMs = Infinity, schedule, cursor = 0 }) =>
         !isRead || nextMs <= nowMs || cursor - nowMs > AHEAD_MS || (looksAtQueues && schedule.overlap === 'queue'),
     )
-    await forEachConcurrent([...this.#gone], (followed) => this.#forget(followed))
     await forEachConcurrent(due, (followed) => this.#attempt(followed))
+    // Afterwards: a schedule with other times keeps its run and what waits.
+    await forEachConcurrent([...this.#gone], (gone) => this.#forget(...gone))
   }
 
   async #attempt(followed: Followed): Promise<void> {

@@ -21,11 +21,14 @@ export async function viewSchedule(schedule: AgentSchedule, { host, service }: D
   const { agent, id, tenant = '', cron, every, timezone = 'UTC' } = schedule
   const own = makeAdapterRuns(service, host, SCHEDULE).of(tenant)
   // Reading would create an embedded store that does not exist yet.
-  const outcomes = service.hasStore ? (await new DueRuns({ host, service }).read(schedule)).row.outcomes : []
+  const runs = service.hasStore ? (await service.open()).of(tenant) : undefined
   const statusOf = async ({ run, why = '' }: DueOutcome) =>
     run === undefined ? why : ((await own.find(run))?.status ?? 'deleted')
-  const last = await Promise.all(outcomes.map(async (outcome) => ({ ...outcome, status: await statusOf(outcome) })))
+  const last = await runs?.unreadable.read(async () => {
+    const { row } = await new DueRuns({ host, service }).read(schedule)
+    return Promise.all(row.outcomes.map(async (outcome) => ({ ...outcome, status: await statusOf(outcome) })))
+  })
   const when = every === undefined ? `${cron} (${timezone})` : `every ${every}`
   const findDue = await loadFindDue()
-  return { agent, id, tenant, when, next: findDue(schedule, Date.now()) ?? null, last }
+  return { agent, id, tenant, when, next: findDue(schedule, Date.now()) ?? null, last: last ?? [] }
 }

@@ -4,7 +4,9 @@ import type { AssembledProject } from '../../../src/assembly/opened-project.ts'
 import { loadFindDue } from '../../../src/definition/due-times.ts'
 import { DueRuns } from '../../../src/durable/schedules/due-runs.ts'
 import { listSchedules } from '../../../src/durable/schedules/list-schedules.ts'
+import type { AgentSchedule } from '../../../src/durable/schedules/schedule-row.ts'
 import { Schedules } from '../../../src/durable/schedules/schedules.ts'
+import { viewSchedule } from '../../../src/durable/schedules/view-schedule.ts'
 import { VISITS } from '../../../src/host/host.ts'
 import { resolveServerOptions } from '../../../src/server/options/options.ts'
 import { CLIENT_TOOLS_PROJECT } from '../../support/client-tools.ts'
@@ -267,6 +269,30 @@ describe('schedules', () => {
     expect(await outcomes()).to.deep.equal([])
   })
 
+  it('go on, with what waits, when the file is away for a moment, or has other times', async () => {
+    const file = agentFile('{ id: often, every: 1h, input: slow, overlap: queue }')
+    await open({ 'agents/work.yml': file })
+    const schedules = await follow()
+    await tickAt(schedules, '2026-01-05T08:00:00Z')
+    await tickAt(schedules, '2026-01-05T09:00:00Z')
+    const before = await outcomes()
+    expect(before.map(([, what]) => what)).to.deep.equal(['Queued: The run before goes on.', 'ran'])
+    project.host.unregister('work')
+    await project.host.register(file)
+    await tickAt(schedules, '2026-01-05T09:00:01Z')
+    expect(await outcomes()).to.deep.equal(before)
+    await project.host.replace('work', file.replace('1h', '2h'))
+    await tickAt(schedules, '2026-01-05T09:00:02Z')
+    expect(await outcomes()).to.deep.equal(before)
+    for (const count of [1, 2]) {
+      await eventually(() => expect(globalThis).to.have.property('finishWork'))
+      finish()
+      await ended()
+      await tickAt(schedules, '2026-01-05T09:00:10Z')
+      expect((await outcomes()).filter(([, what]) => what === 'ran').length).to.equal(2, String(count))
+    }
+  })
+
   it('survive a clock that jumps: each due time makes one run', async () => {
     await open({ 'agents/work.yml': agentFile('{ id: often, every: 1h, input: report, missed: once }') })
     const schedules = await follow()
@@ -293,6 +319,33 @@ describe('schedules', () => {
     const schedules = await follow()
     await tickAt(schedules, '2026-01-05T08:00:00Z')
     expect((await ended()).text).to.equal('did {"city":"Lima"}')
+  })
+
+  it('are listed, and begin, while the row of another is damaged', async () => {
+    const two = "{ id: lost, cron: '0 8 * * *', input: report }\n  - { id: morning, cron: '0 8 * * *', input: report }"
+    await open({ 'agents/work.yml': agentFile(two) })
+    const schedules = await follow()
+    await project.durableRuns.opened.records.commit([['schedule:work:lost:state', '{"half']])
+    await tickAt(schedules, '2026-01-05T08:00:00Z')
+    const sources = { host: project.host, service: project.durableRuns }
+    const views = await Promise.all(listSchedules(project.host).map((each) => viewSchedule(each, sources)))
+    expect(views.map(({ id, last }) => [id, last.length])).to.deep.equal([
+      ['lost', 0],
+      ['morning', 1],
+    ])
+  })
+
+  it('begin, and are listed, when the row of the run before is damaged', async () => {
+    await open({ 'agents/work.yml': agentFile('{ id: often, every: 1h, input: report }') })
+    const schedules = await follow()
+    await tickAt(schedules, '2026-01-05T08:00:00Z')
+    await ended()
+    const [schedule] = listSchedules(project.host)
+    await project.durableRuns.opened.records.commit([[`response:${await lastRun()}`, '{"half']])
+    const sources = { host: project.host, service: project.durableRuns }
+    expect((await viewSchedule(schedule as AgentSchedule, sources)).last).to.deep.equal([])
+    await tickAt(schedules, '2026-01-05T09:00:00Z')
+    expect((await outcomes())[0]).to.deep.equal(['01-05T09:00:00', 'ran'])
   })
 
   it('due at one minute begin a thousand runs', async () => {
