@@ -296,7 +296,7 @@ export class DurableRuns {
   }
 
   async #store(draft: Draft): Promise<StoredRun> {
-    const stored = await this.store.enqueue(draft, this.queue.changes(draft.id, draft.facts))
+    const stored = await this.store.enqueue(draft, this.queue.enqueueChanges(draft.id, draft.facts))
     if (!stored) throw new RequestRepeated()
     return stored
   }

@@ -2,6 +2,7 @@ import type { Job, Queue, Worker } from 'bullmq'
 import { settlesWithin } from '../../async.ts'
 import { isDemoted } from '../../store/redis/is-demoted.ts'
 import { indexIdOf } from '../../store/tenant-records.ts'
+import { WakeLoop } from '../wake-loop.ts'
 import type { RunQueue } from './run-queue.ts'
 import type { Taker } from './run-worker.ts'
 
@@ -39,15 +40,20 @@ export class BullDelivery {
   readonly #options: BullDeliveryOptions
   readonly #jobs: Queue
   #worker: Worker | undefined
-  #sweeping: NodeJS.Timeout | undefined
+  readonly #sweeps: WakeLoop
   #silentUntilMs = 0
 
   constructor(options: BullDeliveryOptions) {
     const { bull, url, queue } = options
     this.#options = options
-    this.#jobs = new bull.Queue(NAME, { ...connect(url) })
+    this.#jobs = new bull.Queue(NAME, connect(url))
     // Callers get the failures; it reconnects by itself.
     this.#jobs.on('error', () => {})
+    this.#sweeps = new WakeLoop({
+      everyMs: SWEEP_MS,
+      look: () => this.#sweep(),
+      onFailure: (error) => this.#report(error),
+    })
     queue.onWaiting = (name) => void this.#offer([name])
   }
 
@@ -62,16 +68,14 @@ export class BullDelivery {
       runRetryDelay: RETRY_MS,
     })
     this.#worker.on('error', (error) => this.#report(error))
-    this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_MS).unref()
-    void this.#sweep()
+    this.#sweeps.start()
   }
 
   /** Takes no more jobs, and waits for the runs of those that it has. */
   async stop(): Promise<void> {
-    clearInterval(this.#sweeping)
     this.#options.worker.stop()
-    // While Redis is down it waits for it: nothing is lost without, since the store has all.
-    await settlesWithin(Promise.all([this.#worker?.close(), this.#jobs.close()]), CLOSE_TIMEOUT_MS)
+    // While Redis is down they wait for it: nothing is lost without, since the store has all.
+    await settlesWithin(Promise.all([this.#sweeps.stop(), this.#worker?.close(), this.#jobs.close()]), CLOSE_TIMEOUT_MS)
   }
 
   /** Reports a failed connection, at most once per interval: BullMQ keeps reconnecting. */
@@ -95,20 +99,17 @@ export class BullDelivery {
     await run?.settled.catch(() => {})
   }
 
-  async #sweep(): Promise<void> {
-    try {
-      const waiting = await this.#options.queue.waiting(MAX_SWEPT)
-      await this.#offer(waiting.map(indexIdOf))
-    } catch (error) {
-      this.#report(error)
-    }
+  async #sweep(): Promise<boolean> {
+    const waiting = await this.#options.queue.waiting(MAX_SWEPT)
+    await this.#offer(waiting.map(indexIdOf))
+    return false
   }
 
   /** Adds a job; an existing one with that id stays as it is. */
   async #offer(names: readonly string[]): Promise<void> {
-    const opts = (jobId: string) => ({ jobId, removeOnComplete: true, removeOnFail: true })
+    const removal = { removeOnComplete: true, removeOnFail: true }
     try {
-      await this.#jobs.addBulk(names.map((name) => ({ name: 'run', data: {}, opts: opts(name) })))
+      await this.#jobs.addBulk(names.map((jobId) => ({ name: 'run', data: {}, opts: { jobId, ...removal } })))
     } catch (error) {
       // The next sweep makes up for it.
       this.#report(error)

@@ -47,7 +47,7 @@ const RECOUNT_AFTER_MS = 50
 export class RunQueue {
   readonly #records: RecordStore
   readonly #maxSize: number
-  /** Called when a run of this server waits, or waits again, with its name for {@link RunQueue.find}. */
+  /** Called when a run of this server waits, or waits again, with its name for {@link RunQueue.find}; set by BullDelivery. */
   onWaiting: (name: string) => void = () => {}
   #size = 0
   #sizeKnownUntilMs = 0
@@ -61,7 +61,7 @@ export class RunQueue {
   }
 
   /** Changes that put a run into the queue, to be stored together with it. */
-  changes(id: string, facts: RunFacts): Change[] {
+  enqueueChanges(id: string, facts: RunFacts): Change[] {
     return [[queuedKey(id), describeWaiting(facts, 0)]]
   }
 
@@ -75,14 +75,11 @@ export class RunQueue {
   }
 
   #recount(): Promise<void> {
-    this.#recounting ??= this.#countSoon()
+    this.#recounting ??= wait(RECOUNT_AFTER_MS).then(() => {
+      this.#recounting = undefined
+      return this.#count()
+    })
     return this.#recounting
-  }
-
-  async #countSoon(): Promise<void> {
-    await wait(RECOUNT_AFTER_MS)
-    this.#recounting = undefined
-    await this.#count()
   }
 
   async #count(): Promise<void> {
@@ -105,14 +102,18 @@ export class RunQueue {
   /** The oldest of the waiting runs. */
   async waiting(limit: number): Promise<QueuedRun[]> {
     const entries = await this.#records.entries({ prefix: QUEUED, limit })
-    return entries.map(([key, text]) => ({ ...parseIndexKey(QUEUED, key), text, ...parseQueued(text) }))
+    return entries.map(([key, text]) => toQueued(key, text))
   }
 
-  /** A run, if it waits at this moment. @param name as `indexIdOf` makes it */
+  /**
+   * A run, if it waits at this moment.
+   *
+   * @param name as `indexIdOf` makes it
+   */
   async find(name: string): Promise<QueuedRun | undefined> {
     const key = QUEUED + name
     const [text] = await this.#records.get([key])
-    return text === undefined ? undefined : { ...parseIndexKey(QUEUED, key), text, ...parseQueued(text) }
+    return text === undefined ? undefined : toQueued(key, text)
   }
 
   /** Calls back when runs may wait. */
@@ -198,6 +199,10 @@ export class RunQueue {
     if (isBack) this.onWaiting(indexIdOf({ tenant, id }))
     return isBack
   }
+}
+
+function toQueued(key: string, text: string): QueuedRun {
+  return { ...parseIndexKey(QUEUED, key), text, ...parseQueued(text) }
 }
 
 function describeWaiting({ agent }: RunFacts, attempts: number): string {

@@ -4,16 +4,18 @@ import type { Reservation } from '../../host/reservation.ts'
 import { RecentlyUsed } from '../../recently-used.ts'
 import type { LimitHolder, RunQuota } from '../../run/state/run-quota.ts'
 import type { Turn } from '../../run/turn.ts'
+import type { TenantItem } from '../../store/tenant-records.ts'
 import type { NextRun } from '../continuation/next.ts'
 import { readNext } from '../continuation/read-next.ts'
 import type { HistoryLimits } from '../conversations/history-budget.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
-import { DamagedRow, damagedRow } from '../rows/parse-row.ts'
+import { DamagedRow, damagedRow, undefinedIfDamaged } from '../rows/parse-row.ts'
 import { admit } from '../runs/admit.ts'
 import { DurableRun } from '../runs/durable-run.ts'
 import type { RunFacts } from '../runs/run-facts.ts'
 import type { PersistedRun } from '../runs/run-row.ts'
+import type { StoredRun } from '../runs/run-store.ts'
 import { REASONING } from '../runs/sealed-reasoning.ts'
 import { endFailed } from '../runs/steps.ts'
 import type { StoredSteps } from '../runs/stored-steps.ts'
@@ -124,8 +126,10 @@ export class RunWorker implements Taker {
     } catch (error) {
       if (hasCode(error, 'STORE_UNAVAILABLE')) throw error
       this.#options.onFailure(error, id)
-      if (!(error instanceof DamagedRow && (await this.#endDamaged(waiting, error))))
-        this.#unreadable.set(id, performance.now())
+      // No server can ever carry out a run of which a record is damaged, but its own row may be, too.
+      const isEnded =
+        error instanceof DamagedRow && (await this.#endFailed(waiting, error).catch(undefinedIfDamaged)) !== undefined
+      if (!isEnded) this.#unreadable.set(id, performance.now())
       return undefined
     } finally {
       if (!(place instanceof HostError)) place.release()
@@ -197,15 +201,18 @@ export class RunWorker implements Taker {
   }
 
   async #begin(claimed: ClaimedRun, read: ReadRun, place: Reservation | HostError): Promise<DurableRun | undefined> {
-    const runs = this.#options.runs.of(claimed.tenant)
-    const run = await this.#makeRun(claimed, read)
+    const { runs: all, onFailure } = this.#options
+    const runs = all.of(claimed.tenant)
+    const run = await this.#makeRun(claimed, read, runs)
     try {
       if (place instanceof HostError) throw place
       const { limitedBy } = claimed.facts
       const quota = limitedBy && (await this.#quotaOf(limitedBy, claimed.id))
       run.start((turn) => place.start(turn, quota), read.turn as Turn)
     } catch (error) {
-      return void (await this.#fail(claimed, error))
+      // No agent takes it.
+      onFailure(error, claimed.id)
+      return void (await this.#endFailed(claimed, error, claimed.mark))
     }
     runs.follow(run, true)
     void this.#whenSettled(run)
@@ -218,10 +225,9 @@ export class RunWorker implements Taker {
     return limiter?.resume(holders, id)
   }
 
-  async #makeRun(claimed: ClaimedRun, { stored, isNew }: ReadRun): Promise<DurableRun> {
+  async #makeRun(claimed: ClaimedRun, { stored, isNew }: ReadRun, runs: DurableRuns): Promise<DurableRun> {
     const { describeFailure, host } = this.#options
-    const { id, tenant, facts, mark } = claimed
-    const runs = this.#options.runs.of(tenant)
+    const { id, facts, mark } = claimed
     const { steps, batches } = isNew ? NO_STEPS : await runs.store.readSteps(id)
     const isSealed = facts.options.sealsReasoning === true && host.has(facts.agent)
     return new DurableRun({
@@ -233,27 +239,9 @@ export class RunWorker implements Taker {
     })
   }
 
-  /**
-   * Ends a run of which a record is damaged: no server can ever carry it out.
-   *
-   * @returns false when its own row is damaged, too
-   */
-  async #endDamaged({ tenant, id }: QueuedRun, error: DamagedRow): Promise<boolean> {
+  #endFailed({ tenant, id }: TenantItem, error: unknown, mark?: string): Promise<StoredRun | undefined> {
     const { runs, describeFailure } = this.#options
-    try {
-      await runs.of(tenant).store.end(id, endFailed(describeFailure(error)))
-      return true
-    } catch (second) {
-      if (second instanceof DamagedRow) return false
-      throw second
-    }
-  }
-
-  /** Ends a run that no agent takes. */
-  async #fail({ id, tenant, mark }: ClaimedRun, error: unknown): Promise<void> {
-    const { runs, describeFailure, onFailure } = this.#options
-    onFailure(error, id)
-    await runs.of(tenant).store.end(id, endFailed(describeFailure(error)), mark)
+    return runs.of(tenant).store.end(id, endFailed(describeFailure(error)), mark)
   }
 
   async #whenSettled(run: DurableRun): Promise<void> {

@@ -126,7 +126,7 @@ describe('bytes of a turn', () => {
     const turn = makeTurn(id, nowSeconds(), [asked(ANSWER)], last)
     const draft = { id, facts: makeFacts(), items: [], makeTurn: () => turn, earlier: messages, idempotency: undefined }
     const queue = new RunQueue(records, 10)
-    await store.enqueue(draft, queue.changes(id, makeFacts()))
+    await store.enqueue(draft, queue.enqueueChanges(id, makeFacts()))
     const [row = ''] = await records.get([`response:${id}`])
     expect(row.length).to.be.below(300)
     expect(await conversation(id)).to.deep.equal([[PICTURE], [ANSWER], [ANSWER]])
@@ -151,7 +151,7 @@ describe('bytes of a turn', () => {
         idempotency: undefined,
       }
       if (isEarly) await store.delete(first)
-      await store.enqueue(draft, new RunQueue(records, 10).changes(id, makeFacts()))
+      await store.enqueue(draft, new RunQueue(records, 10).enqueueChanges(id, makeFacts()))
       if (!isEarly) await store.delete(first)
       expect(Math.max(...(await rows()).map(([, value]) => value.length))).to.be.at.most(64 * 1024 + 2)
       expect(await conversation(id)).to.deep.equal([[PICTURE], [ANSWER], []])
