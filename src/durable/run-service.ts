@@ -15,7 +15,7 @@ import { ServedAgents } from './queue/served-agents.ts'
 import { hasOpenRuns } from './runs/has-open-runs.ts'
 import { RUN_PREFIX, RunIds } from './runs/run-ids.ts'
 import { FollowedWebhooks } from './webhooks/followed-webhooks.ts'
-import { WebhookService } from './webhooks/webhook-service.ts'
+import { type OpenWebhooks, openWebhooks } from './webhooks/open-webhooks.ts'
 
 /** Options of a project for its durable runs. */
 export interface RunLimits extends HistoryLimits, DeliveryOptions {
@@ -49,7 +49,7 @@ interface Opened {
   /** Delivers queued runs to the worker of this process. */
   readonly delivery: QueuePoller | BullDelivery
   /** Sends events to the webhooks of the project. */
-  readonly webhooks: WebhookService
+  readonly webhooks: OpenWebhooks
 }
 
 /**
@@ -167,14 +167,13 @@ export class RunService {
   }
 
   async #openRuns(): Promise<Pick<Opened, 'runs' | 'webhooks'>> {
-    const { host, log, limits, sealing, openRecords, onStored } = this.#options
-    const { retentionDays, maxQueuedRuns } = limits
-    const records = await openRecords()
-    const webhooks = await WebhookService.open(records, { hooks: this.webhooks, log, ...limits })
+    const { ids, webhooks: hooks } = this
+    const { retentionDays, maxQueuedRuns } = this.limits
+    const records = await this.#options.openRecords()
+    const webhooks = await openWebhooks(records, { hooks, log: this.#options.log, ...this.limits })
     try {
-      const { ids } = this
-      const more = { retentionDays, maxQueuedRuns, limits, onStored, webhooks: this.webhooks }
-      return { runs: await DurableRuns.open({ records, ids, log, host, sealing, ...more }), webhooks }
+      const more = { records, ids, webhooks: hooks, retentionDays, maxQueuedRuns }
+      return { runs: await DurableRuns.open({ ...this.#options, ...more }), webhooks }
     } catch (error) {
       await webhooks.stop()
       await records.close()
@@ -183,12 +182,12 @@ export class RunService {
   }
 
   #openDelivery(runs: DurableRuns): Promise<Opened['delivery']> {
-    const { host, limits, describeFailure } = this.#options
+    const { host, limits } = this.#options
     const onFailure: RunServiceOptions['onFailure'] = (error, id) => {
       if (id !== undefined || !runs.outages.note(error)) this.#options.onFailure(error, id)
     }
     const served = new ServedAgents(runs.queue, (agent) => host.has(agent))
-    const worker = new RunWorker({ runs, host, served, limits, describeFailure, onFailure })
+    const worker = new RunWorker({ ...this.#options, runs, served, onFailure })
     if (!limits.noWorker) runs.attachWorker(worker)
     return openDelivery(runs.queue, worker, limits)
   }

@@ -93,27 +93,21 @@ export function parseDelivery(key: string, text: string): Delivery {
   return parseRow<Delivery>(key, text, { id: 'string', type: 'string', hook: 'string', dueMs: 'number' })
 }
 
-/** Puts a delivery in the place of one that was read; undefined when another server was quicker. */
+/**
+ * Puts a delivery in the place of one that was read; undefined removes it.
+ *
+ * @returns the delivery as it is stored now; undefined when another server was quicker
+ */
 export async function replaceDelivery(
   records: RecordStore,
   { key, text, delivery: before }: ReadDelivery,
-  delivery: Delivery,
+  delivery: Delivery | undefined,
 ): Promise<ReadDelivery | undefined> {
-  const isMoved = dueKey(key, before) !== dueKey(key, delivery)
-  const changes = [...(isMoved ? [[dueKey(key, before), undefined] as const] : []), ...putDelivery(key, delivery)]
-  const isReplaced = await records.commit(changes, { equal: [[key, text]] }, [])
-  return isReplaced ? { key, text: JSON.stringify(delivery), delivery } : undefined
-}
-
-/** Removes a delivery that was read, unless it has changed. */
-export async function removeDelivery(records: RecordStore, { key, text, delivery }: ReadDelivery): Promise<void> {
-  await records.commit(
-    [
-      [dueKey(key, delivery), undefined],
-      [key, undefined],
-    ],
-    { equal: [[key, text]] },
-  )
+  const due = dueKey(key, before)
+  const changes: Change[] = delivery ? putDelivery(key, delivery) : [[key, undefined]]
+  if (changes[0]?.[0] !== due) changes.unshift([due, undefined])
+  const isReplaced = await records.commit(changes, { equal: [[key, text]] })
+  return isReplaced && delivery ? { key, text: JSON.stringify(delivery), delivery } : undefined
 }
 
 /** Returns a delivery that is tried no more. */
@@ -137,6 +131,6 @@ async function expireDelivery(all: RecordStore, mark: string, nowMs: number): Pr
   const read = await readMarked(all, mark)
   if (!read) return
   const { records, delivery } = read
-  if (delivery.isDead) return removeDelivery(records, read)
-  await replaceDelivery(records, read, toDead({ ...delivery, error: 'No server has this webhook any more.' }, nowMs))
+  const error = 'No server has this webhook any more.'
+  await replaceDelivery(records, read, delivery.isDead ? undefined : toDead({ ...delivery, error }, nowMs))
 }

@@ -38,12 +38,8 @@ export class Outbox {
     if (this.#hooks.all.length === 0 || !isEnd(last) || isSilent(adapter)) return []
     const waits = outcome?.pending.some(({ kind }) => kind !== 'client_tool')
     const status = last.end === 'completed' && last.incomplete !== undefined ? 'incomplete' : last.end
-    const isCancelled = status === 'cancelled'
-    return this.#add(waits ? 'response.waiting' : `response.${status}`, id, {
-      run: id,
-      agent,
-      order: isCancelled ? 3 : 1,
-    })
+    const order = status === 'cancelled' ? 3 : 1
+    return this.#add(waits ? 'response.waiting' : `response.${status}`, id, { run: id, agent, order })
   }
 
   /** Events of the decisions that a commit takes. @param equal records as they were before */

@@ -34,6 +34,6 @@ export function isEqualText(one: string, other: string): boolean {
 }
 
 /** @param timestamp Unix seconds, as a header has them */
-export function isFresh(timestamp: string, nowMs = Date.now()): boolean {
-  return /^\d{1,12}$/.test(timestamp) && Math.abs(nowMs / 1000 - Number(timestamp)) <= TOLERANCE_S
+export function isFresh(timestamp: string): boolean {
+  return /^\d{1,12}$/.test(timestamp) && Math.abs(Date.now() / 1000 - Number(timestamp)) <= TOLERANCE_S
 }

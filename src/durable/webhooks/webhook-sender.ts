@@ -10,7 +10,6 @@ import {
   type ReadDelivery,
   readDeliveries,
   readMarked,
-  removeDelivery,
   replaceDelivery,
   toDead,
 } from './delivery-rows.ts'
@@ -51,7 +50,7 @@ export class WebhookSender {
   readonly #fetch: ReturnType<typeof makeGuardedFetch>
   /** Number of deliveries under way, by webhook. */
   readonly #busy = new Map<string, number>()
-  readonly #sending = new Set<Promise<void>>()
+  readonly #sending = new Set<Promise<unknown>>()
   /** Number of due deliveries that the last look passed over, by webhook: the next one reads as many more. */
   readonly #passed = new Map<string, number>()
   readonly #loop: WakeLoop
@@ -117,15 +116,16 @@ export class WebhookSender {
 
   /** Takes a delivery for the time of one try. */
   async #claim(mark: string, hook: Webhook): Promise<boolean> {
-    const { records: all, unreadable } = this.#options
+    const { records: all, unreadable, onFailure } = this.#options
     const read = await unreadable.read(() => readMarked(all, mark))
     if (!read) return false
     const { records } = read
     const leased = await replaceDelivery(records, read, { ...read.delivery, dueMs: this.#now() + LEASE_MS })
     if (!leased) return false
     this.#busy.set(hook.id, (this.#busy.get(hook.id) ?? 0) + 1)
-    const sending = this.#deliver(records, leased, hook)
-      .catch((error) => this.#options.onFailure(error))
+    const sending = this.#try(records, leased, hook)
+      .then((next) => replaceDelivery(records, leased, next))
+      .catch(onFailure)
       .finally(() => {
         this.#busy.set(hook.id, (this.#busy.get(hook.id) ?? 1) - 1)
         this.#sending.delete(sending)
@@ -135,16 +135,15 @@ export class WebhookSender {
     return true
   }
 
-  async #deliver(records: RecordStore, read: ReadDelivery, hook: Webhook): Promise<void> {
+  /** @returns what becomes of the delivery; undefined when it is over */
+  async #try(records: RecordStore, read: ReadDelivery, hook: Webhook): Promise<Delivery | undefined> {
     const { delivery } = read
-    if (delivery.isDead) return void (await removeDelivery(records, read))
+    if (delivery.isDead) return undefined
     const earlier = await this.#findEarlier(records, read)
     // A later event of a response waits for the earlier one.
-    if (earlier)
-      return void (await replaceDelivery(records, read, { ...delivery, dueMs: nextLook(earlier, this.#now()) }))
+    if (earlier) return { ...delivery, dueMs: nextLook(earlier, this.#now()) }
     const error = await sendEvent(this.#fetch, hook, delivery)
-    if (error === undefined) await removeDelivery(records, read)
-    else await replaceDelivery(records, read, afterFailure(delivery, error, this.#now()))
+    return error === undefined ? undefined : afterFailure(delivery, error, this.#now())
   }
 
   /** Returns an event of the same response for the same webhook that is still to arrive before this one. */

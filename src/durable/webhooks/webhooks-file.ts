@@ -60,13 +60,16 @@ function findMistakes({ webhooks: hooks }: Static<typeof FileSchema>): ValueProb
 
 /** Returns an address as ids are made of it. */
 function hrefOf(text: string): string {
-  return URL.canParse(text) ? new URL(text).href : text
+  return parseUrl(text)?.href ?? text
 }
 
 function isAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, username, password } = new URL(text)
-  return (protocol === 'http:' || protocol === 'https:') && username + password === ''
+  const { protocol = '', username, password } = parseUrl(text) ?? {}
+  return /^https?:$/.test(protocol) && !username && !password
+}
+
+function parseUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
 }
 
 function toWebhook({ url: text, secret, events, agents, tenants = [''] }: Static<typeof HookSchema>): Webhook {
