@@ -1,7 +1,7 @@
 import { fieldsOf, parseJson } from '../../json.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import { walkStore } from '../../store/walk-store.ts'
-import { emptyTurn, listNextTurns } from '../conversations/conversation-tree.ts'
+import { emptyTurn, listNextTurns, TURNS } from '../conversations/conversation-tree.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { tenantPart } from '../rows/tenant-part.ts'
 import { RUN_PREFIX } from '../runs/run-ids.ts'
@@ -18,7 +18,6 @@ export interface ForgottenRecords {
   readonly damaged: Set<string>
 }
 
-const TURNS = 'turn:'
 const MODULES = 'module:'
 const MCP_CONVERSATIONS = 'mcp-conversation:'
 

@@ -1,5 +1,6 @@
 import { forEachConcurrent } from '../../async.ts'
 import { hasCode, messageOf } from '../../errors.ts'
+import { getOrAdd } from '../../get-or-add.ts'
 import type { Log } from '../../protocols/log.ts'
 import { RecentlyUsed } from '../../recently-used.ts'
 import type { RecordStore } from '../../store/record-store.ts'
@@ -99,7 +100,8 @@ export class RunRecovery {
    */
   async recover(): Promise<void> {
     const { claiming, records, log } = this.#options
-    const isAlive = this.#makeIsAlive()
+    const alive = new Map<string, Promise<boolean>>()
+    const isAlive = (server: string) => getOrAdd(alive, server, () => records.isServerAlive(server))
     const orphans = new Map<string, Orphan>()
     // Taken before the query: a run of this server that ends during it is still in the answer.
     const begun = new Set([...this.#running().map(({ id }) => id), ...claiming])
@@ -120,16 +122,6 @@ export class RunRecovery {
     const failed = ended - retried
     if (failed > 0) log.warn(`Interrupted responses that have failed now: ${failed}`)
     if (retried > 0) log.warn(`Interrupted background responses that are restarted: ${retried}`)
-  }
-
-  #makeIsAlive(): (server: string) => Promise<boolean> {
-    const { records } = this.#options
-    const known = new Map<string, Promise<boolean>>()
-    return (server) => {
-      const answer = known.get(server) ?? records.isServerAlive(server)
-      known.set(server, answer)
-      return answer
-    }
   }
 
   /** @returns true when it begins again */

@@ -18,11 +18,8 @@ export type RowShape<Row> = { readonly [Name in keyof Row]?: 'string' | 'number'
 export function parseRow<Row>(id: string, text: string, shape: RowShape<Row>): Row & { readonly version: number } {
   const row = parseObject(id, text)
   const { version } = row
-  if (typeof version !== 'number') throw damagedRow(id)
-  if (version <= ROW_VERSION) {
-    if (!fits(row, shape)) throw damagedRow(id)
-    return { ...(row as Row), version }
-  }
+  if (typeof version !== 'number' || (version <= ROW_VERSION && !fits(row, shape))) throw damagedRow(id)
+  if (version <= ROW_VERSION) return row as Row & { readonly version: number }
   throw new HostError(
     'RECORD_UNREADABLE',
     `The stored response '${id}' was written by a newer version of agent-host.`,

@@ -87,7 +87,7 @@ export class SeenRecords implements RecordStore {
     const prefix = HIDDEN.find((prefix) => key.startsWith(prefix))
     if (prefix === undefined) return true
     const fields = fieldsOf(parseJson(text))
-    if (prefix === RUNS) return this.#seesAgent(agentOf(text))
+    if (prefix === RUNS) return this.#seesAgent(fieldsOf(fields.facts).agent)
     if (prefix === DELIVERIES) return this.#exists(rowKey(runOfDelivery(key)))
     if (prefix === APPROVALS) return this.#seesAgent(fields.agent)
     if (prefix === CONVERSATIONS) return this.#seesConversation(key.slice(CONVERSATIONS.length), fields)

@@ -89,8 +89,12 @@ export class DueRuns {
     const row = withOutcome(read.row, schedule, { due, run: id })
     const others = { ...row, queued: row.queued.filter((other) => other !== due) }
     const idempotency = { hash: dueHash(schedule, due), body: '', atMs: Date.now() }
-    if (await this.#enqueue(schedule, { id, due, idempotency, claim: replaceSchedule(schedule, read, others) }))
+    try {
+      await this.#enqueue(schedule, { id, due, idempotency, claim: replaceSchedule(schedule, read, others) })
       return id
+    } catch (error) {
+      if (!(error instanceof RequestRepeated)) throw error
+    }
     const { records } = await this.#of(schedule)
     // It has made its run under another rule, or before a clock was set back.
     const isMade = (await readRequest(records, idempotency.hash)) !== undefined
@@ -112,29 +116,23 @@ export class DueRuns {
         throw new HostError('RESPONSE_CONFLICT', `No run of '${schedule.agent}/${schedule.id}' begins: ${obstacle}`)
       const [id, due] = [this.#options.service.ids.next(), Date.now()]
       const claim = replaceSchedule(schedule, read, withNews(read.row, { due, run: id }))
-      if (await this.#enqueue(schedule, { id, due, claim })) return id
-      throw new RequestRepeated()
+      await this.#enqueue(schedule, { id, due, claim })
+      return id
     })
   }
 
-  /** @returns false when another server was quicker */
-  async #enqueue(schedule: AgentSchedule, { due, ...more }: DueRun): Promise<boolean> {
+  /** @throws RequestRepeated when another server was quicker */
+  async #enqueue(schedule: AgentSchedule, { due, ...more }: DueRun): Promise<void> {
     const { service, host } = this.#options
     const { agent, key } = schedule
     const data = { schedule: schedule.id, due: new Date(due).toISOString() }
     const named = await this.#conversationOf(schedule)
     const input = toInput(host.resolve(agent).agent, schedule.input)
     const request = { agent, ...input, metadata: data, data, named, key, ...more }
-    try {
-      const runs = await this.#of(schedule)
-      await host[VISITS].onBehalf(runs.tenant, key, () =>
-        enqueueRequest({ service, host, adapter: SCHEDULE }, runs, request),
-      )
-      return true
-    } catch (error) {
-      if (error instanceof RequestRepeated) return false
-      throw error
-    }
+    const runs = await this.#of(schedule)
+    await host[VISITS].onBehalf(runs.tenant, key, () =>
+      enqueueRequest({ service, host, adapter: SCHEDULE }, runs, request),
+    )
   }
 
   async #of({ tenant = '' }: AgentSchedule): Promise<DurableRuns> {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Schedule } from '../../definition/definition.ts'
 import type { Change, Entry } from '../../store/record-store.ts'
 import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
@@ -50,16 +50,16 @@ export function scheduleKey({ agent, id }: Pick<AgentSchedule, 'agent' | 'id'>):
 
 /** Returns the name of the rule of a schedule, of 12 characters. */
 export function ruleOf({ cron, every, timezone }: Schedule): string {
-  return hash(cron, every, timezone).slice(0, 12)
+  return digest(cron, every, timezone).slice(0, 12)
 }
 
 /** Returns the key of a due time: equal on all servers. */
 export function dueHash({ agent, id }: AgentSchedule, due: number): string {
-  return hash('schedule', agent, id, due)
+  return digest('schedule', agent, id, due)
 }
 
-function hash(...parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+function digest(...parts: readonly unknown[]): string {
+  return hash('sha256', JSON.stringify(parts))
 }
 
 /** @throws HostError `RECORD_UNREADABLE` */
