@@ -67,7 +67,7 @@ export class RunService {
   readonly #options: RunServiceOptions
   /** Its clocks outlive the request that opens it. */
   readonly #opening = new Opening(() => this.#options.host[VISITS].leave(() => this.#open()))
-  #resuming: Promise<void> | undefined
+  #resuming: Promise<unknown> | undefined
   #isClosed = false
 
   constructor(options: RunServiceOptions) {
@@ -97,7 +97,7 @@ export class RunService {
   async resume(): Promise<void> {
     const { limits, hasStore, isShared, log } = this.#options
     if (limits.noWorker || this.#opening.isBegun || !hasStore()) return
-    this.#resuming ??= isShared ? this.open().then(() => {}) : this.#openIfNeeded()
+    this.#resuming ??= isShared ? this.open() : this.#openIfNeeded()
     try {
       await this.#resuming
     } catch (error) {
@@ -154,29 +154,21 @@ export class RunService {
   }
 
   async #open(): Promise<Opened> {
-    const { runs, webhooks } = await this.#openRuns()
+    const { ids, limits, webhooks: hooks } = this
+    const { retentionDays, maxQueuedRuns, noWorker } = limits
+    const records = await this.#options.openRecords()
+    const webhooks = await openWebhooks(records, { hooks, log: this.#options.log, ...limits })
+    let open: Pick<RecordStore, 'close'> = records
     try {
+      const more = { records, ids, webhooks: hooks, retentionDays, maxQueuedRuns }
+      const runs = await DurableRuns.open({ ...this.#options, ...more })
+      open = runs
       const delivery = await this.#openDelivery(runs)
-      if (!this.limits.noWorker) delivery.start()
+      if (!noWorker) delivery.start()
       return { runs, delivery, webhooks }
     } catch (error) {
       await webhooks.stop()
-      await runs.close()
-      throw error
-    }
-  }
-
-  async #openRuns(): Promise<Pick<Opened, 'runs' | 'webhooks'>> {
-    const { ids, webhooks: hooks } = this
-    const { retentionDays, maxQueuedRuns } = this.limits
-    const records = await this.#options.openRecords()
-    const webhooks = await openWebhooks(records, { hooks, log: this.#options.log, ...this.limits })
-    try {
-      const more = { records, ids, webhooks: hooks, retentionDays, maxQueuedRuns }
-      return { runs: await DurableRuns.open({ ...this.#options, ...more }), webhooks }
-    } catch (error) {
-      await webhooks.stop()
-      await records.close()
+      await open.close()
       throw error
     }
   }

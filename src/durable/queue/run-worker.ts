@@ -2,7 +2,6 @@ import { HostError, hasCode } from '../../errors.ts'
 import { type AgentHost, VISITS } from '../../host/host.ts'
 import type { Reservation } from '../../host/reservation.ts'
 import { RecentlyUsed } from '../../recently-used.ts'
-import type { LimitHolder, RunQuota } from '../../run/state/run-quota.ts'
 import type { Turn } from '../../run/turn.ts'
 import type { TenantItem } from '../../store/tenant-records.ts'
 import type { NextRun } from '../continuation/next.ts'
@@ -201,13 +200,15 @@ export class RunWorker implements Taker {
   }
 
   async #begin(claimed: ClaimedRun, read: ReadRun, place: Reservation | HostError): Promise<DurableRun | undefined> {
-    const { runs: all, onFailure } = this.#options
+    const { runs: all, host, onFailure } = this.#options
     const runs = all.of(claimed.tenant)
     const run = await this.#makeRun(claimed, read, runs)
     try {
       if (place instanceof HostError) throw place
       const { limitedBy } = claimed.facts
-      const quota = limitedBy && (await this.#quotaOf(limitedBy, claimed.id))
+      // A run counts for those who had it accepted, on whichever server.
+      const limiter = limitedBy && (await host[VISITS].openLimiter?.())
+      const quota = limitedBy && (await limiter?.resume(limitedBy, claimed.id))
       run.start((turn) => place.start(turn, quota), read.turn as Turn)
     } catch (error) {
       // No agent takes it.
@@ -217,12 +218,6 @@ export class RunWorker implements Taker {
     runs.follow(run, true)
     void this.#whenSettled(run)
     return run
-  }
-
-  /** A run counts for those who had it accepted, on whichever server. */
-  async #quotaOf(holders: readonly LimitHolder[], id: string): Promise<RunQuota | undefined> {
-    const limiter = await this.#options.host[VISITS].openLimiter?.()
-    return limiter?.resume(holders, id)
   }
 
   async #makeRun(claimed: ClaimedRun, { stored, isNew }: ReadRun, runs: DurableRuns): Promise<DurableRun> {
