@@ -25,10 +25,11 @@ export class TraceReader {
   /**
    * @param dir absolute
    * @param maxBytes that the files of one agent may come to
+   * @param rotates false for a command: the process that writes decides when files are rotated
    */
-  constructor(dir: string, maxBytes: number) {
+  constructor(dir: string, maxBytes: number, rotates = true) {
     this.files = new TraceFiles(dir)
-    this.index = new TraceIndex(this.files, maxBytes)
+    this.index = new TraceIndex(this.files, maxBytes, rotates)
   }
 
   /** False when the folder, or the index in it, was removed. */

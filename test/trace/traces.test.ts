@@ -460,6 +460,19 @@ describe('Traces', () => {
     await eventually(async () => expect((await traces.query('run', 'run-1'))?.status).equal('completed'))
   })
 
+  it('leaves it to the process that writes to move a file aside', async () => {
+    const project = await makeProject()
+    await project.write(
+      'debug/echo.jsonl',
+      `${JSON.stringify(eventOf({ event_type: 'call', call_id: 'call-1', run_id: 'run-1' }))}\n`.repeat(3000),
+    )
+    const reader = new TraceReader(project.path('debug'), MIB, false)
+    while (reader.step());
+    expect(reader.index.missingBytes()).equal(0)
+    reader.close()
+    expect(reader.files.list().map(({ name }) => name)).deep.equal(['echo.jsonl'])
+  })
+
   it('counts dropped events, warns once, and continues', async () => {
     const warnings: string[] = []
     const log = { ...silentLog, warn: (message: string) => void warnings.push(message) }

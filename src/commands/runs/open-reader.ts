@@ -9,6 +9,9 @@ import { ambiguousId, NAMED_IDS } from '../terminal/ambiguous-id.ts'
 /** Maximum wait for a server to index what it and other processes wrote, such as a chat a moment ago: it looks around every second. */
 const MAX_WAIT_MS = 2500
 
+/** Of the files of an agent: the server may have another limit, but nobody waits for more to be indexed. */
+const MAX_BYTES = 4 * 1024 ** 3
+
 export const NO_RUNS = 'This project has no runs yet.'
 export const TRACED_BY =
   '`agent-host dev`, `chat`, `tool` and `run` trace theirs, and `agent-host serve --debug-ui true`.'
@@ -26,8 +29,7 @@ export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader
     throw badProject(NO_RUNS, { suggestions: [TRACED_BY] })
   }
   const { TraceReader: Reader } = await import('../../trace/trace-reader.ts')
-  // The process that writes decides when files are rotated.
-  const reader = new Reader(dir, Infinity)
+  const reader = new Reader(dir, MAX_BYTES, false)
   while (reader.step());
   const { index } = reader
   if (index.missingBytes() === 0) return reader

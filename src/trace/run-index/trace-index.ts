@@ -31,6 +31,7 @@ export class TraceIndex {
   readonly runs: RunsTable
   readonly #files: TraceFiles
   readonly #maxBytes: number
+  readonly #rotates: boolean
   readonly #db: Database.Database
   readonly #inode: number | undefined
   readonly #known = new Map<string, IndexedFile>()
@@ -38,10 +39,14 @@ export class TraceIndex {
   readonly #dirty = new Set<string>()
   #lock: Database.Database | undefined
 
-  /** @param maxBytes that all files of an agent may come to: the older half goes */
-  constructor(files: TraceFiles, maxBytes: number) {
+  /**
+   * @param maxBytes that all files of an agent may come to: the older half goes
+   * @param rotates false leaves that to another process
+   */
+  constructor(files: TraceFiles, maxBytes: number, rotates: boolean) {
     this.#files = files
     this.#maxBytes = maxBytes
+    this.#rotates = rotates
     this.#lock = tryLock(files.path(LOCK_FILE))
     this.#db = openIndexDatabase(files.path(INDEX_FILE), this.#lock !== undefined)
     this.#inode = files.stat(INDEX_FILE)?.inode
@@ -238,7 +243,7 @@ export class TraceIndex {
 
   /** Keeps two generations of a file, each up to half of an agent's limit. */
   #rotate(file: IndexedFile): void {
-    if (file.name.endsWith('.1') || file.indexed < this.#maxBytes / 2) return
+    if (!this.#rotates || file.name.endsWith('.1') || file.indexed < this.#maxBytes / 2) return
     const older = `${file.name}.1`
     const gone = this.#known.get(older)
     if (gone) this.#forget(gone)
