@@ -83,12 +83,17 @@ export async function readBytes(store: RecordStore, { id, size }: StoredBytes): 
   return data
 }
 
-/** Returns the changes that remove all bytes of a turn. */
-export async function removeBytes(store: RecordStore, turnId: string): Promise<Change[]> {
-  const keys = await store.list({ prefix: bytesPrefix(turnId), limit: MAX_ROWS })
+/**
+ * Returns the changes that remove bytes.
+ *
+ * @param id of a turn, for all its bytes, or of {@link StoredBytes}
+ */
+export async function removeBytes(store: RecordStore, id: string): Promise<Change[]> {
+  const keys = await store.list({ prefix: bytesPrefix(id), limit: MAX_ROWS })
   return keys.map((key): Change => [key, undefined])
 }
 
-export function bytesPrefix(turnId: string): string {
-  return `${BYTES}${turnId}:`
+/** @param id of a turn, or of {@link StoredBytes} */
+export function bytesPrefix(id: string): string {
+  return `${BYTES}${id}:`
 }

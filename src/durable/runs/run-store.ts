@@ -217,16 +217,18 @@ export class RunStore {
     const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
     await writeBytes(this.#records, bytes)
     if (await this.#commit(changes(turn), { present, absent, equal }, notify)) return { row, turn }
-    if (previous === null || (await loadTurn(this.#records, previous))) return this.#forgetBytes(id, bytes)
+    if (previous === null || (await loadTurn(this.#records, previous))) return this.#forgetBytes(bytes)
     // The run that this one continues was deleted meanwhile: its messages belong to this one now.
     const alone = detach(turn, earlier)
-    await writeBytes(this.#records, newBytesOf(alone))
+    const all = [...bytes, ...newBytesOf(alone)]
+    await writeBytes(this.#records, all)
     const isCreated = await this.#commit(changes(alone), { absent, equal }, notify)
-    return isCreated ? { row, turn: alone } : this.#forgetBytes(id, newBytesOf(alone))
+    return isCreated ? { row, turn: alone } : this.#forgetBytes(all)
   }
 
-  async #forgetBytes(id: string, bytes: readonly NewBytes[]): Promise<undefined> {
-    if (bytes.length > 0) await this.#records.commit(await removeBytes(this.#records, id))
+  /** Removes these alone: another run may be stored under the same id, with bytes of its own. */
+  async #forgetBytes(bytes: readonly NewBytes[]): Promise<undefined> {
+    for (const { id } of bytes) await this.#records.commit(await removeBytes(this.#records, id))
   }
 
   /**

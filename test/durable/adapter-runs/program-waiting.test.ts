@@ -8,6 +8,16 @@ const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters
 const FILES = {
   ...CLIENT_TOOLS_PROJECT,
   'agents/hasty.yml': `${CLIENT_TOOLS_PROJECT['agents/tools.yml'].replace('id: tools', 'id: hasty')}\napproval_ttl: 1`,
+  'agents/eyes.yml': 'id: eyes\nmodules: [{ id: main, module: eyes }]',
+  'modules/eyes.ts': `import { ConversationHistory, defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Eyes', provides: [TextMessageHandler], attachments: ['image/*'],
+  uses: { tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ tools, history, response }) => ({ async handleText(_, run) {
+    const [seen, ...more] = await history.getHistory()
+    const told = more.find(({ role }) => role === 'tool')
+    if (told) await response.respondText(told.content + ', with ' + seen.attachments[0].data.length + ' bytes')
+    else await tools[0].executeTool('weather', {}, run.with({ toolCallId: 'call_1' }))
+  } }) })`,
   'agents/twice.yml': 'id: twice\nmodules: [{ id: main, module: twice }]',
   'modules/twice.ts': `import { ConversationHistory, defineModule, many, TextMessageHandler, ToolProvider } from 'agent-host'
 globalThis.twiceTries = 0
@@ -106,5 +116,17 @@ describe('an id that a program gives its run', () => {
     expect(await project.runs.of('').find(`resp_${id}`)).to.include({ status: 'waiting' })
     expect(await run(id)).to.match(/^RESPONSE_CONFLICT Another run is stored as 'resp_019f0b0b/)
     expect((await project.listWaiting()).map(({ runId }) => runId)).to.deep.equal([id])
+  })
+
+  it('keeps the attachments of the run that was stored first', async () => {
+    const { dir } = await makeProject(FILES)
+    await using project = await openProject({ projectDir: dir, logLevel: 'silent', drainTimeout: 0 })
+    const options = { clientTools: [WEATHER], runId: '019f0b0b-1111-7111-8111-111111111111' }
+    const attachments = [{ mediaType: 'image/png', data: new Uint8Array(70_000) }]
+    const run = () => project.run('eyes', [{ role: 'user', content: 'weather', attachments }], options)
+    const { pending: [call] = [] } = await run()
+    expect(await run().catch((error: { code: string }) => error.code)).to.equal('RESPONSE_CONFLICT')
+    const answer = { callId: call?.callId ?? '', kind: 'client_tool', result: { text: 'sunny' } } as const
+    expect((await project.resume(options.runId, [answer])).text).to.equal('sunny, with 70000 bytes')
   })
 })
