@@ -6,6 +6,7 @@ import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conve
 import { resume, takeDecisions } from '../../src/durable/decisions/resumption.ts'
 import { DurableRuns } from '../../src/durable/durable-runs.ts'
 import type { IdempotentRequest } from '../../src/durable/idempotency/idempotent-requests.ts'
+import { claimContinued, readContinued } from '../../src/durable/runs/continued-mark.ts'
 import type { DurableRun } from '../../src/durable/runs/durable-run.ts'
 import { listRunning } from '../../src/durable/runs/list-running.ts'
 import { RunIds } from '../../src/durable/runs/run-ids.ts'
@@ -209,6 +210,25 @@ describe('durable runs', () => {
     const again = await take()
     await again?.spend()
     expect(await statusAfterCrash()).to.deep.equal(['approved', false, 0])
+  })
+
+  it('that are not stored claim a run that waits for its client once, and give it back', async () => {
+    const map = new Map<string, unknown>()
+    const { runs } = await openRuns(await openMap(map))
+    const waiting = ids.next()
+    const take = (id: string) => runs.store.take(id, claimContinued(waiting, id), { runId: waiting, approvals: [] })
+    const [first, second, third] = [ids.next(), ids.next(), ids.next()]
+    const taken = await take(first)
+    expect([taken === undefined, await take(second)]).to.deep.equal([false, undefined])
+    await taken?.giveBack()
+    expect(await take(third)).to.not.equal(undefined)
+    await openRuns(await openMap(map))
+    expect(await readContinued(await openMap(map), waiting)).to.equal(undefined)
+    expect(await listRunning(await openMap(map))).to.deep.equal([])
+    await take(first)
+    await (await openMap(map)).commit([[`continued:${waiting}`, undefined]])
+    await openRuns(await openMap(map))
+    expect(await listRunning(await openMap(map))).to.deep.equal([])
   })
 
   it('end after a crash, whatever else is unreadable', async () => {

@@ -292,10 +292,16 @@ export class RunStore {
   /** Gives back the decisions of a run that fails before a call of it may have begun. */
   async #giveBack({ row: { id, resumes }, turn }: EndingRun, { steps }: Ending): Promise<Claim | undefined> {
     if (!resumes || !hasFailedUnacted(steps)) return undefined
-    const approvals = await this.#approvals.ofRun(resumes.runId)
-    const taken = approvals.length > 0 ? giveBack(approvals, resumes, id) : giveBackContinued(resumes, id)
     const named = turn && (await this.#conversations.giveBack(turn))
-    return joinClaims(taken, named)
+    return joinClaims(await this.#giveBackTaken(resumes, id), named)
+  }
+
+  /** Has the calls wait again that a run took; nothing where they are gone. */
+  async #giveBackTaken(taken: Resumes, id: string): Promise<Claim | undefined> {
+    const approvals = await this.#approvals.ofRun(taken.runId)
+    if (approvals.length > 0) return giveBack(approvals, taken, id)
+    const isContinued = (await readContinued(this.#records, taken.runId)) === id
+    return isContinued ? giveBackContinued(taken, id) : undefined
   }
 
   /**
@@ -465,9 +471,9 @@ export class RunStore {
    *
    * @returns undefined when another was quicker
    */
-  async take(id: string, { changes, equal }: Claim, resumes: Resumes): Promise<Taken | undefined> {
+  async take(id: string, { changes, ...guards }: Claim, resumes: Resumes): Promise<Taken | undefined> {
     const mark = [runningKey(id), writeOwner(this.#records.serverId, 0, resumes)] as const
-    if (!(await this.#commit([mark, ...changes], { equal }, []))) return undefined
+    if (!(await this.#commit([mark, ...changes], guards, []))) return undefined
     let isSpent = false
     return {
       spend: async () => {
@@ -487,7 +493,7 @@ export class RunStore {
     const [mark] = await this.#records.get([key])
     if (mark === undefined) return
     const { resumes } = parseOwner(mark)
-    const back = resumes && giveBack(await this.#approvals.ofRun(resumes.runId), resumes, id)
+    const back = resumes && (await this.#giveBackTaken(resumes, id))
     const equal = [[key, mark] as const, ...(back?.equal ?? [])]
     await this.#commit([[key, undefined], ...(back?.changes ?? [])], { absent: [rowKey(id)], equal }, [])
   }
