@@ -4,13 +4,14 @@ import { deferred, settlesWithin } from '../../src/async.ts'
 import { approvalId, openApprovals } from '../../src/durable/approvals/approvals.ts'
 import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conversation-tree.ts'
 import { resume, takeDecisions } from '../../src/durable/decisions/resumption.ts'
-import { DurableRuns } from '../../src/durable/durable-runs.ts'
+import { DurableRuns, type DurableRunsOptions } from '../../src/durable/durable-runs.ts'
 import type { IdempotentRequest } from '../../src/durable/idempotency/idempotent-requests.ts'
 import { claimContinued, readContinued } from '../../src/durable/runs/continued-mark.ts'
 import type { DurableRun } from '../../src/durable/runs/durable-run.ts'
 import { listRunning } from '../../src/durable/runs/list-running.ts'
 import { RunIds } from '../../src/durable/runs/run-ids.ts'
 import { type EndStep, isEnd } from '../../src/durable/runs/steps.ts'
+import type { Webhook } from '../../src/durable/webhooks/webhook.ts'
 import { HostError } from '../../src/errors.ts'
 import { CheckedStore } from '../../src/store/checked-store.ts'
 import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
@@ -33,7 +34,10 @@ describe('durable runs', () => {
     for (const runs of open.splice(0)) await runs.close()
   })
 
-  async function openRuns(records: RecordStore, retentionDays?: number) {
+  async function openRuns(
+    records: RecordStore,
+    more: Partial<Pick<DurableRunsOptions, 'retentionDays' | 'webhooks'>> = {},
+  ) {
     const log = (line: string) => lines.push(line)
     const manualHost = makeManualHost()
     hosts.push(manualHost)
@@ -42,7 +46,8 @@ describe('durable runs', () => {
       records,
       sealing: recordSealing(async () => records),
       ids,
-      retentionDays,
+      retentionDays: undefined,
+      ...more,
       maxQueuedRuns: 100,
       log: { debug: log, info: log, warn: log, error: log },
       host,
@@ -231,6 +236,101 @@ describe('durable runs', () => {
     expect(await listRunning(await openMap(map))).to.deep.equal([])
   })
 
+  it('that are cancelled twice at once, after their end, tell webhooks once', async () => {
+    const store = await openMap()
+    const both = deferred()
+    let cancelling = 0
+    const commit: RecordStore['commit'] = async (changes, guards, notify) => {
+      if (changes.some(([key, value]) => key.startsWith('response:') && value?.includes('cancelled'))) {
+        if (++cancelling === 2) both.resolve()
+        if (cancelling <= 2) await both.promise
+      }
+      return store.commit(changes, guards, notify)
+    }
+    const { runs, start, manual } = await openRuns(overriding(store, { commit }), {
+      webhooks: { all: [CANCELLED_HOOK] },
+    })
+    const run = await start()
+    manual[0]?.complete()
+    await run.settled
+    const cancelled = await Promise.all([runs.store.cancel(run.id), runs.store.cancel(run.id)])
+    const ends = cancelled.map((stored) => stored?.steps.map((step) => isEnd(step) && step.end))
+    expect(ends).to.deep.equal([
+      ['completed', 'cancelled'],
+      ['completed', 'cancelled'],
+    ])
+    expect(await store.list({ prefix: 'delivery:', limit: 9 })).to.have.lengthOf(1)
+  })
+
+  it('that others change all the time are in conflict: the store itself works', async () => {
+    const store = await openMap()
+    let isBusy = false
+    const isEnding = ([key, value]: Change) => key.startsWith('response:') && value?.includes('cancelled')
+    const { runs, start, manual } = await openRuns(
+      overriding(store, {
+        commit: async (changes, guards, notify) =>
+          isBusy && changes.some(isEnding) ? false : store.commit(changes, guards, notify),
+      }),
+    )
+    const [going, ended] = [await start(), await start()]
+    await going.stored
+    manual[1]?.complete()
+    await ended.settled
+    isBusy = true
+    for (const { id } of [going, ended]) {
+      const refused = await runs.store.cancel(id).catch((error: HostError) => [error.code, error.message])
+      expect(refused).to.deep.equal(['RESPONSE_CONFLICT', `The run '${id}' changes all the time`])
+    }
+    isBusy = false
+  })
+
+  it('are cancelled although a part of their steps is damaged: as if a call had begun in it', async () => {
+    const store = await openMap()
+    const { runs, start, manual } = await openRuns(store)
+    const run = await start()
+    await run.stored
+    for (const word of ['one ', 'two ']) {
+      void manual[0]?.say(word)
+      await run.read(word === 'one ' ? 0 : 1)
+    }
+    const [first = ''] = await store.list({ prefix: `steps:${run.id}:`, limit: 1 })
+    await store.commit([[first, '"damaged']])
+    expect(await runs.store.get(run.id).catch((error: HostError) => error.code)).to.equal('RECORD_UNREADABLE')
+    const cancelled = await runs.store.cancel(run.id)
+    expect(cancelled?.steps).to.deep.include({ hidden: null }).and.include('two ')
+    expect(cancelled?.steps.at(-1)).to.include({ end: 'cancelled' })
+    expect(await store.list({ prefix: `steps:${run.id}:`, limit: 9 })).to.deep.equal([])
+  })
+
+  it('settle as cancelled when the row with their outcome cannot be read', async () => {
+    const store = await openMap()
+    for (const row of ['"damaged', '{"version":999}']) {
+      const { start } = await openRuns(store)
+      const run = await start()
+      await run.stored
+      await store.commit([
+        [`response:${run.id}`, row],
+        [`running:${run.id}`, undefined],
+      ])
+      await run.adoptStoredOutcome()
+      expect((await run.settled).at(-1)).to.include({ end: 'cancelled' })
+    }
+  })
+
+  it('that are abandoned leave nothing, and no reader that waits', async () => {
+    const store = await openMap()
+    const { runs, start } = await openRuns(store)
+    for (const isStored of [true, false]) {
+      const run = await start()
+      if (isStored) await run.stored
+      const read = run.read(0)
+      await runs.abandon(run)
+      expect(await Promise.race([read, wait(2000, 'hangs')])).to.deep.equal([])
+    }
+    await wait(20)
+    expect(await runs.store.list({ limit: 9 })).to.deep.equal([])
+  })
+
   it('end after a crash, whatever else is unreadable', async () => {
     const map = new Map<string, unknown>()
     const store = await openMap(map)
@@ -273,7 +373,7 @@ describe('durable runs', () => {
         return { tenant, old, young }
       }),
     )
-    const { runs } = await openRuns(store, 1)
+    const { runs } = await openRuns(store, { retentionDays: 1 })
     for (const { tenant, old, young } of stored) {
       await eventually(async () => expect(await runs.of(tenant).store.has(old)).to.equal(false))
       expect(await runs.of(tenant).store.has(young)).to.equal(true)
@@ -302,7 +402,7 @@ describe('durable runs', () => {
       [dueKey(`${id}:3:hook`), '1'],
       [`delivery:${id}:3:hook`, JSON.stringify(lost)],
     ])
-    await openRuns(store, 1)
+    await openRuns(store, { retentionDays: 1 })
     await eventually(async () => expect(await first.runs.store.has(id)).to.equal(false))
     const left = await store.entries({ prefix: 'delivery:', limit: 10 })
     expect(left.map(([key]) => key)).to.deep.equal([`delivery:${newer}`, `delivery:${id}:3:hook`])
@@ -427,6 +527,15 @@ interface StartOptions {
   readonly idempotency?: IdempotentRequest | undefined
 }
 
+const CANCELLED_HOOK: Webhook = {
+  id: 'hook',
+  shown: 'hook',
+  url: new URL('http://127.0.0.1:9/'),
+  events: new Set(['response.cancelled'] as const),
+  agents: undefined,
+  tenants: [''],
+  secrets: [],
+}
 const BODY = { input: 'hi' }
 
 function overriding(store: RecordStore, changed: Partial<RecordStore>): RecordStore {

@@ -5,7 +5,7 @@ import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
 import type { Claim } from '../decisions/claim.ts'
 import { untilClaimed } from '../idempotency/idempotent-requests.ts'
 import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
-import { isUnreadable, type UnreadableRows } from '../rows/unreadable-rows.ts'
+import { ignoreUnreadable, type UnreadableRows } from '../rows/unreadable-rows.ts'
 import { RunIds } from '../runs/run-ids.ts'
 import { nowSeconds } from '../runs/steps.ts'
 import {
@@ -269,10 +269,6 @@ function move(row: ConversationRecord, changed: ConversationRecord | undefined):
   if (row.head !== null && row.head !== changed?.head) links.push([branchKey(row.head, row.id), undefined])
   if (changed && changed.head !== null) links.push([branchKey(changed.head, row.id), '1'])
   return { changes: [...links, [key, changed && JSON.stringify(changed)]], equal }
-}
-
-function ignoreUnreadable(error: unknown): undefined {
-  if (!isUnreadable(error)) throw error
 }
 
 function parseConversation(id: string, text: string): ConversationRecord {

@@ -27,3 +27,7 @@ export class UnreadableRows {
 export function isUnreadable(error: unknown): error is HostError {
   return hasCode(error, 'RECORD_UNREADABLE')
 }
+
+export function ignoreUnreadable(error: unknown): undefined {
+  if (!isUnreadable(error)) throw error
+}

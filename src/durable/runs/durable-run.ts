@@ -7,6 +7,7 @@ import { openWaiting } from '../approvals/approvals.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { hasActed } from '../decisions/resumption.ts'
 import { RequestRepeated } from '../idempotency/idempotent-requests.ts'
+import { ignoreUnreadable } from '../rows/unreadable-rows.ts'
 import { BackPressure } from './back-pressure.ts'
 import type { StepLog } from './read-run.ts'
 import { givenResults } from './read-trail.ts'
@@ -319,7 +320,7 @@ export class DurableRun implements StepLog {
     if (this.#ended) return false
     this.#ended = true
     this.#handle?.abort(new Error(reason))
-    this.#settled.resolve(this.#steps)
+    this.#release()
     return true
   }
 
@@ -335,7 +336,8 @@ export class DurableRun implements StepLog {
     if (this.#isReleased || isEnd(this.#steps[this.#visible - 1])) return
     this.#ended = true
     this.#handle?.abort(new Error('The run was ended by another request.'))
-    const stored = await this.#options.store?.get(this.id)
+    // One that cannot be read is as good as deleted for those who wait for it.
+    const stored = await this.#options.store?.get(this.id).catch(ignoreUnreadable)
     if (stored && !isEnd(stored.steps.at(-1))) return this.#release()
     const visible = this.#steps.slice(0, this.#visible)
     this.#steps = isEnd(stored?.steps.at(-1))
@@ -344,7 +346,7 @@ export class DurableRun implements StepLog {
     this.#settle()
   }
 
-  /** The run continues elsewhere: its further steps are not read here. */
+  /** Nothing more of the run is read here: it continues elsewhere, or was abandoned. */
   #release(): void {
     this.#isReleased = true
     this.#steps = this.#steps.slice(0, this.#visible)
@@ -429,7 +431,7 @@ export class DurableRun implements StepLog {
     try {
       // Not at once: an agent that answers without waiting for anything is stored once, with its end.
       if (this.#pressure || !this.#ended) await nextTurn()
-      if (this.#isRefused) return
+      if (this.#isRefused || this.#isReleased) return
       while (!this.#persisted || this.#visible < this.#steps.length) {
         const upTo = this.#steps.length
         const isSaved = await this.#saveUpTo(upTo)

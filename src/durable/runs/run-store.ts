@@ -1,4 +1,3 @@
-import { HostError } from '../../errors.ts'
 import type { Message } from '../../protocols/message.ts'
 import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
 import { appendLog, removeLog } from '../../store/record-log.ts'
@@ -26,7 +25,7 @@ import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-by
 import { type Claim, joinClaims } from '../decisions/claim.ts'
 import { giveBack, hasFailedUnacted, type Resumes } from '../decisions/resumption.ts'
 import type { Taken } from '../decisions/start-taken.ts'
-import { requestChanges, requestKey } from '../idempotency/idempotent-requests.ts'
+import { requestChanges, requestKey, untilClaimed } from '../idempotency/idempotent-requests.ts'
 import { undefinedIfDamaged } from '../rows/parse-row.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
 import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
@@ -97,9 +96,6 @@ export interface RunRange {
   /** Exclusive. */
   readonly before?: string | undefined
 }
-
-/** Number of attempts at a write that others may prevent by being quicker. */
-const MAX_ATTEMPTS = 10
 
 /** Runs with their input items, their part of the conversation and their steps, in a store of records. */
 export class RunStore {
@@ -374,40 +370,45 @@ export class RunStore {
    *
    * @param mark of the owner: a run that has another by now stays as it is, too
    * @returns the updated run; undefined if it does not exist
+   * @throws HostError `RESPONSE_CONFLICT` while others change it all the time
    */
   async end(id: string, end: EndStep, mark?: string): Promise<StoredRun | undefined> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { run } = await untilClaimed(async () => {
       const [run, [running, queued]] = await Promise.all([
         this.#loadToEnd(id),
         this.#records.get([runningKey(id), queuedKey(id)]),
       ])
-      if (!run) return undefined
-      if (run.hasEnded || (mark !== undefined && mark !== running)) return this.get(id)
-      const { steps, batches } = await this.readSteps(id)
+      if (!run) return { run }
+      if (run.hasEnded || (mark !== undefined && mark !== running)) return { run: await this.get(id) }
+      const { steps, batches } = await readSteps(this.#records, id, { isEnding: true })
       const guards = guardsOfState(id, { running, queued, mark })
       // Otherwise its server was faster, or is starting it: look again.
-      if (await this.#finish(run, { steps: [...steps, end], batches }, guards, topicsOf(id))) return this.get(id)
-    }
-    throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be ended: it changes all the time.`)
+      const isEnded = await this.#finish(run, { steps: [...steps, end], batches }, guards, topicsOf(id))
+      return isEnded ? { run: await this.get(id) } : undefined
+    }, `The run '${id}' changes`)
+    return run
   }
 
-  /** Cancels a run, also one that has ended: it keeps its steps, and what it waits for is closed in the same commit. */
+  /**
+   * Cancels a run, also one that has ended: it keeps its steps, and what it waits for is closed in the same commit.
+   *
+   * @throws HostError `RESPONSE_CONFLICT` while others change it all the time
+   */
   async cancel(id: string): Promise<StoredRun | undefined> {
     const end: EndStep = { end: 'cancelled', at: nowSeconds() }
-    const ended = await this.end(id, end)
-    const last = ended?.steps.at(-1)
-    if (!ended || (isEnd(last) && last.end === 'cancelled')) return ended
-    const steps = [...ended.steps, end]
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const [row, open] = await Promise.all([this.#row(id), this.#approvals.ofRun(id)])
-      if (!row) return undefined
+    await this.end(id, end)
+    await untilClaimed(async () => {
+      const [[text], open] = await Promise.all([this.#records.get([rowKey(id)]), this.#approvals.ofRun(id)])
+      const row = text === undefined ? undefined : parseRunRow(id, text)
+      if (!row || endOf(row)?.end === 'cancelled') return true
       const { changes, equal } = claimOf(open, closeOpen(open, 'cancelled'))
+      const steps = [...unpackSteps(row), end]
       const event = this.#eventOf({ row }, steps)
       const all = [rowChange({ ...row, ...packSteps(steps) }), unmarkWaiting(id), ...changes, ...event]
-      // Otherwise a decision was quicker: look again.
-      if (await this.#commit(all, { present: [rowKey(id)], equal }, [])) return { ...ended, steps }
-    }
-    throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be cancelled: it changes all the time.`)
+      // Otherwise a decision, or another cancellation, was quicker: look again.
+      return (await this.#commit(all, { equal: [...equal, [rowKey(id), text as string]] }, [])) || undefined
+    }, `The run '${id}' changes`)
+    return this.get(id)
   }
 
   /** @returns the items from one index (inclusive) to another (exclusive), oldest first */

@@ -19,10 +19,20 @@ export interface KnownBatches {
   readonly batches: number
 }
 
-/** @throws HostError `RECORD_UNREADABLE` */
-export async function readSteps(records: RecordStore, id: string): Promise<StoredSteps> {
+/** In the place of a damaged batch of a run that is ended: a call may have begun in it. */
+const LOST: readonly Step[] = [{ hidden: null }]
+
+/**
+ * Reads the steps of a run in progress.
+ *
+ * @param isEnding true for a run that is to end with what can be read of it
+ * @throws HostError `RECORD_UNREADABLE`
+ */
+export async function readSteps(records: RecordStore, id: string, { isEnding = false } = {}): Promise<StoredSteps> {
   const entries = await readLog(records, stepsLog(id))
-  return { steps: entries.flatMap((entry) => parseBatch(id, entry)), batches: entries.length }
+  const read = (entry: string) => (isEnding ? orUnreadable(() => parseBatch(id, entry)) : parseBatch(id, entry))
+  const batches = entries.map(read)
+  return { steps: batches.flatMap((steps) => (steps instanceof Error ? LOST : steps)), batches: entries.length }
 }
 
 /**
