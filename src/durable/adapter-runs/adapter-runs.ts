@@ -85,6 +85,7 @@ export interface TenantRuns {
    * Waits for the end of a run.
    *
    * @throws HostError `RESPONSE_NOT_FOUND`; `AGENT_FAILED` for a run that has not ended well
+   * @throws the reason of the signal once it aborts
    */
   outcome(id: string, signal?: AbortSignal): Promise<RunOutcome>
   /**

@@ -21,16 +21,16 @@ import { LOCAL_OPTIONS, PENDING, STORED_FIELDS, STORED_MESSAGES, stored } from '
 import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
 import { approvalId, openWaiting, runIdOf, type StoredApproval } from '../approvals/approvals.ts'
-import { type Before, loadBefore } from '../continuation/before.ts'
-import { carriedOn, type NextRun, next } from '../continuation/next.ts'
+import { nextAfterAnswers, type StoredBefore } from '../continuation/after-answers.ts'
+import { loadBefore } from '../continuation/before.ts'
+import { type NextRun, next } from '../continuation/next.ts'
 import type { ConversationRecord } from '../conversations/conversation-store.ts'
 import type { StoredTurn } from '../conversations/conversation-tree.ts'
 import { conversationIdFor } from '../conversations/named-conversation.ts'
 import type { DurableRuns } from '../durable-runs.ts'
-import { RequestRepeated, untilClaimed } from '../idempotency/idempotent-requests.ts'
+import { untilClaimed } from '../idempotency/idempotent-requests.ts'
 import type { RunService } from '../run-service.ts'
 import { withKey } from '../runs/admit.ts'
-import { alreadyAnswered } from '../runs/continued-mark.ts'
 import { type DurableEvent, EventReader } from '../runs/durable-event.ts'
 import type { DurableRun } from '../runs/durable-run.ts'
 import { SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
@@ -224,6 +224,7 @@ class StoredTenantRuns implements TenantRuns {
   async outcome(id: string, signal?: AbortSignal): Promise<RunOutcome> {
     requireGiven(optional(SIGNAL), signal, 'signal')
     for await (const event of this.follow(id, signal && { signal })) void event
+    signal?.throwIfAborted()
     const info = await this.find(id)
     if (!info || info.status === 'failed' || info.status === 'cancelled') throw failureOf(info?.error, info?.code)
     return info
@@ -288,25 +289,15 @@ class StoredTenantRuns implements TenantRuns {
   }
 
   /** Goes on with results of the client's tools; decisions that are still open stay so, in the run that goes on. */
-  async #goOn(runs: Runs, given: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun> {
-    const { service, tenant } = this.#options
+  #goOn(runs: Runs, given: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun> {
     const [first = ''] = given.keys()
-    const before = await this.#readWaiting(runs, runIdOf(first))
-    const { facts, conversation, named } = before
-    const answers = readAnswers(conversation.last, given)
-    const [id, createdAt] = [service.ids.next(), nowSeconds()]
-    const carried = carriedOn(facts)
-    const made = next(
-      before,
-      { ...carried, id, createdAt, tenant, messages: [], answers, by, named, isOnce: true, isUnasked: true },
-      runs.rulesFor(facts.agent),
-    )
-    try {
-      await runs.enqueue(made)
-    } catch (error) {
-      throw error instanceof RequestRepeated ? alreadyAnswered() : error
-    }
-    return { continuedBy: id, open: [] }
+    return untilClaimed(async () => {
+      const before = await this.#readWaiting(runs, runIdOf(first))
+      const answers = readAnswers(before.conversation.last, given)
+      const more = { id: this.#options.service.ids.next(), answers, by, isOnce: true, background: true } as const
+      const { id } = await runs.enqueue(nextAfterAnswers(runs, before, more))
+      return { continuedBy: id, open: [] }
+    })
   }
 
   async resume(
@@ -318,33 +309,20 @@ class StoredTenantRuns implements TenantRuns {
     requireGiven(TEXT, id, 'id')
     requireGiven(TEXT, by, 'by')
     requireGiven(LOCAL_OPTIONS, options, 'options')
-    const { service, tenant } = this.#options
     const runs = await this.#open()
-    const before = await this.#readWaiting(runs, id)
-    const { facts, conversation, named } = before
-    const { pending = [] } = conversation.last
-    checkAnswers({ runId: uuidOf(id), agent: facts.agent, pending }, answers)
-    const { options: carriedOptions, ...carried } = carriedOn(facts)
-    const begun = { ...carried, id: service.ids.next(), createdAt: nowSeconds(), tenant, messages: [], named }
-    const given = {
-      ...begun,
-      options: { ...carriedOptions, background: undefined },
-      answers,
-      by,
-      isOnce: true,
-      isUnasked: true,
-    }
-    try {
-      return await this.#run(runs, next(before, given, runs.rulesFor(facts.agent)), options)
-    } catch (error) {
-      throw error instanceof RequestRepeated ? alreadyAnswered() : error
-    }
+    return untilClaimed(async () => {
+      const before = await this.#readWaiting(runs, id)
+      const { facts, conversation } = before
+      checkAnswers({ runId: uuidOf(id), agent: facts.agent, pending: conversation.last.pending ?? [] }, answers)
+      const more = { id: this.#options.service.ids.next(), answers, by, isOnce: true }
+      return this.#run(runs, nextAfterAnswers(runs, before, more), options)
+    })
   }
 
   /** @throws HostError `APPROVAL_NOT_FOUND` */
-  async #readWaiting(runs: Runs, id: string): Promise<Before & Required<Pick<Before, 'facts'>>> {
-    const isStored = /^resp_[0-9a-f-]{36}$/.test(id)
-    const before = isStored ? await loadBefore(runs, id, { named: 'its own', readsContinued: true }) : undefined
+  async #readWaiting(runs: Runs, id: string): Promise<StoredBefore> {
+    const isId = this.#options.service.ids.isId(id)
+    const before = isId ? await loadBefore(runs, id, { named: 'its own', readsContinued: true }) : undefined
     if (!before?.facts) throw callNotFound()
     return { ...before, facts: before.facts }
   }

@@ -1,9 +1,9 @@
 import { HostError } from '../../errors.ts'
 import { approvalId, type StoredApproval } from '../approvals/approvals.ts'
 import type { Decisions } from '../decisions/resumption.ts'
-import { nowSeconds } from '../runs/steps.ts'
+import { type AnswerSource, nextAfterAnswers } from './after-answers.ts'
 import { type BeforeSource, loadBefore } from './before.ts'
-import { carriedOn, type NextRun, next, type SightRules } from './next.ts'
+import type { NextRun } from './next.ts'
 
 /** Decisions about the calls that a run waits for, and who decided. */
 export interface DecidedCalls {
@@ -14,41 +14,24 @@ export interface DecidedCalls {
   readonly by: string
 }
 
-/** Stored runs of a tenant. */
-interface Source extends BeforeSource {
-  readonly tenant: string
-  rulesFor(agent: string): SightRules
-}
-
 /**
  * Makes the run that goes on after decisions; undefined where its client has to answer, too.
  *
  * @param id of that run
- * @throws HostError `RESPONSE_NOT_FOUND`, `AGENT_NOT_FOUND`, `RECORD_UNREADABLE`; as {@link next}
+ * @throws HostError `RESPONSE_NOT_FOUND`, `AGENT_NOT_FOUND`, `RECORD_UNREADABLE`; as {@link nextAfterAnswers}
  */
 export async function nextAfterDecisions(
-  source: Source,
+  source: BeforeSource & AnswerSource,
   { runId, approvals, decisions, by }: DecidedCalls,
   id: string,
 ): Promise<NextRun | undefined> {
   const before = await loadBefore(source, runId, { named: 'its own', approvals })
   if (!before?.facts) throw new HostError('RESPONSE_NOT_FOUND', 'Response not found')
-  const { facts, named } = before
   const { pending = [] } = before.conversation.last
   if (pending.length > approvals.length) return undefined
   const answers = pending.flatMap(({ callId }, index) => {
     const answer = decisions.get(approvalId(runId, index))
     return answer ? [{ ...answer, callId }] : []
   })
-  const given = {
-    id,
-    createdAt: nowSeconds(),
-    tenant: source.tenant,
-    messages: [],
-    answers,
-    by,
-    named,
-    isUnasked: true,
-  }
-  return next(before, { ...carriedOn(facts), ...given }, source.rulesFor(facts.agent))
+  return nextAfterAnswers(source, { ...before, facts: before.facts }, { id, answers, by, background: true })
 }

@@ -237,5 +237,5 @@ export function carriedOn(facts: RunFacts): Pick<Given, 'adapter' | 'agent' | 'o
   const { answersTo: _answered, requestOptions, ...rest } = options
   const { toolChoice: _fulfilled, ...others } = requestOptions ?? {}
   const shows = [...new Set([...(options.shows ?? []), ...SHOWN_AFTER_DECISION])]
-  return { adapter, agent, data, key, options: { ...rest, requestOptions: others, background: true, shows } }
+  return { adapter, agent, data, key, options: { ...rest, requestOptions: others, shows } }
 }

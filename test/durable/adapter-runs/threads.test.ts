@@ -1,5 +1,6 @@
 import { type HostError, type OpenedProject, openProject, type RunEvent } from 'agent-host'
 import { expect } from 'chai'
+import { ConversationStore } from '../../../src/durable/conversations/conversation-store.ts'
 import { CLIENT_TOOLS_PROJECT } from '../../support/client-tools.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
@@ -89,6 +90,39 @@ describe('runs of a thread', () => {
     expect(seen.map(({ type }) => type)).to.include.members(['tool_result', 'text', 'end'])
     expect(await codeOf(goOn())).to.equal('REQUEST_INVALID')
     expect(await runs.latest('t3')).to.deep.include({ status: 'completed', open: [] })
+  })
+
+  for (const way of ['answer', 'resume'] as const) {
+    it(`go on by ${way}, although somebody renames the conversation between the look and the claim`, async () => {
+      const runs = project.runs.of('')
+      const asked = { agent: 'tools', thread: 't5', clientTools: [WEATHER], messages: say('weather Lima') }
+      const run = await runs.begin(asked)
+      const { pending: [{ callId = '' } = {}] = [] } = await run.result
+      const [open] = (await runs.latest('t5'))?.open ?? []
+      const { find } = ConversationStore.prototype
+      ConversationStore.prototype.find = async function (id) {
+        ConversationStore.prototype.find = find
+        const found = await this.find(id)
+        await this.update(id, { name: 'renamed' })
+        return found
+      }
+      const sunny = { kind: 'client_tool', result: { text: 'sunny' } } as const
+      if (way === 'resume') await (await runs.resume(run.id, [{ ...sunny, callId }], 'ada')).result
+      else await runs.outcome((await runs.answer(new Map([[open?.id ?? '', sunny]]), 'ada')).continuedBy ?? '')
+      expect(ConversationStore.prototype.find).to.equal(find)
+      expect(await runs.latest('t5')).to.include({ previousId: run.id, text: 'weather: sunny' })
+    })
+  }
+
+  it('have no outcome yet when the one who waits for it gives up', async () => {
+    const runs = project.runs.of('')
+    const run = await runs.begin({ agent: 'count', thread: 't1', messages: say('wait') })
+    const leaving = new AbortController()
+    const waits = [AbortSignal.abort(new Error('gone')), leaving.signal].map((signal) => runs.outcome(run.id, signal))
+    leaving.abort(new Error('gone'))
+    for (const wait of waits) expect(await wait.catch(({ message }: Error) => message)).to.equal('gone')
+    run.abort()
+    expect(await codeOf(run.result)).to.equal('RUN_ABORTED')
   })
 
   it('follow what was decided elsewhere', async () => {

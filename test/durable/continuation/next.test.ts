@@ -194,13 +194,11 @@ describe('what a run takes over from the one that waits', () => {
       options: {
         requestOptions: { temperature: 1 },
         instructions: 'Be brief.',
-        background: true,
         shows: ['text', 'reasoning', 'attachment', 'pending', 'tool_call', 'tool_result'],
       },
     })
     expect(carriedOn(makeFacts()).options).to.deep.equal({
       requestOptions: {},
-      background: true,
       shows: ['text', 'attachment', 'pending', 'tool_call', 'tool_result'],
     })
   })
