@@ -2,8 +2,8 @@ import type { Log } from '../../protocols/log.ts'
 import { nameAsker } from '../../wire/name-asker.ts'
 import { type Approvals, claimOf, type StoredApproval } from '../approvals/approvals.ts'
 import type { DecidedCalls } from '../continuation/after-decisions.ts'
-import { untilClaimed } from '../idempotency/idempotent-requests.ts'
 import { type Decisions, isDecided, takeDecisions } from './resumption.ts'
+import { untilClaimed } from './until-claimed.ts'
 
 export interface DecidingOptions {
   readonly approvals: Approvals
@@ -11,7 +11,7 @@ export interface DecidingOptions {
    * Goes on with a run that waits for nothing else, in one commit with the decisions.
    *
    * @returns the id of the run that continues; null where it waits for its client, too
-   * @throws untilClaimed when another was quicker; HostError when its agent or history is gone, or cannot be read
+   * @throws RequestRepeated when another was quicker; HostError when its agent or history is gone, or cannot be read
    */
   readonly goOn: (decided: DecidedCalls) => Promise<string | null>
   readonly log: Log

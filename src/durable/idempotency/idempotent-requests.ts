@@ -4,6 +4,7 @@ import { HostError } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey } from '../../store/tenant-records.ts'
+import { RequestRepeated } from '../decisions/until-claimed.ts'
 import { EXPIRING_REQUESTS, tenantPart, timeKey } from '../rows/tenant-part.ts'
 
 /** Request that may come again, and must not run again. */
@@ -28,34 +29,6 @@ interface RequestRow {
 }
 
 const EXPIRY_MS = 24 * 60 * 60 * 1000
-
-/** Thrown by a run whose request was stored by another while it ran: that one is the answer. */
-export class RequestRepeated extends Error {}
-
-/** Number of attempts to add a run to a conversation while others change it. */
-const MAX_ATTEMPTS = 10
-
-/**
- * Tries again while others add to the same conversation, or decide what it waits for.
- *
- * @param attempt returns undefined, or throws {@link RequestRepeated}, when another was quicker
- * @param what is attempted
- * @throws HostError `RESPONSE_CONFLICT`
- */
-export async function untilClaimed<T>(
-  attempt: () => Promise<T | undefined>,
-  what = 'The conversation changes',
-): Promise<T> {
-  for (let count = 0; count < MAX_ATTEMPTS; count++) {
-    try {
-      const done = await attempt()
-      if (done !== undefined) return done
-    } catch (error) {
-      if (!(error instanceof RequestRepeated)) throw error
-    }
-  }
-  throw new HostError('RESPONSE_CONFLICT', `${what} all the time`)
-}
 
 /**
  * Requests that came with an `Idempotency-Key` (the header of the IETF draft of that name): the same key and body

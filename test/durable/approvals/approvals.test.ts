@@ -19,7 +19,7 @@ import {
   resume,
   takeDecisions,
 } from '../../../src/durable/decisions/resumption.ts'
-import { RequestRepeated } from '../../../src/durable/idempotency/idempotent-requests.ts'
+import { RequestRepeated } from '../../../src/durable/decisions/until-claimed.ts'
 import { tenantPart } from '../../../src/durable/rows/tenant-part.ts'
 import { UnreadableRows } from '../../../src/durable/rows/unreadable-rows.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency/idempotent-requests.ts'
+import { RequestRepeated } from '../../../../durable/decisions/until-claimed.ts'
+import type { IdempotentRequest } from '../../../../durable/idempotency/idempotent-requests.ts'
 import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'

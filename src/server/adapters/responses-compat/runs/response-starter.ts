@@ -2,12 +2,9 @@ import type { Before } from '../../../../durable/continuation/before.ts'
 import { type NextRun, next } from '../../../../durable/continuation/next.ts'
 import { storedMessages } from '../../../../durable/conversations/conversation-tree.ts'
 import { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
+import { RequestRepeated, untilClaimed } from '../../../../durable/decisions/until-claimed.ts'
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
-import {
-  type IdempotentRequest,
-  RequestRepeated,
-  untilClaimed,
-} from '../../../../durable/idempotency/idempotent-requests.ts'
+import type { IdempotentRequest } from '../../../../durable/idempotency/idempotent-requests.ts'
 import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
