@@ -106,10 +106,10 @@ export class DurableRuns {
     this.tenant = tenant
     this.records = records
     const outbox = options.webhooks && new Outbox(options.webhooks, tenant)
-    this.store = new RunStore(records, tenant, outbox)
     this.requests = new IdempotentRequests(records)
     this.approvals = new Approvals(records, tenant, outbox)
     this.conversations = new ConversationStore(records)
+    this.store = new RunStore(records, this.approvals, this.conversations, outbox)
     this.deciding = new Deciding({ approvals: this.approvals, goOn: (decided) => this.#goOn(decided), log })
     this.#feed = new StepFeed(records)
     this.unreadable = new UnreadableRows(log)

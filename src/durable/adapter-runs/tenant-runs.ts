@@ -20,7 +20,8 @@ import { CheckTime } from '../../run/checks/check-time.ts'
 import { LOCAL_OPTIONS, PENDING, STORED_FIELDS, STORED_MESSAGES, stored } from '../../run/checks/given-turn.ts'
 import type { GivenAnswer, PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
-import { approvalId, openWaiting, runIdOf, type StoredApproval } from '../approvals/approvals.ts'
+import { approvalId, approvalNotFound, openWaiting, runIdOf } from '../approvals/approvals.ts'
+import type { StoredApproval } from '../approvals/stored-approval.ts'
 import { nextAfterAnswers, type StoredBefore } from '../continuation/after-answers.ts'
 import { loadBefore } from '../continuation/before.ts'
 import { type NextRun, next } from '../continuation/next.ts'
@@ -323,7 +324,7 @@ class StoredTenantRuns implements TenantRuns {
   async #readWaiting(runs: Runs, id: string): Promise<StoredBefore> {
     const isId = this.#options.service.ids.isId(id)
     const before = isId ? await loadBefore(runs, id, { named: 'its own', readsContinued: true }) : undefined
-    if (!before?.facts) throw callNotFound()
+    if (!before?.facts) throw approvalNotFound(NO_CALL)
     return { ...before, facts: before.facts }
   }
 
@@ -359,6 +360,7 @@ function claimed<T>({ idempotency }: DurableRequest, attempt: () => Promise<T>):
   return idempotency ? attempt() : untilClaimed(attempt)
 }
 
+const NO_CALL = 'No such call waits'
 const NOTHING_OPEN = Object.freeze({ open: [], continuedBy: null, isExpired: false })
 
 /** Reads what is still open of a run that has ended waiting: nothing once another continues it. */
@@ -396,7 +398,7 @@ function readAnswers(
 ): PendingAnswer[] {
   const calls = new Map(pending.map((call, index) => [approvalId(runId, index), call]))
   const unknownId = [...given.keys()].find((id) => !calls.has(id))
-  if (unknownId !== undefined) throw callNotFound()
+  if (unknownId !== undefined) throw approvalNotFound(NO_CALL)
   const time = new CheckTime()
   return [...calls].flatMap(([id, call]) => {
     const answer = given.get(id)
@@ -418,8 +420,4 @@ function ignoreAfter(signal: AbortSignal): (error: unknown) => readonly Step[] {
     if (signal.aborted) return []
     throw error
   }
-}
-
-function callNotFound(): HostError {
-  return new HostError('APPROVAL_NOT_FOUND', 'No such call waits')
 }

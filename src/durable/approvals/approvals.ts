@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { HostError } from '../../errors.ts'
 import { type PendingCall, stateOf } from '../../run/waiting/pending-call.ts'
-import type { Change, RecordStore } from '../../store/record-store.ts'
+import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import type { ApprovalStatus } from '../../wire/approval.ts'
 import type { Claim } from '../decisions/claim.ts'
@@ -16,8 +16,6 @@ import { DELIVERIES } from '../webhooks/delivery-rows.ts'
 import { DELIVERY_TOPIC, isSilent, type Outbox } from '../webhooks/outbox.ts'
 import type { StoredApproval } from './stored-approval.ts'
 
-export type { StoredApproval, StoredDecision } from './stored-approval.ts'
-
 /** Approvals that are opened for one run. */
 export interface NewApprovals {
   readonly runId: string
@@ -26,6 +24,11 @@ export interface NewApprovals {
   readonly createdAt: number
   /** See {@link StoredApproval.isSilent}. */
   readonly isSilent?: boolean
+}
+
+/** Changes, and the guards without which nothing is written. */
+interface GuardedChanges extends Guards {
+  readonly changes: readonly Change[]
 }
 
 /** Prefix of the records of approvals. */
@@ -67,7 +70,7 @@ export function openApprovals({ runId, agent, pending, createdAt, isSilent }: Ne
       ...fresh,
       ...(isSilent ? { isSilent } : {}),
     }
-    const indexed = openKeysOf(row).map((key): Change => [key, JSON.stringify(null)])
+    const indexed = openKeysOf(row).map((key): Change => [key, 'null'])
     return [[APPROVALS + id, JSON.stringify(row)], ...indexed]
   })
 }
@@ -91,7 +94,7 @@ function callbackKey(state: string): string {
 }
 
 /** Topics of a commit for those who watch the inbox of a tenant, and those who deliver events: none where it changes neither. */
-export function topicsOfCommit(changes: readonly Change[], tenant: string): string[] {
+function topicsOfCommit(changes: readonly Change[], tenant: string): string[] {
   const topics = new Set<string>()
   for (const [key] of changes) {
     if (key.startsWith(OPEN)) topics.add(inboxTopic(tenant))
@@ -134,7 +137,7 @@ export class Approvals {
   /** @throws HostError `APPROVAL_NOT_FOUND` */
   async get(id: string): Promise<StoredApproval> {
     const [text] = isApprovalId(id) ? await this.#records.get([APPROVALS + id]) : []
-    if (text === undefined) throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
+    if (text === undefined) throw approvalNotFound()
     return parseApproval(id, text)
   }
 
@@ -147,7 +150,7 @@ export class Approvals {
     const prefix = callbackKey(state)
     const [key] = await this.#records.list({ prefix, limit: 1 })
     if (key !== undefined) return key.slice(prefix.length)
-    throw new HostError('APPROVAL_NOT_FOUND', 'No question waits for this answer')
+    throw approvalNotFound('No question waits for this answer')
   }
 
   /** Ids of the runs that have open approvals, and of those of programs that wait for a tool of the program. */
@@ -204,15 +207,21 @@ export class Approvals {
   }
 
   /**
-   * Commits a claim without a run.
+   * Commits changes that may open or close approvals.
    *
+   * @param notify further topics
    * @returns false when another was quicker
    */
-  async commit({ changes, equal }: Claim): Promise<boolean> {
-    if (changes.length === 0) return true
-    const all = [...changes, ...(this.#outbox?.ofDecisions(changes, equal) ?? [])]
-    return this.#records.commit(all, { equal }, topicsOfCommit(all, this.#tenant))
+  commit({ changes, ...guards }: GuardedChanges, notify: readonly string[] = []): Promise<boolean> {
+    const decided = this.#outbox?.ofDecisions(changes, guards.equal) ?? []
+    const all = decided.length > 0 ? [...changes, ...decided] : changes
+    return this.#records.commit(all, guards, [...notify, ...topicsOfCommit(all, this.#tenant)])
   }
+}
+
+/** Error of calls that do not wait, or no longer. */
+export function approvalNotFound(message = 'Approval not found'): HostError {
+  return new HostError('APPROVAL_NOT_FOUND', message)
 }
 
 /** Tells whether a tenant has approvals that wait for a decision. */
@@ -248,7 +257,7 @@ export function claimOf(before: readonly StoredApproval[], after: readonly Store
   const changes = after.flatMap((approval, index): Change[] => {
     const old = before[index]
     if (!old || approval === old) return []
-    const open = approval.status === 'pending' ? JSON.stringify(null) : undefined
+    const open = approval.status === 'pending' ? 'null' : undefined
     const indexed = approval.status === old.status ? [] : openKeysOf(approval).map((key): Change => [key, open])
     return [[APPROVALS + approval.id, JSON.stringify(approval)], ...indexed]
   })

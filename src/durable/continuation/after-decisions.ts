@@ -1,5 +1,6 @@
 import { HostError } from '../../errors.ts'
-import { approvalId, type StoredApproval } from '../approvals/approvals.ts'
+import { approvalId } from '../approvals/approvals.ts'
+import type { StoredApproval } from '../approvals/stored-approval.ts'
 import type { Decisions } from '../decisions/resumption.ts'
 import { type AnswerSource, nextAfterAnswers } from './after-answers.ts'
 import { type BeforeSource, loadBefore } from './before.ts'

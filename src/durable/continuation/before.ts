@@ -1,5 +1,6 @@
 import { HostError } from '../../errors.ts'
-import type { Approvals, StoredApproval } from '../approvals/approvals.ts'
+import type { Approvals } from '../approvals/approvals.ts'
+import type { StoredApproval } from '../approvals/stored-approval.ts'
 import type { ConversationRecord, ConversationStore } from '../conversations/conversation-store.ts'
 import type { LoadedConversation, LoadOptions } from '../conversations/conversation-tree.ts'
 import { withoutRemoved } from '../conversations/without-removed.ts'

@@ -1,6 +1,7 @@
-import { badRequest, HostError } from '../../errors.ts'
+import { badRequest } from '../../errors.ts'
 import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
-import { approvalId, closeOpen, type StoredApproval } from '../approvals/approvals.ts'
+import { approvalId, approvalNotFound, closeOpen } from '../approvals/approvals.ts'
+import type { StoredApproval } from '../approvals/stored-approval.ts'
 import type { Claim } from '../decisions/claim.ts'
 import { answersOf, expiryOf, type Resumes, resume, takeDecisions } from '../decisions/resumption.ts'
 
@@ -52,8 +53,7 @@ export function joinDecisions(
   const [first] = before
   if (!first) {
     // Deleted at this moment, or taken along by a run that failed with them: without a claim anything could go on with them.
-    if (answers?.some(({ kind }) => kind !== 'client_tool'))
-      throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
+    if (answers?.some(({ kind }) => kind !== 'client_tool')) throw approvalNotFound()
     return undefined
   }
   const isBranch = before.some(({ continuedBy }) => continuedBy !== null)

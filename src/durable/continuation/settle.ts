@@ -1,7 +1,8 @@
 import type { Message } from '../../protocols/message.ts'
 import { toToolMessage } from '../../run/state/trail.ts'
 import { openOf, type PendingAnswer, type PendingCall, toolCallOf } from '../../run/waiting/pending-call.ts'
-import { approvalId, type StoredApproval } from '../approvals/approvals.ts'
+import { approvalId } from '../approvals/approvals.ts'
+import type { StoredApproval } from '../approvals/stored-approval.ts'
 import type { Before } from './before.ts'
 
 /** Endings of calls that a message does not answer; one that is left out is superseded by it. */

@@ -1,6 +1,7 @@
 import type { Log } from '../../protocols/log.ts'
 import { nameAsker } from '../../wire/name-asker.ts'
-import { type Approvals, claimOf, type StoredApproval } from '../approvals/approvals.ts'
+import { type Approvals, claimOf } from '../approvals/approvals.ts'
+import type { StoredApproval } from '../approvals/stored-approval.ts'
 import type { DecidedCalls } from '../continuation/after-decisions.ts'
 import { type Decisions, isDecided, takeDecisions } from './resumption.ts'
 import { untilClaimed } from './until-claimed.ts'

@@ -4,7 +4,8 @@ import { bindAnswer, type GivenAnswer, type PendingAnswer } from '../../run/wait
 import { findAnswerProblem } from '../../run/waiting/settle-answers.ts'
 import type { Change } from '../../store/record-store.ts'
 import type { ApprovalStatus } from '../../wire/approval.ts'
-import { claimOf, type StoredApproval } from '../approvals/approvals.ts'
+import { approvalNotFound, claimOf } from '../approvals/approvals.ts'
+import type { StoredApproval } from '../approvals/stored-approval.ts'
 import { isEnd, isOfCall, nowSeconds, type Step } from '../runs/steps.ts'
 import { markWaiting } from '../runs/waiting-mark.ts'
 import type { Claim } from './claim.ts'
@@ -35,9 +36,7 @@ export function takeDecisions(
   by: string,
 ): StoredApproval[] {
   for (const id of decisions.keys()) {
-    if (!approvals.some((approval) => approval.id === id)) {
-      throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
-    }
+    if (!approvals.some((approval) => approval.id === id)) throw approvalNotFound()
   }
   const time = new CheckTime()
   return approvals.map((approval) => {

@@ -127,7 +127,7 @@ export async function readRequest(store: RecordStore, hash: string): Promise<Req
   return row
 }
 
-export function isExpired({ at_ms, kept_ms = EXPIRY_MS }: RequestRow): boolean {
+function isExpired({ at_ms, kept_ms = EXPIRY_MS }: RequestRow): boolean {
   return Date.now() - at_ms >= kept_ms
 }
 
@@ -136,8 +136,8 @@ export function isExpired({ at_ms, kept_ms = EXPIRY_MS }: RequestRow): boolean {
  *
  * @param records of the whole store
  */
-export async function expireRequests(records: RecordStore, nowMs = Date.now()): Promise<void> {
-  const before = `${EXPIRING_REQUESTS}${timeKey(nowMs)}`
+export async function expireRequests(records: RecordStore): Promise<void> {
+  const before = `${EXPIRING_REQUESTS}${timeKey(Date.now())}`
   for (;;) {
     const expired = await records.list({ prefix: EXPIRING_REQUESTS, before, limit: 500 })
     if (expired.length === 0) return

@@ -24,12 +24,12 @@ export interface QueuedMark {
 }
 
 export function writeOwner(server: string, attempt = 0, resumes?: Resumes): string {
-  return JSON.stringify({ server, attempt: attempt === 0 ? undefined : attempt, resumes })
+  return JSON.stringify({ server, attempt: attempt || undefined, resumes })
 }
 
-export function parseOwner(mark: string | undefined): OwnerMark {
+export function parseOwner(mark: string): OwnerMark {
   try {
-    const { server, attempt = 0, resumes } = JSON.parse(mark ?? '') as Partial<OwnerMark>
+    const { server, attempt = 0, resumes } = JSON.parse(mark) as Partial<OwnerMark>
     return { server, attempt, resumes }
   } catch {
     return { server: undefined, attempt: 0 }

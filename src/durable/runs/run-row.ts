@@ -24,6 +24,7 @@ export interface RunRow extends PackedSteps {
   readonly version: number
   readonly id: string
   readonly facts: RunFacts
+  /** Number of its input items. */
   readonly inputs: number
   /** Input items when they are few and short; others have rows of their own. */
   readonly items?: readonly unknown[]

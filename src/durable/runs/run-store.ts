@@ -2,8 +2,8 @@ import type { Message } from '../../protocols/message.ts'
 import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
 import { appendLog, removeLog } from '../../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
-import { Approvals, claimOf, closeOpen, topicsOfCommit } from '../approvals/approvals.ts'
-import { ConversationStore } from '../conversations/conversation-store.ts'
+import { type Approvals, claimOf, closeOpen } from '../approvals/approvals.ts'
+import type { ConversationStore } from '../conversations/conversation-store.ts'
 import {
   detach,
   type LoadedConversation,
@@ -73,6 +73,7 @@ export interface StoredRun {
   readonly facts: RunFacts
   /** All so far; the last is the end unless the run is still going. */
   readonly steps: readonly Step[]
+  /** Number of its input items. */
   readonly inputs: number
   readonly items: readonly unknown[] | undefined
   /** Number of batches in which the steps of a run in progress are stored. */
@@ -101,7 +102,6 @@ export interface RunRange {
 /** Runs with their input items, their part of the conversation and their steps, in a store of records. */
 export class RunStore {
   readonly #records: RecordStore
-  readonly #tenant: string
   /** Mark of the runs that this server begins without a queue. */
   readonly #mark: string
   readonly #outbox: Outbox | undefined
@@ -110,13 +110,12 @@ export class RunStore {
   readonly #large = new LargeRuns<StoredRun>()
   readonly #reads = new JoinedReads((id) => this.#get(id))
 
-  /** @param records of the tenant */
-  constructor(records: RecordStore, tenant = '', outbox?: Outbox) {
+  /** @param records of the tenant, as those of the others */
+  constructor(records: RecordStore, approvals: Approvals, conversations: ConversationStore, outbox?: Outbox) {
     this.#records = records
-    this.#tenant = tenant
+    this.#approvals = approvals
+    this.#conversations = conversations
     this.#outbox = outbox
-    this.#approvals = new Approvals(records, tenant, outbox)
-    this.#conversations = new ConversationStore(records)
     this.#mark = writeOwner(records.serverId)
   }
 
@@ -213,13 +212,13 @@ export class RunStore {
     const around = [...itemRows, ...(idempotency ? requestChanges(idempotency, id) : []), ...(claim?.changes ?? [])]
     const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
     await writeBytes(this.#records, bytes)
-    if (await this.#commit(changes(turn), { present, absent, equal }, notify)) return { row, turn }
+    if (await this.#approvals.commit({ changes: changes(turn), present, absent, equal }, notify)) return { row, turn }
     if (previous === null || (await loadTurn(this.#records, previous))) return this.#forgetBytes(bytes)
     // The run that this one continues was deleted meanwhile: its messages belong to this one now.
     const alone = detach(turn, earlier)
     const all = [...bytes, ...newBytesOf(alone)]
     await writeBytes(this.#records, all)
-    const isCreated = await this.#commit(changes(alone), { absent, equal }, notify)
+    const isCreated = await this.#approvals.commit({ changes: changes(alone), absent, equal }, notify)
     return isCreated ? { row, turn: alone } : this.#forgetBytes(all)
   }
 
@@ -267,18 +266,11 @@ export class RunStore {
     const back = await this.#giveBack(run, ending)
     if (back) {
       const equal = [...(guards.equal ?? []), ...back.equal]
-      const isDone = await this.#commit([...changes, ...back.changes], { ...guards, absent, equal }, notify)
+      const all = { changes: [...changes, ...back.changes], ...guards, absent, equal }
       // Otherwise what it took may have been deleted at this moment.
-      if (isDone) return true
+      if (await this.#approvals.commit(all, notify)) return true
     }
-    return this.#commit(changes, { ...guards, absent }, notify)
-  }
-
-  /** Commits changes that may open or close approvals. */
-  #commit(changes: readonly Change[], guards: Guards, notify: readonly string[]): Promise<boolean> {
-    const decided = this.#outbox?.ofDecisions(changes, guards.equal) ?? []
-    const all = decided.length > 0 ? [...changes, ...decided] : changes
-    return this.#records.commit(all, guards, [...notify, ...topicsOfCommit(all, this.#tenant)])
+    return this.#approvals.commit({ changes, ...guards, absent }, notify)
   }
 
   /** Changes that tell webhooks of the end of a run. */
@@ -306,9 +298,9 @@ export class RunStore {
    *
    * @throws HostError `RECORD_UNREADABLE`
    */
-  async load(id: string): Promise<(PersistedRun & { readonly hasEnded: boolean }) | undefined> {
+  async load(id: string): Promise<PersistedRun | undefined> {
     const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id)])
-    return row && turn && { row: withoutSteps(row), turn, hasEnded: endOf(row) !== undefined }
+    return row && turn && { row: withoutSteps(row), turn }
   }
 
   /** As `load`, also for a run whose turn is damaged: it ends without it. */
@@ -400,14 +392,16 @@ export class RunStore {
     await this.end(id, end)
     await untilClaimed(async () => {
       const [[text], open] = await Promise.all([this.#records.get([rowKey(id)]), this.#approvals.ofRun(id)])
-      const row = text === undefined ? undefined : parseRunRow(id, text)
-      if (!row || endOf(row)?.end === 'cancelled') return true
+      if (text === undefined) return true
+      const row = parseRunRow(id, text)
+      if (endOf(row)?.end === 'cancelled') return true
       const { changes, equal } = claimOf(open, closeOpen(open, 'cancelled'))
       const steps = [...unpackSteps(row), end]
       const event = this.#eventOf({ row }, steps)
       const all = [rowChange({ ...row, ...packSteps(steps) }), unmarkWaiting(id), ...changes, ...event]
+      const seen = [...equal, [rowKey(id), text] as const]
       // Otherwise a decision, or another cancellation, was quicker: look again.
-      return (await this.#commit(all, { equal: [...equal, [rowKey(id), text as string]] }, [])) || undefined
+      return (await this.#approvals.commit({ changes: all, equal: seen })) || undefined
     }, `The run '${id}' changes`)
     return this.get(id)
   }
@@ -431,11 +425,9 @@ export class RunStore {
     const [text] = await this.#records.get([rowKey(id)])
     if (text === undefined) return false
     const keys = await listKeysOfRun(id, text, this.#records, this.#approvals)
-    const removed = await this.#commit(
-      keys.map((key): Change => [key, undefined]),
-      { present: [rowKey(id)] },
-      [...topicsOf(id), RUNS_DELETED],
-    )
+    const changes = keys.map((key): Change => [key, undefined])
+    const topics = [...topicsOf(id), RUNS_DELETED]
+    const removed = await this.#approvals.commit({ changes, present: [rowKey(id)] }, topics)
     if (removed) await removeForgottenTurns(this.#records, id, (other) => this.has(other))
     return removed
   }
@@ -475,7 +467,7 @@ export class RunStore {
    */
   async take(id: string, { changes, ...guards }: Claim, resumes: Resumes): Promise<Taken | undefined> {
     const mark = [runningKey(id), writeOwner(this.#records.serverId, 0, resumes)] as const
-    if (!(await this.#commit([mark, ...changes], guards, []))) return undefined
+    if (!(await this.#approvals.commit({ changes: [mark, ...changes], ...guards }))) return undefined
     let isSpent = false
     return {
       spend: async () => {
@@ -497,7 +489,8 @@ export class RunStore {
     const { resumes } = parseOwner(mark)
     const back = resumes && (await this.#giveBackTaken(resumes, id))
     const equal = [[key, mark] as const, ...(back?.equal ?? [])]
-    await this.#commit([[key, undefined], ...(back?.changes ?? [])], { absent: [rowKey(id)], equal }, [])
+    const changes: Change[] = [[key, undefined], ...(back?.changes ?? [])]
+    await this.#approvals.commit({ changes, absent: [rowKey(id)], equal })
   }
 
   async #row(id: string): Promise<RunRow | undefined> {

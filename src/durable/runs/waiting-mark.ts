@@ -9,7 +9,7 @@ export function isMarked(adapter: string, pending: readonly PendingCall[]): bool
 }
 
 export function markWaiting(runId: string): Change {
-  return [waitingKey(runId), JSON.stringify(null)]
+  return [waitingKey(runId), 'null']
 }
 
 export function unmarkWaiting(runId: string): Change {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { StoredApproval } from '../../durable/approvals/approvals.ts'
+import type { StoredApproval } from '../../durable/approvals/stored-approval.ts'
 import type { DurableRuns } from '../../durable/durable-runs.ts'
 import { uuidOf } from '../../durable/runs/run-ids.ts'
 import { type Approval, type HiddenApproval, hideApproval } from '../../wire/approval.ts'

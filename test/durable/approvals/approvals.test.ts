@@ -1,15 +1,8 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ApprovalExpiry } from '../../../src/durable/approvals/approval-expiry.ts'
-import {
-  Approvals,
-  approvalId,
-  claimOf,
-  closeOpen,
-  openApprovals,
-  type StoredApproval,
-  type StoredDecision,
-} from '../../../src/durable/approvals/approvals.ts'
+import { Approvals, approvalId, claimOf, closeOpen, openApprovals } from '../../../src/durable/approvals/approvals.ts'
+import type { StoredApproval, StoredDecision } from '../../../src/durable/approvals/stored-approval.ts'
 import { joinDecisions } from '../../../src/durable/continuation/join-decisions.ts'
 import { Deciding } from '../../../src/durable/decisions/deciding.ts'
 import {

@@ -1,6 +1,7 @@
 import type { PendingAnswer, PendingCall } from 'agent-host'
 import { expect } from 'chai'
-import { approvalId, type StoredApproval } from '../../../src/durable/approvals/approvals.ts'
+import { approvalId } from '../../../src/durable/approvals/approvals.ts'
+import type { StoredApproval } from '../../../src/durable/approvals/stored-approval.ts'
 import type { Before } from '../../../src/durable/continuation/before.ts'
 import { type CallEndings, closedCalls, findEndings, settle } from '../../../src/durable/continuation/settle.ts'
 

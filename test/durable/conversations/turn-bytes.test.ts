@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { DecodedUrl } from '../../../src/data-url.ts'
+import { Approvals } from '../../../src/durable/approvals/approvals.ts'
+import { ConversationStore } from '../../../src/durable/conversations/conversation-store.ts'
 import { makeTurn, type StoredTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import { RunQueue } from '../../../src/durable/queue/run-queue.ts'
 import { sweepBytes } from '../../../src/durable/retention/sweep-bytes.ts'
@@ -22,7 +24,7 @@ describe('bytes of a turn', () => {
 
   async function open(map = new Map<string, unknown>()) {
     const records = new CheckedStore(await KeyvStore.open(map))
-    const store = new RunStore(records)
+    const store = new RunStore(records, new Approvals(records), new ConversationStore(records))
     /** Stores a run whose message and item hold the same picture, and that answers with another. */
     const create = async (previous?: StoredTurn, picture: Uint8Array = PICTURE) => {
       const id = ids.next()

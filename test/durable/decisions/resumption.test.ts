@@ -1,6 +1,7 @@
 import type { PendingAnswer } from 'agent-host'
 import { expect } from 'chai'
-import { approvalId, type StoredApproval } from '../../../src/durable/approvals/approvals.ts'
+import { approvalId } from '../../../src/durable/approvals/approvals.ts'
+import type { StoredApproval } from '../../../src/durable/approvals/stored-approval.ts'
 import { joinClaims } from '../../../src/durable/decisions/claim.ts'
 import {
   answersOf,

@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { Approvals } from '../../../src/durable/approvals/approvals.ts'
+import { ConversationStore } from '../../../src/durable/conversations/conversation-store.ts'
 import { makeTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import type { StepLog } from '../../../src/durable/runs/read-run.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
@@ -32,7 +34,7 @@ describe('StepFeed', () => {
       requests.push(ranges.length)
       return read(ranges)
     }
-    store = new RunStore(records)
+    store = new RunStore(records, new Approvals(records), new ConversationStore(records))
     feed = new StepFeed(records)
     leaving = new AbortController()
     setMaxListeners(0, leaving.signal)
