@@ -151,8 +151,7 @@ class StoredTenantRuns implements TenantRuns {
     { thread, ...request }: BegunRequest,
   ): Promise<Omit<BegunRequest, 'thread'> & { readonly named?: ConversationRecord }> {
     if (thread === undefined) return request
-    const id = this.#idOf(thread)
-    return { ...request, named: (await conversations.find(id)) ?? (await conversations.open(id, {})) }
+    return { ...request, named: await conversations.findOrCreate(this.#idOf(thread), {}) }
   }
 
   /** Threads of another adapter are others. */
@@ -323,7 +322,7 @@ class StoredTenantRuns implements TenantRuns {
   /** @throws HostError `APPROVAL_NOT_FOUND` */
   async #readWaiting(runs: Runs, id: string): Promise<StoredBefore> {
     const isId = this.#options.service.ids.isId(id)
-    const before = isId ? await loadBefore(runs, id, { named: 'its own', readsContinued: true }) : undefined
+    const before = isId ? await loadBefore(runs, id, { findsNamed: true, readsContinued: true }) : undefined
     if (!before?.facts) throw approvalNotFound(NO_CALL)
     return { ...before, facts: before.facts }
   }

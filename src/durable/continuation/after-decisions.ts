@@ -26,7 +26,7 @@ export async function nextAfterDecisions(
   { runId, approvals, decisions, by }: DecidedCalls,
   id: string,
 ): Promise<NextRun | undefined> {
-  const before = await loadBefore(source, runId, { named: 'its own', approvals })
+  const before = await loadBefore(source, runId, { findsNamed: true, approvals })
   if (!before?.facts) throw new HostError('RESPONSE_NOT_FOUND', 'Response not found')
   const { pending = [] } = before.conversation.last
   if (pending.length > approvals.length) return undefined

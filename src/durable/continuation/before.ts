@@ -32,8 +32,10 @@ export interface BeforeSource {
 }
 
 export interface BeforeOptions extends LoadOptions {
-  /** Conversation of a client; its own: the one that the turn belongs to. Items that the client has removed from it are left out. */
-  readonly named?: ConversationRecord | 'its own' | undefined
+  /** Conversation of a client. Items that the client has removed from it are left out. */
+  readonly named?: ConversationRecord | undefined
+  /** Finds the conversation that the turn belongs to, in the place of `named`. */
+  readonly findsNamed?: boolean
   /** Approvals of the run, where they were read. */
   readonly approvals?: readonly StoredApproval[]
   /** Reads what continues a run that waits for its client alone; for one that keeps decisions it always is. */
@@ -49,16 +51,15 @@ export interface BeforeOptions extends LoadOptions {
 export async function loadBefore(
   source: BeforeSource,
   runId: string,
-  { named: place, approvals: known, readsContinued, ...limits }: BeforeOptions = {},
+  { named: given, findsNamed, approvals: known, readsContinued, ...limits }: BeforeOptions = {},
 ): Promise<Before | undefined> {
   const { store, approvals, conversations } = source
   const state = await store.state(runId)
-  if (state && !state.end) throw inProgress(runId, typeof place === 'object')
+  if (state && !state.end) throw inProgress(runId, given !== undefined)
   const found = await store.conversation(runId, limits)
   // Items that were added, and deleted runs, are found by their conversation alone.
-  if (!found || !(state || place)) return undefined
-  const id = found.last.conversation
-  const named = place !== 'its own' ? place : id === undefined ? undefined : await conversations.find(id)
+  if (!found || !(state || given || findsNamed)) return undefined
+  const named = findsNamed ? await conversations.find(found.last.conversation) : given
   const conversation = named ? await withoutRemoved(conversations, named.id, found) : found
   const { pending = [] } = conversation.last
   const isAsked = waitsForPerson(pending)

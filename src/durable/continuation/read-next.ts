@@ -27,8 +27,8 @@ export async function readNext(
     id,
     isTruncated ? { budget: new HistoryBudget(rules.limits), isTruncated } : {},
   )
-  const isNamed = found && turn.conversation !== undefined && (await conversations.find(turn.conversation))
-  const { messages = [] } = (isNamed ? await withoutRemoved(conversations, isNamed.id, found) : found) ?? {}
+  const named = found && (await conversations.find(turn.conversation))
+  const { messages = [] } = (named ? await withoutRemoved(conversations, named.id, found) : found) ?? {}
   const { pending = [] } = turn
   const answers = await store.answersOf(turn)
   return toTurn(id, tenant, facts, { answers, pending, messages: see(messages, pending, facts, rules) })

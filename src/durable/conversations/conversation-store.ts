@@ -78,7 +78,9 @@ export class ConversationStore {
   }
 
   /** Returns the conversation of an id that its names give, and creates it where there is none. */
-  async open(id: string, metadata: ConversationRecord['metadata']): Promise<ConversationRecord> {
+  async findOrCreate(id: string, metadata: ConversationRecord['metadata']): Promise<ConversationRecord> {
+    const found = await this.find(id)
+    if (found) return found
     const now = nowSeconds()
     const row = { version: ROW_VERSION, id, createdAt: now, usedAt: now, metadata, head: null }
     const isNew = await this.#records.commit([[keyOf(id), JSON.stringify(row)]], { absent: [keyOf(id)] })
@@ -146,8 +148,8 @@ export class ConversationStore {
 
   /** Inverse of {@link claimConversation}: undefined where the turn is not the last one of a conversation. */
   async giveBack(turn: StoredTurn): Promise<Claim | undefined> {
-    const row = await this.endingWith(turn)
-    return row && move(row, { ...row, head: turn.previous_response_id })
+    const row = await this.find(turn.conversation)
+    return row?.head === turn.response_id ? move(row, { ...row, head: turn.previous_response_id }) : undefined
   }
 
   /** Turn by its id, of a run or of items that were added without one. */
@@ -187,6 +189,7 @@ export class ConversationStore {
         [key, JSON.stringify(rest.map(toMessageJson))],
       ]
       const seen = before === undefined ? { absent: [key] } : { equal: [[key, before] as const] }
+      // `get` throws where the conversation is gone; otherwise another was quicker: look again.
       return (await this.#records.commit(changes, { present: [keyOf(id)], ...seen })) || void (await this.get(id))
     })
   }
@@ -208,16 +211,9 @@ export class ConversationStore {
     await this.#records.commit([[restKey(id, turnId), undefined]])
   }
 
-  /** The conversation that a turn is the last one of. */
-  async endingWith({ response_id: turnId, conversation }: StoredTurn): Promise<ConversationRecord | undefined> {
-    const row = conversation === undefined ? undefined : await this.find(conversation)
-    return row?.head === turnId ? row : undefined
-  }
-
   /** Tells whether a run belongs to a conversation that was used at this time (Unix seconds) or later. */
   async isInUse(runId: string, since: number): Promise<boolean> {
-    const { conversation } = (await this.turn(runId)) ?? {}
-    const row = conversation === undefined ? undefined : await this.find(conversation)
+    const row = await this.find((await this.turn(runId))?.conversation)
     return row !== undefined && row.usedAt >= since
   }
 
@@ -245,7 +241,8 @@ export class ConversationStore {
     return { ids, next: last }
   }
 
-  async find(id: string): Promise<ConversationRecord | undefined> {
+  /** @param id undefined for a turn without a conversation: it has none */
+  async find(id = ''): Promise<ConversationRecord | undefined> {
     const [text] = this.#ids.isId(id) ? await this.#records.get([keyOf(id)]) : []
     return text === undefined ? undefined : parseConversation(id, text)
   }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Message } from '../../protocols/message.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
@@ -26,7 +25,6 @@ import { NewBytes, removeBytes, type StoredBytes, takeLarge } from './turn-bytes
  */
 export interface StoredTurn {
   readonly version: number
-  readonly id: string
   readonly response_id: string
   readonly previous_response_id: string | null
   readonly created_at: number
@@ -215,7 +213,6 @@ export function makeTurn(
   const isFull = previous && previous.block.length + 1 >= BLOCK
   return {
     version: ROW_VERSION,
-    id: `conv_${randomUUID()}`,
     response_id: runId,
     previous_response_id: previous?.response_id ?? null,
     created_at: createdAt,
@@ -238,7 +235,7 @@ export function storedMessages(runId: string, messages: readonly Message[]): Pic
 export interface TurnOutcome {
   readonly messages: readonly Message[]
   readonly pending: readonly PendingCall[]
-  /** Changes that open the approvals it waits for, and keep its job for the decision. */
+  /** Changes that open the approvals it waits for, and list a run of a program that waits for a tool. */
   readonly waiting: readonly Change[]
 }
 
@@ -269,7 +266,7 @@ export async function emptyTurn(store: RecordStore, runId: string): Promise<void
   for (;;) {
     const [text] = await store.get([turnKey(runId)])
     const turn = parseTurn(runId, text)
-    const { pending: _, answers: __, items: ___, tools: ____, user: _____, ...link } = turn ?? {}
+    const { pending: _pending, answers: _answers, items: _items, tools: _tools, user: _user, ...link } = turn ?? {}
     const emptied = turn ? [turnChange({ ...link, conversation_data: { messages: [] } } as StoredTurn)] : []
     const equal = text === undefined ? [] : [[turnKey(runId), text] as const]
     if (await store.commit([...emptied, ...(await removeBytes(store, runId))], { equal })) return

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * Returns the id of the conversation that names stand for: the same on all servers, and of 92 bits of their hash, so that nobody finds other
  * names for it. It precedes the ids of all times, so that retention sees it.
  */
 export function conversationIdFor(...names: readonly string[]): string {
-  const digits = createHash('sha256').update(JSON.stringify(names)).digest('hex')
+  const digits = hash('sha256', JSON.stringify(names))
   const [time, rest] = [`00${digits.slice(0, 10)}`, digits.slice(10)]
   return `conv_${time.slice(0, 8)}-${time.slice(8)}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6, 13)}00000`
 }

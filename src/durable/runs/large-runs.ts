@@ -1,6 +1,6 @@
 /** Rows shorter than this are parsed for each reader. */
 const MIN_LENGTH = 256 * 1024
-/** An ended run changes only by a further step at the end of its row. */
+/** An ended run changes only by a further step, which the length of its row tells. This much of its end is compared, too. */
 const TAIL_LENGTH = 1024
 
 interface Run {

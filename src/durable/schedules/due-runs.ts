@@ -145,7 +145,7 @@ export class DueRuns {
     if (conversation === undefined) return undefined
     const { conversations } = await this.#of(schedule)
     const id = conversationIdFor('schedule', agent, conversation)
-    return (await conversations.find(id)) ?? conversations.open(id, { agent, name: conversation })
+    return conversations.findOrCreate(id, { agent, name: conversation })
   }
 
   /** Finds out whether a run, or the one that continues it after a decision, still goes on. */

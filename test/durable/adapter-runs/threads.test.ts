@@ -103,7 +103,7 @@ describe('runs of a thread', () => {
       ConversationStore.prototype.find = async function (id) {
         ConversationStore.prototype.find = find
         const found = await this.find(id)
-        await this.update(id, { name: 'renamed' })
+        await this.update(id ?? '', { name: 'renamed' })
         return found
       }
       const sunny = { kind: 'client_tool', result: { text: 'sunny' } } as const
