@@ -1,6 +1,7 @@
 import { HostError } from '../../errors.ts'
 import { type AgentHost, VISITS } from '../../host/host.ts'
 import { checkAnswers } from '../../host/waiting-run.ts'
+import { nowSeconds } from '../../now-seconds.ts'
 import { type Before, type BeforeOptions, loadBefore } from '../continuation/before.ts'
 import { type Given, type NextRun, next } from '../continuation/next.ts'
 import { HistoryBudget } from '../conversations/history-budget.ts'
@@ -10,7 +11,6 @@ import type { DurableRuns } from '../durable-runs.ts'
 import type { RunService } from '../run-service.ts'
 import { ADAPTER_EVENTS, type RunOptions } from '../runs/run-facts.ts'
 import type { StoredRun } from '../runs/run-store.ts'
-import { nowSeconds } from '../runs/steps.ts'
 import type { BegunRequest } from './adapter-runs.ts'
 
 /** Request of the host itself. */

@@ -15,6 +15,7 @@ import {
 } from '../../given.ts'
 import { type AgentHost, VISITS } from '../../host/host.ts'
 import { checkAnswers } from '../../host/waiting-run.ts'
+import { nowSeconds } from '../../now-seconds.ts'
 import { NO_USAGE } from '../../protocols/usage.ts'
 import { CheckTime } from '../../run/checks/check-time.ts'
 import { LOCAL_OPTIONS, PENDING, STORED_FIELDS, STORED_MESSAGES, stored } from '../../run/checks/given-turn.ts'
@@ -38,7 +39,7 @@ import { SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
 import { uuidOf } from '../runs/run-ids.ts'
 import { rowKey } from '../runs/run-keys.ts'
 import type { StoredRun } from '../runs/run-store.ts'
-import { answerOf, isEnd, nowSeconds, type Step } from '../runs/steps.ts'
+import { answerOf, isEnd, type Step } from '../runs/steps.ts'
 import type {
   AdapterRuns,
   AnsweredRun,
@@ -56,7 +57,7 @@ import type {
   WaitingPage,
   WaitingRange,
 } from './adapter-runs.ts'
-import { enqueueRequest, nextOf, runNotFound } from './enqueue-request.ts'
+import { type EnqueueParts, enqueueRequest, nextOf, runNotFound } from './enqueue-request.ts'
 
 const DEFAULT_PAGE = 100
 const REQUEST_FIELDS = {
@@ -96,14 +97,9 @@ export function makeAdapterRuns(service: RunService, host: AgentHost, adapter: s
   }
 }
 
-interface TenantOptions {
-  readonly service: RunService
-  readonly host: AgentHost
-  readonly adapter: string
+interface TenantOptions extends EnqueueParts {
   readonly tenant: string
 }
-
-type Runs = DurableRuns
 
 class StoredTenantRuns implements TenantRuns {
   readonly #options: TenantOptions
@@ -147,7 +143,7 @@ class StoredTenantRuns implements TenantRuns {
 
   /** Puts the conversation of a thread into a request. */
   async #inThread(
-    { conversations }: Runs,
+    { conversations }: DurableRuns,
     { thread, ...request }: BegunRequest,
   ): Promise<Omit<BegunRequest, 'thread'> & { readonly named?: ConversationRecord }> {
     if (thread === undefined) return request
@@ -160,7 +156,7 @@ class StoredTenantRuns implements TenantRuns {
   }
 
   /** Carries a run out in this process. */
-  #run(runs: Runs, { draft, turn }: NextRun, { onEvent, overrides }: HereOptions): Promise<DurableRun> {
+  #run(runs: DurableRuns, { draft, turn }: NextRun, { onEvent, overrides }: HereOptions): Promise<DurableRun> {
     const { describeFailure } = this.#options.service
     const kept = { store: runs.store, persistsSteps: false, describeFailure, onEvent }
     return runs.start({ draft, turn: { ...turn, overrides } }, kept)
@@ -175,7 +171,8 @@ class StoredTenantRuns implements TenantRuns {
     const { text, usage, trail, pending } = result
     const createdAt = nowSeconds()
     const { tenant, id = service.ids.next(), ...asked } = given
-    const options = { ...this.#ofVisitor(asked), shows: SHOWN_AFTER_DECISION, isRestartSafe }
+    const { user = asked.user } = host[VISITS].current ?? {}
+    const options = { ...asked, user, shows: SHOWN_AFTER_DECISION, isRestartSafe }
     const begun = { id, createdAt, tenant: runs.tenant, adapter, agent, messages, data, by: adapter }
     const { draft } = next(undefined, { ...begun, options }, runs.rulesFor(agent))
     const steps: Step[] = [
@@ -194,7 +191,7 @@ class StoredTenantRuns implements TenantRuns {
   async find(id: string): Promise<StoredRunInfo | undefined> {
     requireGiven(TEXT, id, 'id')
     const runs = await this.#open()
-    const stored = this.#options.service.ids.isId(id) ? await runs.store.get(id) : undefined
+    const stored = await this.#stored(runs, id)
     return stored && this.#describe(runs, stored)
   }
 
@@ -207,7 +204,9 @@ class StoredTenantRuns implements TenantRuns {
     const forget = onAbort(signal, leave)
     try {
       const runs = await this.#open()
-      const log = runs.read(await this.#get(runs, id), leaving.signal)
+      const stored = await this.#stored(runs, id)
+      if (!stored) throw runNotFound()
+      const log = runs.read(stored, leaving.signal)
       const reader = new EventReader(id)
       while (!leaving.signal.aborted) {
         const steps = await raceAbort(log.read(reader.count), leaving.signal).catch(ignoreAfter(leaving.signal))
@@ -270,26 +269,17 @@ class StoredTenantRuns implements TenantRuns {
     return { waiting, hasMore }
   }
 
-  async #open(): Promise<Runs> {
+  async #open(): Promise<DurableRuns> {
     const { service, host, tenant } = this.#options
     return (await service.open()).of(tenant, host[VISITS].current?.sees)
   }
 
-  /** Options of a run that is for the user of the visitor, where that one is known. */
-  #ofVisitor<T extends object>(options: T): T {
-    const { user } = this.#options.host[VISITS].current ?? {}
-    return user === undefined ? options : { ...options, user }
-  }
-
-  /** @throws HostError `RESPONSE_NOT_FOUND` */
-  async #get(runs: Runs, id: string): Promise<StoredRun> {
-    const stored = this.#options.service.ids.isId(id) ? await runs.store.get(id) : undefined
-    if (!stored) throw runNotFound()
-    return stored
+  async #stored(runs: DurableRuns, id: string): Promise<StoredRun | undefined> {
+    return this.#options.service.ids.isId(id) ? runs.store.get(id) : undefined
   }
 
   /** Goes on with results of the client's tools; decisions that are still open stay so, in the run that goes on. */
-  #goOn(runs: Runs, given: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun> {
+  #goOn(runs: DurableRuns, given: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun> {
     const [first = ''] = given.keys()
     return untilClaimed(async () => {
       const before = await this.#readWaiting(runs, runIdOf(first))
@@ -320,14 +310,14 @@ class StoredTenantRuns implements TenantRuns {
   }
 
   /** @throws HostError `APPROVAL_NOT_FOUND` */
-  async #readWaiting(runs: Runs, id: string): Promise<StoredBefore> {
+  async #readWaiting(runs: DurableRuns, id: string): Promise<StoredBefore> {
     const isId = this.#options.service.ids.isId(id)
     const before = isId ? await loadBefore(runs, id, { findsNamed: true, readsContinued: true }) : undefined
     if (!before?.facts) throw approvalNotFound(NO_CALL)
     return { ...before, facts: before.facts }
   }
 
-  async #describe(runs: Runs, { id, facts, steps, isQueued }: StoredRun): Promise<StoredRunInfo> {
+  async #describe(runs: DurableRuns, { id, facts, steps, isQueued }: StoredRun): Promise<StoredRunInfo> {
     const last = steps.at(-1)
     const end = isEnd(last) ? last : undefined
     const pending = steps.flatMap((step) => (typeof step === 'object' && 'pending' in step ? [step.pending] : []))
@@ -364,7 +354,7 @@ const NOTHING_OPEN = Object.freeze({ open: [], continuedBy: null, isExpired: fal
 
 /** Reads what is still open of a run that has ended waiting: nothing once another continues it. */
 async function readOpen(
-  runs: Runs,
+  runs: DurableRuns,
   id: string,
   pending: readonly PendingCall[],
 ): Promise<Pick<StoredRunInfo, 'open' | 'continuedBy'> & { readonly isExpired: boolean }> {

@@ -1,5 +1,5 @@
+import { nowSeconds } from '../../now-seconds.ts'
 import type { RunFacts } from '../runs/run-facts.ts'
-import { nowSeconds } from '../runs/steps.ts'
 import type { Before } from './before.ts'
 import { carriedOn, type Given, type NextRun, next, type SightRules } from './next.ts'
 

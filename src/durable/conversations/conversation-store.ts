@@ -1,4 +1,5 @@
 import { HostError } from '../../errors.ts'
+import { nowSeconds } from '../../now-seconds.ts'
 import type { Message } from '../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../run/attachment-json.ts'
 import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
@@ -7,7 +8,6 @@ import { untilClaimed } from '../decisions/until-claimed.ts'
 import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
 import { ignoreUnreadable, type UnreadableRows } from '../rows/unreadable-rows.ts'
 import { RunIds } from '../runs/run-ids.ts'
-import { nowSeconds } from '../runs/steps.ts'
 import {
   branchKey,
   linkChanges,

@@ -63,30 +63,29 @@ export class EventReader {
   read(steps: readonly Step[]): DurableEvent[] {
     return steps.flatMap((step, index): DurableEvent[] => {
       const number = ++this.#read
-      if (isEnd(step)) return isEnd(steps[index + 1]) ? [] : [{ number, ...this.#toEnd(step) }]
-      return this.#toEvents(step).map((event) => ({ number, ...event }))
+      const event = !isEnd(step) ? this.#toEvent(step) : isEnd(steps[index + 1]) ? undefined : this.#toEnd(step)
+      return event ? [{ number, ...event }] : []
     })
   }
 
-  #toEvents(step: Exclude<Step, EndStep>) {
-    if (typeof step === 'string') return [{ type: 'text', text: step } as const]
-    if ('reasoning' in step) return [{ type: 'reasoning', text: step.reasoning } as const]
-    if ('attachment' in step) return [{ type: 'attachment', attachment: step.attachment } as const]
-    if ('custom' in step) return [{ type: 'custom', ...step.custom } as const]
+  #toEvent(step: Exclude<Step, EndStep>) {
+    if (typeof step === 'string') return { type: 'text', text: step } as const
+    if ('reasoning' in step) return { type: 'reasoning', text: step.reasoning } as const
+    if ('attachment' in step) return { type: 'attachment', attachment: step.attachment } as const
+    if ('custom' in step) return { type: 'custom', ...step.custom } as const
     if ('call' in step) {
       const { id, name, arguments: args, moduleId } = step.call
-      return [{ type: 'tool_call', call: { id, name, arguments: args }, moduleId } as const]
+      return { type: 'tool_call', call: { id, name, arguments: args }, moduleId } as const
     }
     if ('result' in step) {
       const { callId, text, isError } = step.result
-      return [{ type: 'tool_result', callId, result: { text, isError } } as const]
+      return { type: 'tool_result', callId, result: { text, isError } } as const
     }
     if ('pending' in step) {
-      const id = approvalId(this.#runId, this.#pending++)
-      return [{ type: 'pending', id, pending: step.pending } as const]
+      return { type: 'pending', id: approvalId(this.#runId, this.#pending++), pending: step.pending } as const
     }
     // Calls that are not shown are no event.
-    return 'restart' in step ? [{ type: 'restart', attempt: step.restart } as const] : []
+    return 'restart' in step ? ({ type: 'restart', attempt: step.restart } as const) : undefined
   }
 
   #toEnd({ end, usage = NO_USAGE, incomplete, error }: EndStep) {

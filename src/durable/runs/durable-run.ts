@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../async.ts'
 import { clientCodeOf, HostError, hasCode, messageOf } from '../../errors.ts'
+import { nowSeconds } from '../../now-seconds.ts'
 import type { RunEvent, RunEventSink } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
 import { openWaiting } from '../approvals/approvals.ts'
@@ -23,7 +24,6 @@ import {
   isEnd,
   isOfCall,
   lengthOf,
-  nowSeconds,
   type ResultStep,
   type Step,
   stepOf,
@@ -114,10 +114,10 @@ export class DurableRun implements StepLog {
     this.#shows = this.facts.options.shows ?? ANSWER_EVENTS
     this.stored = this.#stored.promise
     this.settled = this.#settled.promise
-    if ('owned' in origin) this.#takeUp(origin)
+    if ('owned' in origin) this.#continue(origin)
   }
 
-  #takeUp({ owned, steps, batches }: BegunRun): void {
+  #continue({ owned, steps, batches }: BegunRun): void {
     this.#persisted = owned
     this.#batches = batches
     this.#visible = steps.length
@@ -283,39 +283,38 @@ export class DurableRun implements StepLog {
     }
   }
 
-  /** Ends it early. What had ended before stays as it was. */
+  // Four ways to end it early. What had ended before stays as it was.
+  // `cancel`: somebody asked for that. It is stored as cancelled; decisions that it took stay with it.
+  // `abort`: the program that began it gives up, by its handle. Decisions are given back as long as no call may have begun.
+  // `breakOff`: the client that is to be answered has left. As `abort`, but once a call may have begun it goes on alone.
+  // `abandon`: as `breakOff`, for a run that took none and has called nothing: only that client would know its id. No end is stored.
+
+  /** @returns all steps, once they are stored */
   cancel(reason: string): Promise<readonly Step[]> {
-    this.#end({ end: 'cancelled', at: nowSeconds() })
-    this.#handle?.abort(new Error(reason))
+    this.#endEarly({ end: 'cancelled', at: nowSeconds() }, new Error(reason))
     return this.settled
   }
 
-  /** Ends it early. Decisions that it took are given back, unless a call may have begun. */
   abort(reason: unknown): void {
-    if (this.#takesDecisions && !hasActed(this.#steps)) this.#end(endFailed(messageOf(reason)))
-    else this.#end({ end: 'cancelled', at: nowSeconds() })
-    this.#handle?.abort(reason)
+    const isBack = this.#takesDecisions && !this.hasActed
+    this.#endEarly(isBack ? endFailed(messageOf(reason)) : { end: 'cancelled', at: nowSeconds() }, reason)
   }
 
-  /**
-   * Ends a run that took decisions, and gives them back: its client has left. Once a call may have begun, it goes on alone.
-   *
-   * @returns false for a run that took none, and for a message that superseded calls and has acted
-   */
+  /** @returns false for a run that took no decisions, and for a message that superseded calls and has acted */
   breakOff(reason: string): boolean {
     if (!this.#takesDecisions) return false
     if (this.#ended) return true
     if (this.hasActed) return this.facts.options.answersTo === undefined
-    this.#end(endFailed(reason))
-    this.#handle?.abort(new Error(reason))
+    this.#endEarly(endFailed(reason), new Error(reason))
     return true
   }
 
-  /**
-   * Ends it without an outcome: none is awaited.
-   *
-   * @returns false when it has ended already
-   */
+  #endEarly(end: EndStep, reason: unknown): void {
+    this.#end(end)
+    this.#handle?.abort(reason)
+  }
+
+  /** @returns false when it has ended already */
   abandon(reason: string): boolean {
     if (this.#ended) return false
     this.#ended = true

@@ -1,3 +1,4 @@
+import { nowSeconds } from '../../now-seconds.ts'
 import type { Message } from '../../protocols/message.ts'
 import type { PendingAnswer } from '../../run/waiting/pending-call.ts'
 import { appendLog, removeLog } from '../../store/record-log.ts'
@@ -63,7 +64,7 @@ import {
   rowChange,
   toRows,
 } from './run-row.ts'
-import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } from './steps.ts'
+import { type EndStep, isEnd, packSteps, type Step, unpackSteps } from './steps.ts'
 import { readSteps, type StoredSteps } from './stored-steps.ts'
 import { unmarkWaiting } from './waiting-mark.ts'
 

@@ -1,4 +1,5 @@
 import type { ClientCode } from '../../errors.ts'
+import { nowSeconds } from '../../now-seconds.ts'
 import type { ToolCall } from '../../protocols/message.ts'
 import type { Usage } from '../../protocols/run.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
@@ -184,10 +185,6 @@ export function endFailed(error: string): EndStep {
 /** End of a run whose steps cannot be stored. */
 export function endUnstored(): EndStep {
   return endFailed('The response could not be stored')
-}
-
-export function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000)
 }
 
 export function endCutOff(): EndStep {

@@ -4,6 +4,7 @@ import type { OpenCall, TenantRuns } from '../../../durable/adapter-runs/adapter
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
 import { badRequest, clientCodeOf, HostError } from '../../../errors.ts'
 import { fieldsOf } from '../../../json.ts'
+import { nowSeconds } from '../../../now-seconds.ts'
 import { NO_USAGE } from '../../../protocols/usage.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../../run/turn.ts'
@@ -251,7 +252,7 @@ function sendEnd(stream: EventStream, chunks: ChunkWriter, { text, pending }: Sh
 
 /** An answer has the id of its run, so that its trace can be found. */
 function nameCompletion({ id }: Pick<RunHandle, 'id'>, { model }: ChatRequest): Completion {
-  return { id: `chatcmpl-${id}`, created: Math.floor(Date.now() / 1000), model }
+  return { id: `chatcmpl-${id}`, created: nowSeconds(), model }
 }
 
 /** Problem of a request that lacks what every one has; `null` counts as absent. */

@@ -1,4 +1,5 @@
 import { fieldsOf, isObject } from '../../../../json.ts'
+import { nowSeconds } from '../../../../now-seconds.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { nameAsker } from '../../../../wire/name-asker.ts'
 
@@ -55,7 +56,7 @@ export function toPendingAnswer(
     return { callId, kind, answers: [answer] }
   }
   const decision = action === 'accept' ? 'approve' : 'reject'
-  const at = Math.floor(Date.now() / 1000)
+  const at = nowSeconds()
   return { callId, kind: 'approval', decision, by, at, ...(digest === undefined ? {} : { digest }) }
 }
 

@@ -1,0 +1,4 @@
+/** Returns the time in Unix seconds, without fractions. */
+export function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000)
+}
