@@ -3,7 +3,7 @@ import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.
 import { approvalId, approvalNotFound, closeOpen } from '../approvals/approvals.ts'
 import type { StoredApproval } from '../approvals/stored-approval.ts'
 import type { Claim } from '../decisions/claim.ts'
-import { answersOf, expiryOf, type Resumes, resume, takeDecisions } from '../decisions/resumption.ts'
+import { answersOf, expiryOf, resume, type TakenDecisions, takeDecisions } from '../decisions/resumption.ts'
 
 /** Request that continues a waiting run. */
 export interface Continuing {
@@ -21,7 +21,7 @@ export interface Continuing {
 export interface Joined {
   readonly answers: readonly PendingAnswer[] | undefined
   readonly claim: Claim
-  readonly resumes: Resumes
+  readonly resumes: TakenDecisions
   /** True where another run continues the waiting one already. */
   readonly isBranch: boolean
 }

@@ -8,7 +8,7 @@ import { HistoryBudget, type HistoryLimits } from '../conversations/history-budg
 import { truncate } from '../conversations/truncate.ts'
 import { withoutUnseen } from '../conversations/without-unseen.ts'
 import { type Claim, joinClaims } from '../decisions/claim.ts'
-import type { Resumes } from '../decisions/resumption.ts'
+import type { TakenDecisions } from '../decisions/resumption.ts'
 import type { IdempotentRequest } from '../idempotency/idempotent-requests.ts'
 import { alreadyAnswered, claimContinued, wasCancelled } from '../runs/continued-mark.ts'
 import { type RunFacts, SHOWN_AFTER_DECISION } from '../runs/run-facts.ts'
@@ -99,7 +99,7 @@ interface GoingOn {
   /** Calls that the answers are for. */
   readonly pending: readonly PendingCall[]
   readonly claim?: Claim | undefined
-  readonly resumes?: Resumes | undefined
+  readonly resumes?: TakenDecisions | undefined
 }
 
 const BEGINS: GoingOn = Object.freeze({ settled: NONE, answers: undefined, pending: NONE })

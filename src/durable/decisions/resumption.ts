@@ -15,7 +15,7 @@ import type { Claim } from './claim.ts'
 export type Decisions = ReadonlyMap<string, GivenAnswer>
 
 /** Decisions that a run took, as its row keeps them: they can be given back. */
-export interface Resumes {
+export interface TakenDecisions {
   /** The run that waited. */
   readonly runId: string
   /** Ids of the approvals that were open until then. */
@@ -101,7 +101,7 @@ export function resume(
   before: readonly StoredApproval[],
   after: readonly StoredApproval[],
   nextId: string,
-): { readonly claim: Claim; readonly resumes: Resumes } {
+): { readonly claim: Claim; readonly resumes: TakenDecisions } {
   // A message to a run that another continues already is a branch of the conversation: the decision stays that one's.
   const continued = after.map(
     (approval): StoredApproval => ({ ...approval, continuedBy: approval.continuedBy ?? nextId }),
@@ -119,7 +119,7 @@ export function resume(
  * @param approvals of the run that waited, as they are now
  * @param nextId id of the run that gives them back
  */
-export function giveBack(approvals: readonly StoredApproval[], taken: Resumes, nextId: string): Claim {
+export function giveBack(approvals: readonly StoredApproval[], taken: TakenDecisions, nextId: string): Claim {
   const open = { status: 'pending', decision: null, continuedBy: null } as const
   const after = approvals.map((approval): StoredApproval => {
     if (approval.continuedBy !== nextId) return approval
@@ -130,7 +130,7 @@ export function giveBack(approvals: readonly StoredApproval[], taken: Resumes, n
 }
 
 /** Change that lists a run again which waits again. */
-export function markAgain({ isMarked, runId }: Resumes): Change[] {
+export function markAgain({ isMarked, runId }: TakenDecisions): Change[] {
   return isMarked ? [markWaiting(runId)] : []
 }
 

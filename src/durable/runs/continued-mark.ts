@@ -1,7 +1,7 @@
 import { HostError } from '../../errors.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import type { Claim } from '../decisions/claim.ts'
-import { markAgain, type Resumes } from '../decisions/resumption.ts'
+import { markAgain, type TakenDecisions } from '../decisions/resumption.ts'
 import { continuedKey } from './run-keys.ts'
 import { unmarkWaiting } from './waiting-mark.ts'
 
@@ -17,7 +17,7 @@ export function claimContinued(id: string, nextId: string | null): Claim {
 }
 
 /** Inverse of {@link claimContinued}, for a run that failed before a call of it may have begun. */
-export function giveBackContinued(taken: Resumes, nextId: string): Claim {
+export function giveBackContinued(taken: TakenDecisions, nextId: string): Claim {
   const key = continuedKey(taken.runId)
   return { changes: [[key, undefined], ...markAgain(taken)], equal: [[key, JSON.stringify(nextId)]] }
 }

@@ -1,4 +1,4 @@
-import type { Resumes } from '../decisions/resumption.ts'
+import type { TakenDecisions } from '../decisions/resumption.ts'
 
 /**
  * Mark of a run in progress: the server that runs it, and how often it was begun. No two owners write the same one, so a write
@@ -10,7 +10,7 @@ export interface OwnerMark {
   /** Counted from 1 for a run of the queue; 0 for any other. */
   readonly attempt: number
   /** Decisions that a run took of which nothing else is stored. */
-  readonly resumes?: Resumes | undefined
+  readonly resumes?: TakenDecisions | undefined
 }
 
 /** Mark of a run that waits for a worker. */
@@ -23,7 +23,7 @@ export interface QueuedMark {
   readonly sinceMs: number
 }
 
-export function writeOwner(server: string, attempt = 0, resumes?: Resumes): string {
+export function writeOwner(server: string, attempt = 0, resumes?: TakenDecisions): string {
   return JSON.stringify({ server, attempt: attempt || undefined, resumes })
 }
 

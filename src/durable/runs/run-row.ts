@@ -11,7 +11,7 @@ import {
 import { liftItems } from '../conversations/item-bytes.ts'
 import type { NewBytes } from '../conversations/turn-bytes.ts'
 import type { Claim } from '../decisions/claim.ts'
-import { hasActed, type Resumes } from '../decisions/resumption.ts'
+import { hasActed, type TakenDecisions } from '../decisions/resumption.ts'
 import type { IdempotentRequest } from '../idempotency/idempotent-requests.ts'
 import { parseRow, ROW_VERSION } from '../rows/parse-row.ts'
 import { readTrail } from './read-trail.ts'
@@ -31,7 +31,7 @@ export interface RunRow extends PackedSteps {
   /** Request that the run answers. */
   readonly idempotency?: Pick<IdempotentRequest, 'hash' | 'atMs'>
   /** Decisions that it took: it gives them back when it fails before a call may have begun. */
-  readonly resumes?: Resumes
+  readonly resumes?: TakenDecisions
 }
 
 /** Run that is about to be stored. */
@@ -47,7 +47,7 @@ export interface Draft {
   /** Decisions with which the run goes on, or the conversation that it is added to: it is created only where no other was quicker. */
   readonly claim?: Claim | undefined
   /** Decisions that are part of the claim. */
-  readonly resumes?: Resumes | undefined
+  readonly resumes?: TakenDecisions | undefined
 }
 
 /** Parts of a stored run that stay the same while its owner runs it. */

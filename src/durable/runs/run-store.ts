@@ -24,7 +24,7 @@ import {
 import { parseItems } from '../conversations/item-bytes.ts'
 import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-bytes.ts'
 import { type Claim, joinClaims } from '../decisions/claim.ts'
-import { giveBack, hasFailedUnacted, type Resumes } from '../decisions/resumption.ts'
+import { giveBack, hasFailedUnacted, type TakenDecisions } from '../decisions/resumption.ts'
 import type { Taken } from '../decisions/start-taken.ts'
 import { untilClaimed } from '../decisions/until-claimed.ts'
 import { requestChanges, requestKey } from '../idempotency/idempotent-requests.ts'
@@ -287,7 +287,7 @@ export class RunStore {
   }
 
   /** Has the calls wait again that a run took; nothing where they are gone. */
-  async #giveBackTaken(taken: Resumes, id: string): Promise<Claim | undefined> {
+  async #giveBackTaken(taken: TakenDecisions, id: string): Promise<Claim | undefined> {
     const approvals = await this.#approvals.ofRun(taken.runId)
     if (approvals.length > 0) return giveBack(approvals, taken, id)
     const isContinued = (await readContinued(this.#records, taken.runId)) === id
@@ -466,7 +466,7 @@ export class RunStore {
    *
    * @returns undefined when another was quicker
    */
-  async take(id: string, { changes, ...guards }: Claim, resumes: Resumes): Promise<Taken | undefined> {
+  async take(id: string, { changes, ...guards }: Claim, resumes: TakenDecisions): Promise<Taken | undefined> {
     const mark = [runningKey(id), writeOwner(this.#records.serverId, 0, resumes)] as const
     if (!(await this.#approvals.commit({ changes: [mark, ...changes], ...guards }))) return undefined
     let isSpent = false
