@@ -193,9 +193,10 @@ function refused(text: string, reason: string | undefined): ToolResult {
   return { text: text + why, isError: true, isRejected: true }
 }
 
+/** Tells whether a call of the client stands in the same step and has no result yet. */
 function hasClientCall({ answer }: RecordedCall, { clientTools }: AgentRun): boolean {
   const names = new Set(clientTools.map(({ name }) => name))
-  return answer.calls.some(({ call }) => names.has(call.name) && call.unreadable === undefined)
+  return answer.calls.some(({ call, result }) => names.has(call.name) && call.unreadable === undefined && !result)
 }
 
 /** Refusal of a call whose arguments cannot be read; undefined for any other. */

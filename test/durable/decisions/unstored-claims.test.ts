@@ -9,8 +9,9 @@ const FILES = {
   'agents/tools.yml': `${CLIENT_TOOLS_PROJECT['agents/tools.yml']}\n  - { id: frail, module: frail }`,
   'modules/frail.ts': `import { defineModule, ToolProvider } from 'agent-host'
 const state = (globalThis.frail ??= { isBroken: false })
-export default defineModule({ name: 'Frail', provides: [ToolProvider], create: () => ({
-  listTools: () => { if (state.isBroken) throw new Error('no'); return [] }, executeTool: async () => ({ text: '' }) }) })`,
+export default defineModule({ name: 'Frail', provides: [ToolProvider], create: () => {
+  if (state.isBroken) throw new Error('no')
+  return { listTools: () => [], executeTool: async () => ({ text: '' }) } } })`,
 }
 const frail = () => (globalThis as unknown as { frail: { isBroken: boolean } }).frail
 
@@ -36,7 +37,7 @@ describe('a response that is not stored, and answers a call beside a decision', 
   it('goes on once, of two at the same time', async () => {
     const send = await wait()
     const said = await Promise.all([send(), send()])
-    expect(said.sort()).to.deep.equal([409, 'weather: sunny'])
+    expect(said.sort()).to.deep.equal([409, 'weather: sunny; pay: pay was executed'])
   })
 
   it('goes on when it comes again, after it has failed before a call', async () => {
@@ -44,7 +45,7 @@ describe('a response that is not stored, and answers a call beside a decision', 
     frail().isBroken = true
     const failed = await send()
     frail().isBroken = false
-    expect([failed, await send()]).to.deep.equal([500, 'weather: sunny'])
+    expect([failed, await send()]).to.deep.equal([500, 'weather: sunny; pay: pay was executed'])
     expect(await send()).to.equal(409)
   })
 })
