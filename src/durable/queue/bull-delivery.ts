@@ -4,7 +4,7 @@ import { isDemoted } from '../../store/redis/is-demoted.ts'
 import { indexIdOf } from '../../store/tenant-records.ts'
 import { WakeLoop } from '../wake-loop.ts'
 import type { RunQueue } from './run-queue.ts'
-import type { Taker } from './run-worker.ts'
+import type { Claimer } from './run-worker.ts'
 
 export type BullPackage = Pick<typeof import('bullmq'), 'Queue' | 'Worker' | 'DelayedError'>
 
@@ -27,7 +27,7 @@ export interface BullDeliveryOptions {
   /** Of Redis; `prefix` is an option of it. */
   readonly url: string
   readonly queue: RunQueue
-  readonly worker: Taker
+  readonly worker: Claimer
   /** Runs at once. */
   readonly concurrency: number
 }

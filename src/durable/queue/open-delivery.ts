@@ -2,7 +2,7 @@ import { importPeer } from '../../store/import-peer.ts'
 import { BullDelivery, type BullPackage } from './bull-delivery.ts'
 import { QueuePoller } from './queue-poller.ts'
 import type { RunQueue } from './run-queue.ts'
-import type { Taker } from './run-worker.ts'
+import type { Claimer } from './run-worker.ts'
 
 export interface DeliveryOptions {
   /** Address of the Redis of BullMQ; undefined: workers look into the store. */
@@ -18,7 +18,7 @@ export interface DeliveryOptions {
  */
 export async function openDelivery(
   queue: RunQueue,
-  worker: Taker,
+  worker: Claimer,
   { queue: url, projectDir, maxBackgroundRuns: concurrency }: DeliveryOptions,
 ): Promise<QueuePoller | BullDelivery> {
   if (url === undefined) return new QueuePoller(queue, worker)

@@ -1,6 +1,6 @@
 import { WakeLoop } from '../wake-loop.ts'
 import type { RunQueue } from './run-queue.ts'
-import type { Taker } from './run-worker.ts'
+import type { Claimer } from './run-worker.ts'
 
 /** Polling interval of the queue: a notice may be lost, or a slot become free. */
 const POLL_MS = 1000
@@ -12,12 +12,12 @@ const SPARE = 10
 /** Delivers queued runs of the store to a worker, oldest first, as soon as it has a free slot. */
 export class QueuePoller {
   readonly #queue: RunQueue
-  readonly #worker: Taker
+  readonly #worker: Claimer
   readonly #loop: WakeLoop
   /** Number of runs that the last look passed over: the next one reads as many more. */
   #passed = 0
 
-  constructor(queue: RunQueue, worker: Taker) {
+  constructor(queue: RunQueue, worker: Claimer) {
     this.#queue = queue
     this.#worker = worker
     this.#loop = new WakeLoop({

@@ -41,7 +41,7 @@ interface ReadRun {
 }
 
 /** Worker as those see it who give it runs. */
-export interface Taker {
+export interface Claimer {
   /** Called when a run has ended, and its slot is free. */
   onFree: () => void
   /** Called before the first run is given to it, and after the last. */
@@ -67,7 +67,7 @@ const FIRST_ATTEMPT = 1
 const NO_STEPS: StoredSteps = Object.freeze({ steps: [], batches: 0 })
 
 /** Carries out runs of the queue, as many at once as the host has slots for background runs. */
-export class RunWorker implements Taker {
+export class RunWorker implements Claimer {
   readonly #options: RunWorkerOptions
   /** Runs that could not be read here, with the time of the attempt: a newer version may have written them. */
   readonly #unreadable = new RecentlyUsed<number>({ maxItems: 10_000 })
