@@ -186,7 +186,8 @@ export class Agent {
   #makeRun(entryPoint: string, rawTurn: Turn, parent?: ParentRun, quota?: RunQuota): { run: AgentRun; turn: Turn } {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
-    const given = withKeptAnswers(rawTurn)
+    // Few turns have answers; every function that the others run costs each request.
+    const given = rawTurn.answers ? withKeptAnswers(rawTurn) : rawTurn
     const turn = withUniqueCalls(requestOptions === 'ignore' ? { ...given, requestOptions: undefined } : given)
     const [replays, callChild, { approvalTtl }] = [this.#replays, this.#callChild, this.info]
     const variant = turn.variant?.map((change) => this.#withBefore(change))
