@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
-import { settlesWithin } from '../../../src/async.ts'
+import { Lanes, settlesWithin } from '../../../src/async.ts'
 import { evalResult, evalRun } from '../eval-results.ts'
 import { startCli } from '../run-cli.ts'
 import { makeProject, type TempProject } from '../temp-project.ts'
@@ -64,18 +65,22 @@ const KINDS: Readonly<Record<string, Put>> = {
  */
 export async function findOddFileFaults(isChosen: (kind: string, place: string) => boolean): Promise<string[]> {
   const cases = Object.keys(KINDS).flatMap((kind) => PLACES.map((place) => ({ kind, place })))
+  const chosen = cases.filter(({ kind, place }) => isChosen(kind, place))
+  const lanes = new Lanes(availableParallelism())
+  return (await Promise.all(chosen.map((each) => lanes.run(() => findFaultsOf(each))))).flat()
+}
+
+async function findFaultsOf({ kind, place }: { kind: string; place: string }): Promise<string[]> {
+  const project = await makeProject(FILES)
+  const path = project.path(place)
+  mkdirSync(dirname(path), { recursive: true })
+  await KINDS[kind]?.(path)
   const faults: string[] = []
-  for (const { kind, place } of cases.filter((each) => isChosen(each.kind, each.place))) {
-    const project = await makeProject(FILES)
-    const path = project.path(place)
-    mkdirSync(dirname(path), { recursive: true })
-    await KINDS[kind]?.(path)
-    for (const command of COMMANDS) {
-      const fault = await findFault(project, command)
-      if (fault !== undefined) faults.push(`${kind} ${place}: ${command.join(' ')}: ${fault}`)
-    }
-    await project.remove(place)
+  for (const command of COMMANDS) {
+    const fault = await findFault(project, command)
+    if (fault !== undefined) faults.push(`${kind} ${place}: ${command.join(' ')}: ${fault}`)
   }
+  await project.remove(place)
   return faults
 }
 
