@@ -34,10 +34,11 @@ async function askApproval(
   for (;;) {
     const choice = await ask(question)
     if (choice === undefined) return undefined
-    const first = choice.trim().toLowerCase()[0]
-    if (first === 'a') return { decision: 'approve' }
-    if (first === 'r') return askReason(ask)
-    if (first === 'e') return askArguments(args, ask)
+    // The whole word: what begins with the same letter, such as "abort" or "ask Bob first", decides nothing.
+    const word = choice.trim().toLowerCase()
+    if (word === 'a' || word === 'approve') return { decision: 'approve' }
+    if (word === 'r' || word === 'reject') return askReason(ask)
+    if (word === 'e' || word === 'edit') return askArguments(args, ask)
   }
 }
 

@@ -148,7 +148,7 @@ describe('durable runs that wait for their client', () => {
       const next = answered.status === 'fulfilled' ? answered.value.continuedBy : null
       expect((await here.find(id))?.continuedBy).to.equal(next)
       if (next === null) expect(await refusalOf(here.answer(answers, 'ann'))).to.equal('APPROVAL_DECIDED')
-      else expect(['cancelled', 'completed']).to.include((await here.find(next))?.status)
+      else await eventually(async () => expect(['cancelled', 'completed']).to.include((await here.find(next))?.status))
     }
   })
 
