@@ -26,8 +26,6 @@ interface AgentFile {
   claimedId: string | undefined
   /** The id under which the last good version is in service. */
   servedId: string | undefined
-  /** The text of the version in service. */
-  servedText: string
   problems: readonly Problem[]
   /** The project's files that a refused version was to consist of (absolute paths). */
   filesOfRejected: readonly string[]
@@ -51,6 +49,8 @@ interface Update {
   readonly patienceMs: number
   /** Does not report a file whose problems are as before. */
   readonly isRetry?: boolean
+  /** Files that were refused as the successor of a vacated id; present while one is looked for. */
+  readonly passedOver?: readonly AgentFile[]
 }
 
 const READS_AT_ONCE = 32
@@ -73,6 +73,8 @@ export class AgentFolder {
   readonly #host: AgentHost
   readonly #log: Log
   readonly #files = new Map<string, AgentFile>()
+  /** Texts of the versions in service, by id. */
+  readonly #servedTexts = new Map<string, string>()
   readonly #onLate: Listeners<FileChange[]>
   /** Refusals to report together, once the code that changed is loaded by all of its users. */
   #refusals: Refusal[] | undefined
@@ -94,7 +96,7 @@ export class AgentFolder {
 
   /** The text of the version of an agent that is in service; undefined for one that came from no file. */
   sourceOf(id: string): string | undefined {
-    return [...this.#files.values()].find(({ servedId }) => servedId === id)?.servedText
+    return this.#servedTexts.get(id)
   }
 
   /**
@@ -281,38 +283,34 @@ export class AgentFolder {
   }
 
   /** Registers the current version of a file. Never fails: errors become problems of this file. */
-  async #serve(
-    file: AgentFile,
-    { vacatedIds, patienceMs, isRetry }: Update,
-    signal: AbortSignal,
-  ): Promise<FileChange[]> {
-    const { claimedId: id, servedId } = file
+  async #serve(file: AgentFile, update: Update, signal: AbortSignal): Promise<FileChange[]> {
+    const { claimedId: id, servedId, text } = file
+    const { vacatedIds, patienceMs, isRetry, passedOver } = update
     if (id === undefined) return [this.#reject(file, file.problems)]
+    const takesOver = servedId !== id && vacatedIds.delete(id)
+    // From now on: until it is loaded, and if it is refused, the agent must not be one without a file.
+    if (takesOver) file.servedId ??= id
+    const place = takesOver ? id : servedId
+    const replaced = this.#versionInService(place)
     try {
-      const place = servedId !== id && vacatedIds.delete(id) ? id : servedId
-      const source = file.source ?? readDefinition(file.text, file.name)
-      const replaced = this.#versionInService(place)
+      const source = file.source ?? readDefinition(text, file.name)
       await this.#put(place, source, { file: file.name, signal })
-      const served = {
-        source: undefined,
-        servedId: id,
-        servedText: file.text,
-        problems: [],
-        filesOfRejected: [],
-        isRejectedCaller: false,
-      }
-      Object.assign(file, served)
-      const change: FileChange = { file: file.name, kind: servedId === undefined ? 'registered' : 'reloaded', id }
-      this.history.add(change, replaced && { replaced })
-      return servedId === undefined || servedId === id
-        ? [change]
-        : [change, ...(await this.#reassignId(servedId, patienceMs))]
     } catch (error) {
-      // A newer version of the file is on its way, or the host is closed.
-      if (signal.aborted || hasCode(error, 'SHUTTING_DOWN')) return []
-      if (isRetry && error instanceof AgentError && isDeepStrictEqual(error.problems, file.problems)) return []
-      return [this.#rejectFailed(file, error)]
+      if (hasCode(error, 'SHUTTING_DOWN')) return []
+      // A newer version of the file is on its way.
+      const isOutdated = signal.aborted
+      if (passedOver && !isOutdated) file.servedId = servedId
+      const changes = isOutdated ? [] : this.#rejectFailed(file, error, isRetry)
+      if (!takesOver && !passedOver) return changes
+      return [...changes, ...(await this.#reassignId(id, patienceMs, [...(passedOver ?? []), file]))]
     }
+    this.#servedTexts.set(id, text)
+    Object.assign(file, { source: undefined, servedId: id, problems: [], filesOfRejected: [], isRejectedCaller: false })
+    const change: FileChange = { file: file.name, kind: servedId === undefined ? 'registered' : 'reloaded', id }
+    this.history.add(change, replaced && { replaced })
+    return servedId === undefined || servedId === id
+      ? [change]
+      : [change, ...(await this.#reassignId(servedId, patienceMs))]
   }
 
   /** The version that is about to be replaced; undefined for an id that no file serves. */
@@ -330,27 +328,28 @@ export class AgentFolder {
     else await this.#host.register(source, options)
   }
 
-  /** Gives a vacated id to the first file that waits for it; without one, unregisters its agent. */
-  async #reassignId(id: string, patienceMs: number): Promise<FileChange[]> {
+  /** Gives an id that no file serves to the first that waits for it; without one, unregisters its agent. */
+  async #reassignId(id: string, patienceMs: number, passedOver: readonly AgentFile[] = []): Promise<FileChange[]> {
+    const files = this.#inOrder()
+    if (files.some(({ servedId }) => servedId === id)) return []
     const vacatedIds = new Set(this.#host.get(id) ? [id] : [])
-    for (const successor of this.#inOrder()) {
-      if (successor.claimedId !== id || successor.servedId === id) continue
-      const changes = await this.#load(successor, { vacatedIds, patienceMs })
-      if (successor.servedId === id) return changes
-    }
-    if (this.#host.get(id)) this.#host.unregister(id)
+    const successor = files.find((file) => file.claimedId === id && !passedOver.includes(file))
+    if (successor) return this.#load(successor, { vacatedIds, patienceMs, passedOver })
+    this.#servedTexts.delete(id)
+    if (vacatedIds.size > 0) this.#host.unregister(id)
     return []
   }
 
-  #rejectFailed(file: AgentFile, error: unknown): FileChange {
+  #rejectFailed(file: AgentFile, error: unknown, isRetry = false): FileChange[] {
     if (error instanceof AgentError) {
+      if (isRetry && isDeepStrictEqual(error.problems, file.problems)) return []
       file.filesOfRejected = error.files
       file.isRejectedCaller = error.callsAgents
-      return this.#reject(file, error.problems)
+      return [this.#reject(file, error.problems)]
     }
     this.#log.error(`${file.name}: ${error instanceof Error ? error.stack : messageOf(error)}`)
     const message = `The agent failed to load: ${messageOf(error)}`
-    return this.#reject(file, [{ file: file.name, message, suggestions: [] }])
+    return [this.#reject(file, [{ file: file.name, message, suggestions: [] }])]
   }
 
   #reject(file: AgentFile, problems: readonly Problem[]): FileChange {
@@ -373,7 +372,6 @@ function newFile(path: string, name: string): AgentFile {
     source: undefined,
     claimedId: undefined,
     servedId: undefined,
-    servedText: '',
     problems: [],
     filesOfRejected: [],
     isRejectedCaller: false,
