@@ -300,9 +300,9 @@ class AgentWatcher implements Watching {
     }
   }
 
-  /** The project's files that agents consist of, or were to (absolute paths). */
+  /** The project's files that agents consist of, were to, or once did: what was loaded of them is kept (absolute paths). */
   #knownFiles(): Set<string> {
-    return new Set([...this.#host.files(), ...this.#folder.filesOfRejected()])
+    return new Set([...this.#host.files(), ...this.#folder.filesOfRejected(), ...this.#watchedFiles])
   }
 
   #isInCodeFolder(path: string): boolean {

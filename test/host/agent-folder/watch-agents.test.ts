@@ -25,7 +25,11 @@ describe('a watched agent folder', () => {
   let stop: (() => Promise<void>)[] = []
 
   /** @param whileStarting done when the agents were read, before anything is watched */
-  async function serve(files: Record<string, string>, whileStarting?: (project: TempProject) => Promise<unknown>) {
+  async function serve(
+    files: Record<string, string>,
+    whileStarting?: (project: TempProject) => Promise<unknown>,
+    isManual = false,
+  ) {
     const project = await makeProject({ 'agents/.keep': '', ...files })
     const lines: string[] = []
     const log = {
@@ -39,7 +43,7 @@ describe('a watched agent folder', () => {
     await folder.scan()
     await whileStarting?.(project)
     const changes: FileChange[] = []
-    const watching = await watchAgents(host, folder, log, (news) => changes.push(...news))
+    const watching = await watchAgents(host, folder, log, (news) => changes.push(...news), isManual)
     stop.push(async () => {
       await watching.close()
       await host.close(0)
@@ -55,6 +59,7 @@ describe('a watched agent folder', () => {
       project,
       host,
       folder,
+      watching,
       lines,
       changes,
       ask,
@@ -236,6 +241,39 @@ describe('a watched agent folder', () => {
     await project.write('lib/speaker.ts', speaker('again'))
     await answers('a', 'again')
   })
+
+  const uses = (code: string) => `id: a\nmodules: [{ id: main, module: ./${code} }]`
+
+  it('loads code again that changed while no agent consisted of it', async () => {
+    const { project, host, answers } = await serve({ 'agents/a.yml': uses('lib/own.ts'), 'lib/own.ts': own('one') })
+    const forgotten = new Set<string>()
+    const { forgetFiles } = host
+    host.forgetFiles = (changed) => {
+      for (const file of changed) forgotten.add(file)
+      forgetFiles.call(host, changed)
+    }
+    await project.write('agents/a.yml', agent('a'))
+    await answers('a', 'x')
+    await project.write('lib/own.ts', own('two'))
+    await eventually(() => expect([...forgotten]).to.deep.equal([project.path('lib/own.ts')]))
+    await project.write('agents/a.yml', uses('lib/own.ts'))
+    await answers('a', 'two')
+  })
+
+  for (const folder of ['lib', 'modules']) {
+    it(`loads code of ${folder}/ again that changed while no agent consisted of it, where reloads are manual`, async () => {
+      const code = `${folder}/own.ts`
+      const files = { 'agents/a.yml': uses(code), [code]: own('one') }
+      const { project, watching, ask } = await serve(files, undefined, true)
+      await project.write('agents/a.yml', agent('a'))
+      await watching.reload()
+      await project.write(code, own('two'))
+      await watching.reload()
+      await project.write('agents/a.yml', uses(code))
+      await watching.reload()
+      expect(await ask('a')).to.equal('two')
+    })
+  }
 
   it('watches modules/ if it is created later', async () => {
     const { project, answers } = await serve({ 'agents/e.yml': 'id: e\nmodules: [{ id: main, module: echo }]' })
