@@ -237,6 +237,7 @@ export class AgentFolder {
   #note(path: string, read: AgentText, changed: AgentFile[]): void {
     const known = this.#files.get(path)
     if (known?.hash === read.hash) return
+    known?.load?.controller.abort()
     const file = known ?? newFile(path, relative(this.#host.projectDir, path))
     Object.assign(file, { hash: read.hash, text: read.text, ...readClaim(file.name, read) })
     this.#files.set(path, file)
@@ -305,7 +306,10 @@ export class AgentFolder {
       return [...changes, ...(await this.#reassignId(id, patienceMs, [...(passedOver ?? []), file]))]
     }
     this.#servedTexts.set(id, text)
-    Object.assign(file, { source: undefined, servedId: id, problems: [], filesOfRejected: [], isRejectedCaller: false })
+    file.servedId = id
+    // Otherwise they are of a newer text.
+    if (!signal.aborted)
+      Object.assign(file, { source: undefined, problems: [], filesOfRejected: [], isRejectedCaller: false })
     const change: FileChange = { file: file.name, kind: servedId === undefined ? 'registered' : 'reloaded', id }
     this.history.add(change, replaced && { replaced })
     return servedId === undefined || servedId === id

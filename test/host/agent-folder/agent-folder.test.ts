@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { AgentHost } from 'agent-host'
 import { expect } from 'chai'
 import { AgentFolder } from '../../../src/host/agent-folder/agent-folder.ts'
@@ -161,6 +162,48 @@ export default defineModule({ name: 'Slow', provides: [TextMessageHandler], uses
       await change({ 'agents/d.yml': agent('d', '4') })
       expect(await ask('a')).to.equal('3 x')
       expect(folder.problems()).to.deep.equal([])
+    })
+  })
+
+  describe('in which a text is read while the one before still loads', () => {
+    /** The load of the first text ends when both files of the next change are read, and before the second is loaded. */
+    const readMeanwhile = async (isFirstRefused: boolean) => {
+      const opened = await open({ 'agents/a.yml': agent('a', '1') })
+      const { host, change } = opened
+      const { register } = host
+      let end = () => {}
+      const isRead = new Promise<void>((resolve) => {
+        end = resolve
+      })
+      host.register = async (source, options) => {
+        if (options?.file !== 'agents/z.yml') {
+          end()
+          await setTimeout(5)
+          return register.call(host, source, options)
+        }
+        const info = await register.call(host, source, options)
+        await isRead
+        if (isFirstRefused) throw new Error('refused at last')
+        return info
+      }
+      await change({ 'agents/z.yml': agent('z', '1') }, PATIENCE_MS)
+      await change({ 'agents/b.yml': agent('b', '1'), 'agents/z.yml': 'id: z\nmodules: [' })
+      return opened
+    }
+
+    it('reports the problems of the new one, and shows the text in service', async () => {
+      const { folder, lines, ask } = await readMeanwhile(false)
+      expect(folder.problems().map(({ file, line }) => [file, line])).to.deep.equal([['agents/z.yml', 2]])
+      expect(lines).to.have.length(1)
+      expect(lines[0]).to.match(/^agents\/z\.yml:2:/)
+      expect(await ask('z')).to.equal('1 x')
+      expect(folder.sourceOf('z')).to.equal(agent('z', '1'))
+    })
+
+    it('reports no problem of the old one', async () => {
+      const { folder, lines } = await readMeanwhile(true)
+      expect(folder.problems().map(({ file, line }) => [file, line])).to.deep.equal([['agents/z.yml', 2]])
+      expect(lines.join()).not.to.include('refused at last')
     })
   })
 })
