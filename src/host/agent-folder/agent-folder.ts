@@ -69,7 +69,7 @@ export class AgentFolder {
   readonly dir: string
   /** Before any file was read, in milliseconds since 1970. */
   readonly openedAt = Date.now()
-  readonly history = new LoadHistory()
+  readonly history: LoadHistory
   readonly #host: AgentHost
   readonly #log: Log
   readonly #files = new Map<string, AgentFile>()
@@ -86,6 +86,7 @@ export class AgentFolder {
     this.#host = host
     this.dir = dir
     this.#log = log
+    this.history = new LoadHistory(log)
     this.#onLate = new Listeners('files that loaded late', log)
   }
 
@@ -210,7 +211,9 @@ export class AgentFolder {
       const isUser = file.servedId !== undefined && users.has(file.servedId)
       // What a version under way consists of is not known yet.
       if (!isUser && !file.load && file.problems.length === 0) continue
-      changes.push(...(await this.#load(file, { vacatedIds: new Set(), patienceMs, isRetry: refused.has(file.name) })))
+      // Code does not mend a text that cannot be read.
+      const isRetry = file.claimedId === undefined || refused.has(file.name)
+      changes.push(...(await this.#load(file, { vacatedIds: new Set(), patienceMs, isRetry })))
     }
     this.#warnOf(this.#refusals)
     this.#refusals = undefined
@@ -287,7 +290,7 @@ export class AgentFolder {
   async #serve(file: AgentFile, update: Update, signal: AbortSignal): Promise<FileChange[]> {
     const { claimedId: id, servedId, text } = file
     const { vacatedIds, patienceMs, isRetry, passedOver } = update
-    if (id === undefined) return [this.#reject(file, file.problems)]
+    if (id === undefined) return isRetry ? [] : [this.#reject(file, file.problems)]
     const takesOver = servedId !== id && vacatedIds.delete(id)
     // From now on: until it is loaded, and if it is refused, the agent must not be one without a file.
     if (takesOver) file.servedId ??= id

@@ -1,4 +1,6 @@
 import type { Path, Problem } from '../../definition/problem.ts'
+import type { Log } from '../../protocols/log.ts'
+import { Listeners } from '../listeners.ts'
 
 /** Outcome of a changed agent file. */
 export interface FileChange {
@@ -34,7 +36,11 @@ const MAX_LOADS = 1000
 /** The loads of agent files since the start, latest last. */
 export class LoadHistory {
   readonly #records: LoadRecord[] = []
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners: Listeners
+
+  constructor(log: Log) {
+    this.#listeners = new Listeners('loads of agent files', log)
+  }
 
   /** The latest loads. */
   get records(): readonly LoadRecord[] {
@@ -44,7 +50,7 @@ export class LoadHistory {
   add(change: FileChange, { problems = [], ...more }: Partial<Pick<LoadRecord, 'problems' | 'replaced'>> = {}): void {
     this.#records.push({ ...change, time: Date.now() / 1000, problems, ...more })
     if (this.#records.length > MAX_LOADS) this.#records.shift()
-    for (const listener of this.#listeners) listener()
+    this.#listeners.tell()
   }
 
   /**
@@ -53,7 +59,6 @@ export class LoadHistory {
    * @returns a function that ends it
    */
   onLoad(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#listeners.add(listener)
   }
 }

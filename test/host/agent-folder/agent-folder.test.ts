@@ -206,4 +206,34 @@ export default defineModule({ name: 'Slow', provides: [TextMessageHandler], uses
       expect(lines.join()).not.to.include('refused at last')
     })
   })
+
+  it('serves a version although a listener for loads fails', async () => {
+    const { folder, lines, change } = await open({ 'agents/a.yml': agent('a', '1') })
+    folder.history.onLoad(() => {
+      throw new Error('out of paper')
+    })
+    const changes = await change({ 'agents/a.yml': agent('a', '2') })
+    expect(changes).to.deep.equal([{ file: 'agents/a.yml', kind: 'reloaded', id: 'a' }])
+    expect(folder.problems()).to.deep.equal([])
+    expect(lines).to.deep.equal(['A listener for loads of agent files failed: out of paper'])
+  })
+
+  it('reports a text that cannot be read once, however often code or other files change', async () => {
+    const { project, folder, lines, change } = await open({ 'agents/a.yml': 'id: a\nmodules: [' })
+    await folder.reloadUsers(new Set([project.path('modules/slow.ts')]), PATIENCE_MS, new Set())
+    await change({ 'agents/b.yml': agent('b', '1') })
+    expect(lines).to.have.length(1)
+    expect(folder.problems()).to.have.length(1)
+  })
+
+  it('reports one of them once, too, that was refused for a circle before', async () => {
+    const calls = (id: string, called: string) =>
+      `${agent(id, '1')}  - { id: team, module: tools/agents, config: { agents: [${called}] } }\n`
+    const { lines, change } = await open({ 'agents/a.yml': calls('a', 'b'), 'agents/b.yml': calls('b', 'a') })
+    await change({ 'agents/b.yml': 'id: b\nmodules: [' })
+    const reported = lines.length
+    await change({ 'agents/c.yml': agent('c', '1') })
+    await change({ 'agents/c.yml': agent('c', '2') })
+    expect(lines).to.have.length(reported)
+  })
 })
