@@ -204,18 +204,24 @@ class RunReplay {
   }
 
   async play(agent: Agent): Promise<RunOutcome> {
-    const { signal } = this.#options
-    const handle = this.#start(agent)
-    const forget = onAbort(signal, () => this.#stop())
-    this.#stopWhereCancelled()
-    const replayed = await toReplayed(this.#recorded, handle.result, () => this.#text)
-    forget()
-    clearTimeout(this.#stuckTimer)
-    // Code that does not look at its signal must not hold up the rest.
-    await settlesWithin(agent.close(), CLOSE_MS)
+    const replayed = await this.#run(agent).finally(async () => {
+      clearTimeout(this.#stuckTimer)
+      // Code that does not look at its signal must not hold up the rest.
+      await settlesWithin(agent.close(), CLOSE_MS)
+    })
     if (this.#stuckAt !== undefined) throw misfit(this.#stuckAt)
     const run = { ...replayed, isBeyond: this.#isBeyond }
     return { run, divergence: this.#divergence ?? this.#compareEnds(run), live: this.player.liveCalls }
+  }
+
+  /** @throws HostError when the run cannot start */
+  async #run(agent: Agent): Promise<Omit<ReplayedRun, 'isBeyond'>> {
+    const handle = this.#start(agent)
+    const forget = onAbort(this.#options.signal, () => this.#stop())
+    this.#stopWhereCancelled()
+    const replayed = await toReplayed(this.#recorded, handle.result, () => this.#text)
+    forget()
+    return replayed
   }
 
   #start(agent: Agent): RunHandle {

@@ -1,8 +1,10 @@
 import { type LLM, messageOf, type RunOptions } from 'agent-host'
 import { expect } from 'chai'
+import { hasCode } from '../../../src/errors.ts'
 import { lastRunOf, type Tape } from '../../../src/tape/file/read-tape.ts'
 import { findAgent } from '../../../src/tape/replaying/find-agent.ts'
 import { eventually } from '../../support/eventually.ts'
+import { globalList } from '../../support/global-list.ts'
 import { openRecordingHost, type RecordedRun, type RecordingHost, replay } from '../../support/tapes.ts'
 import { makeSharedProject, removeFolder, type TempProject } from '../../support/temp-project.ts'
 
@@ -32,7 +34,9 @@ export default defineModule({ name: 'Frail', provides: [TextMessageHandler], use
     if (fails) throw new Error('too frail')
   } }) })`,
   'modules/till.ts': `import { defineModule, ToolProvider } from 'agent-host'
-export default defineModule({ name: 'Till', provides: [ToolProvider], create: () => ({
+globalThis.tills ??= []
+export default defineModule({ name: 'Till', provides: [ToolProvider], create: () => globalThis.tills.push('open') && ({
+  async [Symbol.asyncDispose]() { globalThis.tills.push('closed') },
   listTools: () => [{ name: 'pay', description: 'Pays', parameters: { type: 'object' } }],
   needsApproval: () => true,
   executeTool: async () => ({ text: 'paid' }) }) })`,
@@ -210,6 +214,31 @@ describe('the end of a replay', () => {
       message: "The tape calls 'gone', and agent 'frail' has no such entry point.",
     })
     expect(refused).have.deep.property('suggestions', ['--as-recorded replays the agent as it was.'])
+  })
+
+  it('leaves no module open where the run cannot start', async () => {
+    const shop = (more: object = {}) => ({
+      id: 'paying',
+      modules: [
+        { id: 'llm', module: 'llm/mock', config: { replies: ['Well.'] } },
+        { id: 'till', module: 'till', scope: 'agent' },
+        { id: 'loop', module: 'orchestrator/tool-loop', config: { system_prompt: 'Be kind.' } },
+      ],
+      ...more,
+    })
+    await recording.host.register(shop())
+    const tape = await tapeOf(await recording.run('paying', 'hi', { requestOptions: { temperature: 0 } }))
+    recording.host.unregister('paying')
+    await eventually(() => expect(globalList('tills').at(-1)).equal('closed'))
+    globalList('tills').length = 0
+    const run = lastRunOf(tape)
+    const elsewhere: Tape = { ...tape, runs: [{ ...run, turn: { ...run.turn, entry_point: 'gone' } }] }
+    const refuse = async (asked: Tape, agent: object) => {
+      const refused: unknown = await replay(asked, { projectDir, live: ['till'], agent: asFile(agent) }).catch((e) => e)
+      return [hasCode(refused, 'TAPE_INVALID'), hasCode(refused, 'REQUEST_INVALID'), globalList('tills').splice(0)]
+    }
+    expect(await refuse(elsewhere, shop())).deep.equal([true, false, ['open', 'closed']])
+    expect(await refuse(tape, shop({ request_options: 'refuse' }))).deep.equal([false, true, ['open', 'closed']])
   })
 
   it('has another question where one is given, in the place of the last', async () => {
