@@ -176,6 +176,9 @@ class TapeReader {
         const names = [line.module, line.caller, line.protocol, line.method]
         if (!names.every(isName)) throw this.#unfit('the names of module and method are expected')
         if (line.call !== calls.length + 1) throw this.#unfit(`call ${calls.length + 1} is expected`)
+        // A call within itself has no outermost one.
+        if (line.within !== null && !calls[line.within - 1])
+          throw this.#unfit('a call within an earlier one is expected')
         calls.push({ line, at: this.#at, steps: [] })
       } else if (line.type === 'bytes') kept.set(line.sha256, line)
       else if (line.type === 'end') return this.#check({ head, turn, calls, end: line, findBytes: find })
@@ -203,7 +206,8 @@ class TapeReader {
   #check(run: TapedRun): TapedRun {
     const { calls, end, turn } = run
     if (!isName(turn.run_id)) throw this.#unfit('the id of the run is expected')
-    if (!isObject(turn.turn) || !Array.isArray(turn.overrides)) throw this.#unfit('the turn has no messages')
+    if (!isTurn(fieldsOf(turn.turn)) || !Array.isArray(turn.overrides))
+      throw this.#unfit('a turn with its messages is expected')
     if (typeof end.text !== 'string' || !Array.isArray(end.pending) || !Array.isArray(end.attachments))
       throw this.#unfit('the end has no answer')
     if (end.incomplete !== null) throw this.#incomplete(end.incomplete)
@@ -285,6 +289,16 @@ class TapeReader {
   #fail(problem: string, suggestions: readonly string[] = []): HostError {
     return new HostError('TAPE_INVALID', `The tape ${this.#name} ${problem}`, { suggestions })
   }
+}
+
+function isTurn({ messages, pending, answers, variant }: Readonly<Record<string, unknown>>): boolean {
+  const isRead = isListOf(pending ?? [], 'kind') && isListOf(answers ?? [], 'kind') && isListOf(variant ?? [], 'module')
+  return isRead && isListOf(messages, 'role')
+}
+
+/** @param field that names each of the items */
+function isListOf(value: unknown, field: string): boolean {
+  return Array.isArray(value) && value.every((item) => isName(fieldsOf(item)[field]))
 }
 
 function isName(value: unknown): boolean {

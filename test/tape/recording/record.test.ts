@@ -411,21 +411,38 @@ describe('reading a tape', () => {
     expect(await refusalOf(pack(broken))).match(/^The tape t is damaged: line \d is not a line of a tape\.$/)
   })
 
+  const others = (type: string, change: object) =>
+    pack(
+      lines.map((line) =>
+        line.startsWith(`{"type":"${type}",`) ? JSON.stringify({ ...JSON.parse(line), ...change }) : line,
+      ),
+    )
+  const misfit = (reason: string) => RegExp(`^The tape t does not fit together at line \\d+: ${reason} expected\\.$`)
+
   it('refuses one whose names are more than a line of text', async () => {
-    const others = (type: string, change: object) =>
-      pack(
-        lines.map((line) =>
-          line.startsWith(`{"type":"${type}",`) ? JSON.stringify({ ...JSON.parse(line), ...change }) : line,
-        ),
-      )
     const { agent } = JSON.parse(lines[0] ?? '')
-    const misfit = (reason: string) => RegExp(`^The tape t does not fit together at line \\d+: ${reason} expected\\.$`)
     for (const id of ['a\nprocess.exit()', '../a', '', 5, null])
       expect(await refusalOf(others('head', { agent: { ...agent, id } }))).match(misfit('an agent with its modules is'))
     for (const run_id of ['a\nprocess.exit()', 'a\u2028b', 'a\u202eb', '', 5])
       expect(await refusalOf(others('turn', { run_id }))).match(misfit('the id of the run is'))
     for (const name of ['module', 'caller', 'protocol', 'method'])
       expect(await refusalOf(others('call', { [name]: 'a\nb' }))).match(misfit('the names of module and method are'))
+  })
+
+  it('refuses one whose turn has no messages, or lists of something else', async () => {
+    const messages = [{ role: 'user', content: 'hi' }]
+    for (const turn of [null, {}, { messages: 'hi' }, { messages: [null] }, { messages: [{ $undefined: true }] }])
+      expect(await refusalOf(others('turn', { turn }))).match(misfit('a turn with its messages is'))
+    for (const name of ['pending', 'answers', 'variant'])
+      for (const list of [5, [null], [{}]])
+        expect(await refusalOf(others('turn', { turn: { messages, [name]: list } }))).match(
+          misfit('a turn with its messages is'),
+        )
+  })
+
+  it('refuses one whose calls are not within an earlier one', async () => {
+    for (const within of [1, 99, -1, 0.5, 'x', {}])
+      expect(await refusalOf(others('call', { within }))).match(misfit('a call within an earlier one is'))
   })
 
   it('refuses one of a newer version', async () => {
