@@ -79,7 +79,7 @@ export class AssembledProject implements OpenedProject {
   /** Opens the store of the project for one more part of it, which closes it. */
   readonly openRecords: () => Promise<RecordStore>
   /** Deletes tapes, those that are being written included; undefined where none are recorded. */
-  readonly deleteTapes: ((runIds: readonly string[]) => void) | undefined
+  readonly deleteTapes: ((runIds: readonly string[]) => Promise<void>) | undefined
   /** Undefined where no audit log is named. */
   readonly audit: Audit | undefined
   readonly #drainTimeoutMs: number

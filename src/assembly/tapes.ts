@@ -41,9 +41,9 @@ export class Tapes {
     return sweeper
   }
 
-  /** Deletes the tapes of these runs, those that are being written included. */
-  delete(runIds: readonly string[]): void {
-    this.#writer.delete(runIds)
+  /** Deletes the tapes of these runs, those that are being written included. Other runs that have ended are in their files then. */
+  delete(runIds: readonly string[]): Promise<void> {
+    return this.#writer.delete(runIds)
   }
 
   close(): Promise<void> {

@@ -13,7 +13,7 @@ export interface Here {
   /** Absolute. */
   readonly projectDir: string
   /** Deletes tapes, those that are being written included; undefined for a server that records none. */
-  readonly deleteTapes?: ((runIds: readonly string[]) => void) | undefined
+  readonly deleteTapes?: ((runIds: readonly string[]) => Promise<void>) | undefined
 }
 
 /** Numbers of runs that one server has ended and removed. */
@@ -36,7 +36,8 @@ export async function forgetHere(here: Here, wanted: ForgetQuery): Promise<Forgo
   const { host, traces, projectDir, deleteTapes } = here
   const ended = host.abortAllOf(wanted.tenant, wanted.user, new Error('The data of its user is deleted.'))
   const all = { ...wanted, runIds: [...wanted.runIds, ...ended] }
-  deleteTapes?.(all.runIds)
+  // A run that has ended just before may not be in its file yet.
+  await deleteTapes?.(all.runIds)
   const removed = traces ? await forgetTraces(traces, all) : 0
   return { ended: ended.length, traces: removed, tapes: await forgetTapes(projectDir, all) }
 }

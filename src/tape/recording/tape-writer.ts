@@ -99,10 +99,11 @@ export class TapeWriter {
     return existsSync(pathOfTape(this.#options.projectDir, runId))
   }
 
-  /** Deletes the tapes of these runs, those that are being written included. */
-  delete(runIds: readonly string[]): void {
+  /** Deletes the tapes of these runs, those that are being written included. Settles as {@link finish} does. */
+  delete(runIds: readonly string[]): Promise<void> {
     this.#thread.handOver()
     this.#thread.tell({ kind: 'delete', runIds })
+    return this.finish()
   }
 
   /** Settles when everything recorded before is in the files, or the thread has ended. */
