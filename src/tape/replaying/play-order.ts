@@ -32,6 +32,8 @@ export class PlayOrder {
   #isLooking = false
   /** Calls under way. */
   open = 0
+  /** Set once the run is over: nothing is given out any more. */
+  isOver = false
 
   /** @param nextBeginning the first call that was not asked for yet; undefined where there is none */
   constructor(nextBeginning: () => Beginning | undefined) {
@@ -78,6 +80,7 @@ export class PlayOrder {
   }
 
   #giveOut(): void {
+    if (this.isOver) return
     const first = this.#waiting.reduce((least, each) => (each.at < least.at ? each : least))
     const missing = this.#isMissing(first.at) ? this.#nextBeginning() : undefined
     const isPatient = missing !== undefined && this.#patience-- > 0

@@ -54,7 +54,7 @@ export class PlayRecorder implements Boundaries {
       (ended) => recorder.succeed(ended),
       (error) => recorder.fail(error),
     )
-    return this.#player.begin(run)
+    return this.#player.begin(run, turn, result)
   }
 
   attach(provider: object, place: Place): object {

@@ -2,6 +2,7 @@ import { deferred, raceAbort } from '../../async.ts'
 import type { Redact } from '../../redaction/redact.ts'
 import { AgentRun } from '../../run/agent-run.ts'
 import type { Boundaries, Place } from '../../run/calls/boundaries.ts'
+import type { RunResult, Turn } from '../../run/turn.ts'
 import { digestOf, type PendingCall } from '../../run/waiting/pending-call.ts'
 import { asksForNeed, isBoundary, type Method, wrapMethods } from '../boundary.ts'
 import { hideSecrets } from '../file/hide-secrets.ts'
@@ -80,8 +81,12 @@ export class TapePlayer implements Boundaries {
     return this.#liveCalls
   }
 
-  begin(run: AgentRun): boolean {
+  begin(run: AgentRun, _turn: Turn, result: Promise<RunResult>): boolean {
     this.#run = run
+    const end = () => {
+      this.#order.isOver = true
+    }
+    result.then(end, end)
     return true
   }
 
@@ -195,7 +200,7 @@ export class TapePlayer implements Boundaries {
     this.#begin()
     try {
       for (const step of call.steps) {
-        await this.#order.turnOf(step.at)
+        await this.#turnOf(step.at, run)
         const line = step.read(this.#matcher.rename)
         this.#order.given(line.ms)
         if (line.type === 'effect') this.#effect(line, run)
@@ -211,7 +216,7 @@ export class TapePlayer implements Boundaries {
     this.#begin()
     try {
       for (const step of call.steps) {
-        const turn = this.#order.turnOf(step.at)
+        const turn = this.#turnOf(step.at, run)
         if (turn) await turn
         const line = step.read(this.#matcher.rename)
         this.#order.given(line.ms)
@@ -223,6 +228,12 @@ export class TapePlayer implements Boundaries {
       this.#end()
     }
     await this.#cutOff(call, run)
+  }
+
+  /** As the order has it; a run that is aborted waits for nothing. */
+  #turnOf(at: number, { signal }: AgentRun): Promise<void> | undefined {
+    const turn = this.#order.turnOf(at)
+    return turn && raceAbort(turn, signal)
   }
 
   #begin(): void {
@@ -237,10 +248,10 @@ export class TapePlayer implements Boundaries {
   }
 
   /** A call that was cut off, or that its run did not wait for, has no end but that of the run. */
-  async #cutOff(call: TapedCall, { signal }: AgentRun): Promise<never> {
-    await this.#order.turnOf(Number.MAX_SAFE_INTEGER)
+  async #cutOff(call: TapedCall, run: AgentRun): Promise<never> {
+    await this.#turnOf(Number.MAX_SAFE_INTEGER, run)
     this.#options.onCutOff(call)
-    return raceAbort(deferred<never>().promise, signal)
+    return raceAbort(deferred<never>().promise, run.signal)
   }
 
   #decode({ value }: PartLine): unknown {

@@ -133,7 +133,7 @@ class RerunBoundaries implements Boundaries {
       loaded,
       files: new Set([...agent.files, ...files]),
     })
-    return this.#player.begin(run)
+    return this.#player.begin(run, turn, result)
   }
 
   attach(provider: object, place: Place, run: AgentRun | undefined): object {

@@ -33,6 +33,16 @@ export default defineModule({ name: 'Frail', provides: [TextMessageHandler], use
     await setTimeout(works_ms, undefined, { signal: run.signal })
     if (fails) throw new Error('too frail')
   } }) })`,
+  'modules/pair.ts': `import { defineModule, LLM, TextMessageHandler, Type } from 'agent-host'
+globalThis.pairsLeft ??= []
+export default defineModule({ name: 'Pair', provides: [TextMessageHandler], uses: { llm: LLM },
+  config: Type.Object({ second: Type.String() }),
+  create: ({ llm }, { second }) => ({ async handleText(_, run) {
+    const ask = async (content) => {
+      try { for await (const part of llm.generate({ messages: [{ role: 'user', content }] }, run)); } finally { globalThis.pairsLeft.push(content) }
+    }
+    await Promise.all([ask('one'), ask(second)])
+  } }) })`,
   'modules/till.ts': `import { defineModule, ToolProvider } from 'agent-host'
 globalThis.tills ??= []
 export default defineModule({ name: 'Till', provides: [ToolProvider], create: () => globalThis.tills.push('open') && ({
@@ -239,6 +249,24 @@ describe('the end of a replay', () => {
     }
     expect(await refuse(elsewhere, shop())).deep.equal([true, false, ['open', 'closed']])
     expect(await refuse(tape, shop({ request_options: 'refuse' }))).deep.equal([false, true, ['open', 'closed']])
+  })
+
+  it('leaves no branch waiting for one that differs', async () => {
+    const pair = (second: string) => ({
+      id: 'pair',
+      modules: [frail().modules[0], { id: 'main', module: 'pair', config: { second } }],
+    })
+    await recording.host.register(pair('two'))
+    const tape = await tapeOf(await recording.run('pair', 'hi'))
+    const run = lastRunOf(tape)
+    const late = run.calls.map((call) => ({ ...call, line: { ...call.line, ms: (call.line.call - 1) * 60_000 } }))
+    globalList('pairsLeft').length = 0
+    const { divergence } = await replay(
+      { ...tape, runs: [{ ...run, calls: late }] },
+      { projectDir, agent: asFile(pair('2')) },
+    )
+    expect(divergence?.differences).deep.equal(['request.messages[0].content: recorded "two", asked "2"'])
+    expect(globalList('pairsLeft')).have.members(['2', 'one'])
   })
 
   it('has another question where one is given, in the place of the last', async () => {
