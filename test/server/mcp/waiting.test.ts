@@ -16,6 +16,14 @@ modules:
       { text: '', tool_calls: [{ name: pay, arguments: { amount: 40 } }] }, { text: Done. } ] } }
   - { id: tools, module: pay }
   - { id: loop, module: orchestrator/tool-loop }`,
+  'agents/teller.yml': `id: teller
+conversation: true
+expose: [conversations]
+modules:
+  - { id: llm, module: llm/mock, scope: agent, config: { replies: [ { text: Hello Ada. },
+      { text: '', tool_calls: [{ name: pay, arguments: { amount: 40 } }] }, { text: Done. } ] } }
+  - { id: tools, module: pay }
+  - { id: loop, module: orchestrator/tool-loop }`,
   'agents/clerk.yml': `id: clerk
 modules:
   - { id: llm, module: llm/mock, scope: agent, config: { replies: [
@@ -63,10 +71,20 @@ function paid(): unknown[] {
 type Reply = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, unknown> }
 
 const INFO = { name: 'test', version: '1.0.0' }
+const PAY = { message: 'pay' }
 const ELICITATION = { elicitation: { form: {} } }
 interface Approval {
   readonly created_at: number
   readonly expires_at: number
+}
+
+const BOTH = ['McpApiAdapter', 'ResponsesCompatApiAdapter']
+
+/** Approves the call that has waited longest, in the inbox. */
+async function approveFirst(app: Awaited<ReturnType<typeof makeMcp>>['app']): Promise<void> {
+  const { data } = (await app.inject('/compat/approvals?order=asc')).json<{ data: { id: string }[] }>()
+  const url = `/compat/approvals/${data[0]?.id}`
+  expect((await app.inject({ method: 'POST', url, payload: { decision: 'approve' } })).statusCode).to.equal(200)
 }
 
 type OnQuestion = (params: unknown) => Reply | Promise<Reply>
@@ -81,7 +99,11 @@ function fillForm(params: unknown): Reply {
 type Connect = (url: URL, onQuestion: OnQuestion | undefined, headers?: Record<string, string>) => Promise<ClientCall>
 interface ClientCall {
   readonly version: string | undefined
-  call(name: string, signal?: AbortSignal): Promise<{ content: unknown; isError?: unknown }>
+  call(
+    name: string,
+    signal?: AbortSignal,
+    args?: Record<string, string>,
+  ): Promise<{ content: unknown; isError?: unknown }>
   close(): Promise<void>
 }
 
@@ -94,9 +116,9 @@ const connectFirst: Connect = async (url, onQuestion, headers = {}) => {
   await client.connect(transport as Parameters<FirstClient['connect']>[0])
   return {
     version: transport.protocolVersion,
-    call: async (name, signal) => {
+    call: async (name, signal, args = PAY) => {
       const options = signal ? { signal } : {}
-      const { content, isError } = await client.callTool({ name, arguments: { message: 'pay' } }, undefined, options)
+      const { content, isError } = await client.callTool({ name, arguments: args }, undefined, options)
       return { content, isError }
     },
     close: () => client.close(),
@@ -113,7 +135,7 @@ const connectSecond =
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
     return {
       version: client.getNegotiatedProtocolVersion(),
-      call: (name, signal) => client.callTool({ name, arguments: { message: 'pay' } }, signal ? { signal } : {}),
+      call: (name, signal, args = PAY) => client.callTool({ name, arguments: args }, signal ? { signal } : {}),
       close: () => client.close(),
     }
   }
@@ -212,6 +234,29 @@ for (const [title, version, connect] of CLIENTS) {
       expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
       expect(paid()).to.deep.equal([1, 2, 42, 42])
     })
+
+    for (const [decider, isQuicker] of [
+      ["the client's user", false],
+      ['the inbox', true],
+    ] as const)
+      it(`keeps what was said before in its conversation, when ${decider} decides`, async () => {
+        const { app, ask, listen } = await makeMcp({ adapters: BOTH }, FILES)
+        const client = await connect(new URL('/mcp', await listen()), async (params) => {
+          if (isQuicker) await approveFirst(app)
+          return fillForm(params)
+        })
+        const say = async (message: string, more = {}) => {
+          const { content } = await client.call('teller', undefined, { message, ...more })
+          return JSON.stringify(content)
+        }
+        const [conversation_id = ''] = /[0-9a-f-]{36}/.exec(await say('I am Ada.')) ?? []
+        expect(await say('Pay.', { conversation_id })).to.contain('Done.')
+        await client.close()
+        const uri = `agent-host://teller/conversations/${conversation_id}`
+        const { result } = await ask({ id: 1, method: 'resources/read', params: { uri } })
+        const said: { content: string }[] = JSON.parse(result.contents[0].text)
+        expect(said.map(({ content }) => content)).to.deep.equal(['I am Ada.', 'Hello Ada.', 'Pay.', 'Done.'])
+      })
 
     it('reports a rejection to the agent, and ends with an error if the user cancels', async () => {
       const { result } = await callWith({ action: 'decline' }, 'shop')

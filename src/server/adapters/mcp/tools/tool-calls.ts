@@ -80,20 +80,14 @@ export class ToolCalls {
       ...given,
     }
     const { host, toRpcError } = this.#options
-    const answer = (handle: RunHandle) => this.#answerWith(handle, request, given.messages, options, given.variant)
+    const answer = (handle: RunHandle) => this.#answerWith(handle, request, given, options)
     // A batch may have several.
     const begun = host[VISITS].admitted(() => host[START_MADE](request.name, turn, '.'))
     if (!(begun instanceof Promise)) return answer(begun)
     return deferCall(begun.then(answer), (error) => toRpcError(error, options.source))
   }
 
-  #answerWith(
-    handle: RunHandle,
-    request: ToolRequest,
-    messages: readonly Message[],
-    options: CallOptions,
-    variant?: Turn['variant'],
-  ): Call<ToolResult> {
+  #answerWith(handle: RunHandle, request: ToolRequest, given: GivenTurn, options: CallOptions): Call<ToolResult> {
     const toRpcError = (error: unknown) => this.#options.toRpcError(error, options.source)
     return {
       answer: (onResult, onFailure) =>
@@ -103,8 +97,8 @@ export class ToolCalls {
             try {
               finished =
                 result.status === 'waiting'
-                  ? this.#wait(request, result, { messages, variant }, options)
-                  : this.#finish(result, request, messages, options)
+                  ? this.#wait(request, result, given, options)
+                  : this.#finish(result, request, given, options)
             } catch (error) {
               return onFailure(toRpcError(error))
             }
@@ -132,13 +126,11 @@ export class ToolCalls {
     options: CallOptions,
     opening: Promise<Turn['variant']> | undefined,
   ): Promise<Call<ToolResult>> {
-    const { info, input } = request
     const variant = await opening
-    const memory = this.#options.memory.of(options.tenant)
-    const messages =
-      input.conversationId === undefined
-        ? [toMessage(request)]
-        : await this.#continue(memory, input.conversationId, info.id, toMessage(request))
+    const earlier = await this.#earlierOf(request, options)
+    if (!earlier) throw invalidParams('conversation_id is unknown, or was forgotten')
+    const messages = [...earlier, toMessage(request)]
+    if (earlier.length > 0) this.#checkHistory(messages)
     return this.#begin(request, { messages, variant }, options)
   }
 
@@ -153,7 +145,8 @@ export class ToolCalls {
     const id = await this.#options.seal(options.tenant, (seal) => seal.open(state))
     const waiting = typeof id === 'string' ? await runs.find(id) : undefined
     if (!waiting || !isCallOf(waiting, request)) throw unknownState()
-    if (waiting.continuedBy !== null) return this.#follow(waiting.continuedBy, request, options)
+    const said = await this.#saidBy(request, options)
+    if (waiting.continuedBy !== null) return this.#follow(waiting.continuedBy, request, said, options)
     if (waiting.status === 'expired') throw new JsonRpcError(INVALID_PARAMS, UNDECIDED)
     const answers = waiting.open.flatMap(({ call }) => {
       const response = responses[call.callId]
@@ -172,7 +165,7 @@ export class ToolCalls {
     }
     const onEvent = options.onProgress && toProgress(options.onProgress)
     const handle = await runs.resume(waiting.id, answers, by, { onEvent })
-    return this.#answerWith(handle, request, [toMessage(request)], options)
+    return this.#answerWith(handle, request, said, options)
   }
 
   /** Cancels a waiting call: its client has left. */
@@ -182,18 +175,24 @@ export class ToolCalls {
   }
 
   /** The inbox was quicker: gives the outcome of the run that goes on. */
-  #follow(id: string, request: ToolRequest, options: CallOptions): Call<ToolResult> {
+  #follow(id: string, request: ToolRequest, said: GivenTurn, options: CallOptions): Call<ToolResult> {
     const runs = this.#options.runs.of(options.tenant)
     const leaving = new AbortController()
     const result = readResult(runs, id, leaving.signal)
     const abort = (reason: unknown) => leaving.abort(reason)
-    return this.#answerWith({ id, result, abort }, request, [toMessage(request)], options)
+    return this.#answerWith({ id, result, abort }, request, said, options)
   }
 
-  async #continue(memory: CallMemory, id: string, agentId: string, message: Message): Promise<readonly Message[]> {
-    const earlier = await memory.readConversation(id, agentId)
-    if (earlier) return this.#bounded([...earlier, message])
-    throw invalidParams('conversation_id is unknown, or was forgotten')
+  /** Reads what was said before; undefined for a conversation that is not known. */
+  async #earlierOf({ info, input }: ToolRequest, { tenant }: CallOptions): Promise<readonly Message[] | undefined> {
+    if (input.conversationId === undefined) return []
+    return this.#options.memory.of(tenant).readConversation(input.conversationId, info.id)
+  }
+
+  /** Returns what a call that goes on had to say. A conversation that is forgotten while it waits does not undo a person's decision. */
+  async #saidBy(request: ToolRequest, options: CallOptions): Promise<GivenTurn> {
+    const earlier = (await this.#earlierOf(request, options)) ?? []
+    return { messages: [...earlier, toMessage(request)] }
   }
 
   /** Keeps a run that waits: for the answers of the client, or for another person where the client's user cannot be asked. */
@@ -221,15 +220,14 @@ export class ToolCalls {
   }
 
   /** @throws HostError `REQUEST_INVALID` that names the limit */
-  #bounded(messages: readonly Message[]): readonly Message[] {
+  #checkHistory(messages: readonly Message[]): void {
     new HistoryBudget(this.#options.limits).addItems(messages.length, bytesOfMessages(messages))
-    return messages
   }
 
   #finish(
     { text, attachments }: RunResult,
     { info, input }: ToolRequest,
-    messages: readonly Message[],
+    { messages }: GivenTurn,
     { version, tenant }: CallOptions,
   ): ToolResult | Promise<ToolResult> {
     const content = toContent(text, attachments, version)
