@@ -204,8 +204,8 @@ export interface StoredRunInfo {
   readonly code: ClientCode | undefined
 }
 
-/** Answer of a run that has ended well. */
-export type RunOutcome = Pick<StoredRunInfo, 'text' | 'usage' | 'incompleteReason' | 'open'>
+/** Answer of a run that has ended well, or waits. */
+export type RunOutcome = Pick<StoredRunInfo, 'status' | 'text' | 'usage' | 'incompleteReason' | 'open' | 'continuedBy'>
 
 /** State of a run after answers. */
 export interface AnsweredRun {

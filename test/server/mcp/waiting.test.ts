@@ -44,6 +44,17 @@ modules:
       { text: '', tool_calls: [{ name: measure, arguments: {} }] }, { text: Done. } ] } }
   - { id: tools, module: pay }
   - { id: loop, module: orchestrator/tool-loop }`,
+  'agents/painter.yml': `id: painter
+modules: [{ id: tools, module: pay }, { id: main, module: paint }]`,
+  'modules/paint.ts': `import { ConversationHistory, defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Paint', provides: [TextMessageHandler],
+  uses: { tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ tools, history, response }) => ({ async handleText(_, run) {
+    const isPaid = (await history.getHistory()).some(({ role }) => role === 'tool')
+    if (!isPaid) return void (await tools[0].executeTool('pay', { amount: 3 }, run.with({ toolCallId: 'call_1' })))
+    await response.respondText('Here.')
+    await response.respondImage({ mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) })
+  } }) })`,
   'modules/pay.ts': `import { defineModule, ToolProvider } from 'agent-host'
 const paid = (globalThis.mcpPaid ??= [])
 const parameters = { type: 'object', properties: { amount: { type: 'number' } } }
@@ -257,6 +268,53 @@ for (const [title, version, connect] of CLIENTS) {
         const said: { content: string }[] = JSON.parse(result.contents[0].text)
         expect(said.map(({ content }) => content)).to.deep.equal(['I am Ada.', 'Hello Ada.', 'Pay.', 'Done.'])
       })
+
+    for (const decided of [1, 2])
+      it(`goes on where the inbox has decided, asked for ${decided} of two calls, and executes each once`, async () => {
+        const { app, listen } = await makeMcp({ adapters: BOTH }, FILES)
+        const asked: string[] = []
+        const client = await connect(new URL('/mcp', await listen()), async (params) => {
+          asked.push((params as { message: string }).message)
+          for (let n = 0; asked.length === 1 && n < decided; n++) await eventually(() => approveFirst(app))
+          if (asked.length === 1) await eventually(() => expect(paid()).to.have.length(decided))
+          return fillForm(params)
+        })
+        const { content } = await client.call('twice')
+        await client.close()
+        expect(content).to.deep.equal([{ type: 'text', text: 'Done.' }])
+        expect(paid()).to.deep.equal([1, 2, 42, 42])
+        const others = decided === 1 ? ['May I call pay({"amount":2})?'] : []
+        expect(asked).to.deep.equal(['May I call pay({"amount":1})?', ...others, 'Which size?', 'Which size?'])
+        expect((await app.inject('/compat/approvals')).json<{ data: unknown[] }>().data).to.deep.equal([])
+      })
+
+    it('ends as one without a decision, where the inbox has let the next of its calls expire', async () => {
+      const [, twice = ''] = FILES['agents/twice.yml'].split('id: twice')
+      const files = { ...FILES, 'agents/slow.yml': `id: slow\napproval_ttl: 2${twice}` }
+      const { app, listen } = await makeMcp({ adapters: BOTH }, files)
+      const client = await connect(new URL('/mcp', await listen()), async (params) => {
+        await approveFirst(app)
+        const expired = async () => (await app.inject('/compat/approvals?status=all')).body.includes('"expired"')
+        await eventually(async () => expect(await expired()).to.equal(true), 15_000)
+        return fillForm(params)
+      })
+      const ended = await client.call('slow').catch(String)
+      await client.close()
+      expect(JSON.stringify(ended)).to.contain('No person has decided in time')
+      expect(paid()).to.deep.equal([1])
+    })
+
+    it('has the pictures of its answer, when the inbox decides', async () => {
+      const { app, listen } = await makeMcp({ adapters: BOTH }, FILES)
+      const client = await connect(new URL('/mcp', await listen()), async (params) => {
+        await approveFirst(app)
+        return fillForm(params)
+      })
+      const { content } = await client.call('painter')
+      await client.close()
+      const picture = { type: 'image', data: 'AQID', mimeType: 'image/png' }
+      expect(content).to.deep.equal([{ type: 'text', text: 'Here.' }, picture])
+    })
 
     it('reports a rejection to the agent, and ends with an error if the user cancels', async () => {
       const { result } = await callWith({ action: 'decline' }, 'shop')

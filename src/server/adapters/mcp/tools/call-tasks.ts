@@ -2,14 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AdapterRuns, OpenCall, StoredRunInfo, TenantRuns } from '../../../../durable/adapter-runs/adapter-runs.ts'
 import { HostError } from '../../../../errors.ts'
 import type { AgentHost } from '../../../../host/host.ts'
-import type { Attachment } from '../../../../protocols/message.ts'
-import { fromAttachmentJson } from '../../../../run/attachment-json.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { GivenAnswer } from '../../../../run/waiting/pending-call.ts'
 import { describeOpen } from '../elicitation/describe-open.ts'
 import { type ElicitationResponse, toElicitation, toPendingAnswer } from '../elicitation/elicitation.ts'
 import { INTERNAL_ERROR, invalidParams, type JsonRpcError } from '../json-rpc.ts'
 import { toContent } from './content.ts'
+import { readAttachments } from './read-attachments.ts'
 import { UNDECIDED } from './tool-calls.ts'
 import type { ToolCatalog, ToolInput } from './tool-catalog.ts'
 import { type CallTask, type ToolResult, withStructure } from './tool-result.ts'
@@ -188,16 +187,6 @@ function unknownTask({ taskId }: Params): JsonRpcError {
 /** Tells runs of calls that became tasks from those that this adapter kept for another reason. */
 function isTask({ data }: StoredRunInfo): boolean {
   return isDeepStrictEqual(data, TASK)
-}
-
-/** Reads what a run that has ended has answered beside text. */
-async function readAttachments(runs: TenantRuns, id: string): Promise<readonly Attachment[]> {
-  let attachments: Attachment[] = []
-  for await (const event of runs.follow(id)) {
-    if (event.type === 'restart') attachments = []
-    else if (event.type === 'attachment') attachments.push(fromAttachmentJson(event.attachment))
-  }
-  return attachments
 }
 
 function toInputRequests(open: readonly OpenCall[]): NonNullable<CallTask['inputRequests']> {

@@ -3,7 +3,7 @@ import type { AdapterRuns, StoredRunInfo, TenantRuns } from '../../../../durable
 import { runIdOf } from '../../../../durable/approvals/approvals.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import type { ClientSeal } from '../../../../durable/durable-runs.ts'
-import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
+import { RUN_PREFIX, uuidOf } from '../../../../durable/runs/run-ids.ts'
 import { type AgentHost, START_MADE, type Target, VISITS } from '../../../../host/host.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
@@ -19,6 +19,7 @@ import { INVALID_PARAMS, invalidParams, JsonRpcError } from '../json-rpc.ts'
 import { type Call, type CallOptions, deferCall } from './call.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { toContent } from './content.ts'
+import { readAttachments } from './read-attachments.ts'
 import type { ToRpcError } from './to-rpc-error.ts'
 import type { ToolCatalog, ToolInput } from './tool-catalog.ts'
 import { type ToolResult, withStructure } from './tool-result.ts'
@@ -209,7 +210,8 @@ export class ToolCalls {
     const kept = { agent, messages, variant, result, data: { tool: name }, ttlSeconds: WAITING_SECONDS }
     const open = stored?.open ?? (await runs.of(tenant).keep(kept))
     if (elicitation) {
-      const id = runIdOf(open[0]?.id ?? '')
+      // What is stored may be decided, and go on, at this moment.
+      const id = stored?.id ?? runIdOf(open[0]?.id ?? '')
       const state = await seal(tenant, (seal) => seal.seal(id))
       return { content: [], waiting: { state, pending: open.map(({ call }) => call) } }
     }
@@ -264,11 +266,15 @@ function isCallOf({ data }: StoredRunInfo, { name }: ToolRequest): boolean {
   return isDeepStrictEqual(data, { tool: name })
 }
 
+/** Reads the result of a run, or of the last one that continues it. */
 async function readResult(runs: TenantRuns, id: string, signal: AbortSignal): Promise<RunResult> {
-  const { text, usage, incompleteReason, open } = await runs.outcome(id, signal)
+  const { status: state, text, usage, incompleteReason, open, continuedBy } = await runs.outcome(id, signal)
+  if (continuedBy !== null) return readResult(runs, continuedBy, signal)
+  if (state === 'expired') throw new JsonRpcError(INVALID_PARAMS, UNDECIDED)
   const pending = open.map(({ call }) => call)
   const status = pending.length > 0 ? 'waiting' : 'completed'
-  return { runId: id, status, text, attachments: [], usage, incompleteReason, pending, trail: [] }
+  const attachments = await readAttachments(runs, id)
+  return { runId: uuidOf(id), status, text, attachments, usage, incompleteReason, pending, trail: [] }
 }
 
 /** Name by which other protocols call an agent at an entry point. */
