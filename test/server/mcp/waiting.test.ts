@@ -401,6 +401,62 @@ for (const [title, version, connect] of CLIENTS) {
   })
 }
 
+describe('a waiting call of MCP 2026-07-28', () => {
+  beforeEach(() => {
+    paid().length = 0
+  })
+  afterEach(closeServers)
+
+  /** Calls the shop, as often as needed, with responses to what it has asked. */
+  async function callShop({ post }: Awaited<ReturnType<typeof makeMcp>>, name = 'shop') {
+    const send = async (more: object) => {
+      const _meta = {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': INFO,
+        'io.modelcontextprotocol/clientCapabilities': ELICITATION,
+      }
+      const params = { name, arguments: PAY, _meta, ...more }
+      const reply = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }), {
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': name,
+      })
+      return JSON.parse(/^(?:data: )?({.*})$/m.exec(reply.body)?.[1] ?? '{}')
+    }
+    const { requestState, inputRequests } = (await send({})).result
+    const [callId = ''] = Object.keys(inputRequests)
+    return (action: Reply['action']) => send({ requestState, inputResponses: { [callId]: { action, content: {} } } })
+  }
+
+  it('stays given up, whatever its client sends after that', async () => {
+    const answer = await callShop(await makeMcp({}, FILES))
+    for (const action of ['cancel', 'cancel', 'accept', 'decline'] as const) {
+      const { error } = await answer(action)
+      expect(String(error?.message), action).to.contain('The call was given up')
+    }
+    expect(paid()).to.deep.equal([])
+  })
+
+  it('says that its time is over, also before the server has noted it', async () => {
+    const [, shop = ''] = FILES['agents/shop.yml'].split('id: shop')
+    const files = { ...FILES, 'agents/hasty.yml': `id: hasty\napproval_ttl: 1${shop}` }
+    const answer = await callShop(await makeMcp({}, files), 'hasty')
+    await wait(2000)
+    const { error } = await answer('accept')
+    expect(String(error?.message)).to.match(/The approval has expired|No person has decided in time/)
+    expect(paid()).to.deep.equal([])
+  })
+
+  it('gives its outcome to every copy of an answer, and is executed once', async () => {
+    const answer = await callShop(await makeMcp({}, FILES))
+    const replies = await Promise.all([1, 2, 3, 4].map(() => answer('accept')))
+    const texts = replies.map(({ result, error }) => error?.message ?? result.content[0].text)
+    expect(texts).to.deep.equal(['Done.', 'Done.', 'Done.', 'Done.'])
+    expect(paid()).to.deep.equal([40])
+  })
+})
+
 describe('a question to a client of MCP 2025-11-25', () => {
   afterEach(closeServers)
 

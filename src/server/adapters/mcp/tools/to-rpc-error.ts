@@ -30,7 +30,7 @@ export function noteRefusal({ code, message }: JsonRpcError, source: LoggedReque
   if (code !== METHOD_NOT_FOUND) noteFailureInside(source, { level: 'warn', description: message })
 }
 
-const INVALID: ReadonlySet<string> = new Set(['AGENT_NOT_FOUND', 'REQUEST_INVALID'])
+const INVALID: ReadonlySet<string> = new Set(['AGENT_NOT_FOUND', 'REQUEST_INVALID', 'APPROVAL_DECIDED'])
 const REFUSED: ReadonlySet<string> = new Set([
   'OVERLOADED',
   'SHUTTING_DOWN',

@@ -139,16 +139,17 @@ export class ToolCalls {
   async #resume(
     request: ToolRequest,
     state: string,
-    { responses, by }: Answered,
+    answered: Answered,
     options: CallOptions,
   ): Promise<Call<ToolResult>> {
+    const { responses, by } = answered
     const runs = this.#options.runs.of(options.tenant)
     const id = await this.#options.seal(options.tenant, (seal) => seal.open(state))
     const waiting = typeof id === 'string' ? await runs.find(id) : undefined
     if (!waiting || !isCallOf(waiting, request)) throw unknownState()
     const said = await this.#saidBy(request, options)
     if (waiting.continuedBy !== null) return this.#follow(waiting.continuedBy, request, said, options)
-    if (waiting.status === 'expired') throw new JsonRpcError(INVALID_PARAMS, UNDECIDED)
+    if (waiting.open.length === 0) throw waiting.status === 'expired' ? undecided() : givenUp()
     const answers = waiting.open.flatMap(({ call }) => {
       const response = responses[call.callId]
       if (response && isInvalidFor(call, response)) throw invalidResponse(call)
@@ -162,11 +163,18 @@ export class ToolCalls {
       if (isLate || given.length === 0)
         return { answer: async (onResult) => onResult({ content: [], waiting: { state, pending } }), abort() {} }
       await runs.cancel(waiting.id)
-      throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: no question was answered')
+      throw givenUp()
     }
     const onEvent = options.onProgress && toProgress(options.onProgress)
-    const handle = await runs.resume(waiting.id, answers, by, { onEvent })
-    return this.#answerWith(handle, request, said, options)
+    try {
+      const handle = await runs.resume(waiting.id, answers, by, { onEvent })
+      return this.#answerWith(handle, request, said, options)
+    } catch (error) {
+      const now = await runs.find(waiting.id).catch(() => undefined)
+      if (!now || now.open.length >= waiting.open.length) throw error
+      // The inbox, or a copy of this request, was quicker.
+      return this.#resume(request, state, answered, options)
+    }
   }
 
   /** Cancels a waiting call: its client has left. */
@@ -251,6 +259,14 @@ function toMessage({ input }: Pick<ToolRequest, 'input'>): Message {
   return { role: 'user', content: input.text }
 }
 
+function undecided(): JsonRpcError {
+  return new JsonRpcError(INVALID_PARAMS, UNDECIDED)
+}
+
+function givenUp(): JsonRpcError {
+  return new JsonRpcError(INVALID_PARAMS, 'The call was given up: no question was answered')
+}
+
 function unknownState(): JsonRpcError {
   return invalidParams('requestState is unknown, or was answered before')
 }
@@ -270,7 +286,7 @@ function isCallOf({ data }: StoredRunInfo, { name }: ToolRequest): boolean {
 async function readResult(runs: TenantRuns, id: string, signal: AbortSignal): Promise<RunResult> {
   const { status: state, text, usage, incompleteReason, open, continuedBy } = await runs.outcome(id, signal)
   if (continuedBy !== null) return readResult(runs, continuedBy, signal)
-  if (state === 'expired') throw new JsonRpcError(INVALID_PARAMS, UNDECIDED)
+  if (state === 'expired') throw undecided()
   const pending = open.map(({ call }) => call)
   const status = pending.length > 0 ? 'waiting' : 'completed'
   const attachments = await readAttachments(runs, id)
