@@ -69,6 +69,22 @@ describe('skills over MCP (SEP-2640)', () => {
     })
   }
 
+  it('of the other agents stay where a module fails, and reading its own says so', async () => {
+    const broken = `import { defineModule, Skills } from 'agent-host'
+export default defineModule({ name: 'Broken', provides: [Skills], create: () => ({
+  listSkills() { throw new Error('no disk') }, readSkillFile() { throw new Error('no disk') } }) })`
+    const odd = 'id: odd\nexpose: [skills]\nmodules: [{ id: broken, module: broken }, { id: main, module: echo }]'
+    const client = await connect('2025-06-18', { ...FILES, 'agents/odd.yml': odd, 'modules/broken.ts': broken })
+    const failure = { code: -32603, message: 'Agent execution failed' }
+    const own = { uri: 'skill://odd/broken/refunds/SKILL.md' }
+    for (const read of [() => client.readResource(own), () => ask(client, 'skills/get', own)])
+      expect(await read().catch(({ code, message }: Json) => ({ code, message }))).to.deep.equal(failure)
+    expect((await client.listResources()).resources.map(({ uri }) => uri)).to.deep.equal([URI])
+    expect((await ask(client, 'skills/list', {})).skills.map(({ uri }: Json) => uri)).to.deep.equal([URI])
+    expect((await ask(client, 'skills/get', { uri: URI })).skill.uri).to.equal(URI)
+    await client.close()
+  })
+
   it('are absent from the protocol if no agent exposes them', async () => {
     const client = await connect('2025-06-18', { ...FILES, 'agents/clerk.yml': agent('clerk') })
     expect(client.getServerCapabilities()).to.not.have.property('extensions')

@@ -61,7 +61,9 @@ export class AgentSkills {
 
   /** @throws JsonRpcError `INVALID_PARAMS` for a skill that does not exist */
   async get({ uri }: Readonly<Record<string, unknown>>, tenant: string): Promise<{ readonly skill: SkillEntry }> {
-    const found = (await this.#listAll(tenant)).map(toEntry).find((entry) => entry.uri === uri)
+    const place = readUri(String(uri))
+    const skills = this.#isExposed(place) ? await this.#listOf(place, tenant) : []
+    const found = skills.map(toEntry).find((entry) => entry.uri === uri)
     if (!found) throw invalidParams(`there is no skill ${uri}`)
     return { skill: found, ...UNCACHED }
   }
@@ -78,12 +80,8 @@ export class AgentSkills {
 
   /** Returns undefined for a URI that names no file of an exposed skill. */
   async read(uri: string, tenant: string): Promise<ResourceContent | undefined> {
-    const [agentId = '', moduleId = '', name = '', path = ''] =
-      URI.exec(uri)
-        ?.slice(1)
-        .map((part) => part && decodeUri(part)) ?? []
-    const isExposed = this.#modules().some((place) => place.agentId === agentId && place.moduleId === moduleId)
-    if (!isExposed) return undefined
+    const { agentId, moduleId, name, path } = readUri(uri)
+    if (!this.#isExposed({ agentId, moduleId })) return undefined
     const found = await this.#host.callModule(agentId, {
       moduleId,
       protocol: Skills,
@@ -104,15 +102,19 @@ export class AgentSkills {
   }
 
   async #listAll(tenant: string): Promise<PlacedSkill[]> {
-    const lists = await Promise.all(
-      this.#modules().map(async (place) => {
-        const act = (skills: Skills, run: Run) => skills.listSkills(run)
-        const { agentId, moduleId } = place
-        const skills = await this.#host.callModule(agentId, { moduleId, protocol: Skills, tenant, act })
-        return (skills ?? []).map((skill) => ({ place, skill }))
-      }),
-    )
-    return lists.flat()
+    // Reading one that fails says why.
+    const lists = this.#modules().map((place) => this.#listOf(place, tenant).catch(() => []))
+    return (await Promise.all(lists)).flat()
+  }
+
+  async #listOf({ agentId, moduleId }: SkillModule, tenant: string): Promise<PlacedSkill[]> {
+    const act = (skills: Skills, run: Run) => skills.listSkills(run)
+    const skills = await this.#host.callModule(agentId, { moduleId, protocol: Skills, tenant, act })
+    return (skills ?? []).map((skill) => ({ place: { agentId, moduleId }, skill }))
+  }
+
+  #isExposed({ agentId, moduleId }: SkillModule): boolean {
+    return this.#modules().some((place) => place.agentId === agentId && place.moduleId === moduleId)
   }
 
   #modules(): SkillModule[] {
@@ -141,6 +143,12 @@ function toEntry({ place, skill: { name, frontMatter, files } }: PlacedSkill): S
       size: bytes,
     })),
   }
+}
+
+function readUri(uri: string): SkillModule & { readonly name: string; readonly path: string } {
+  const parts = URI.exec(uri)?.slice(1) ?? []
+  const [agentId = '', moduleId = '', name = '', path = ''] = parts.map((part) => part && decodeUri(part))
+  return { agentId, moduleId, name, path }
 }
 
 function skillUri({ agentId, moduleId }: SkillModule, name: string, path: string): string {
