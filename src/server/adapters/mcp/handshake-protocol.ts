@@ -65,7 +65,7 @@ export class CallInFlight {
   readonly id: RequestId
   /** Token for progress notifications, chosen by the client. */
   readonly progressToken: unknown
-  /** The answer, as JSON text. Never fails. */
+  /** The answer, as JSON text. Fails only where a question cannot be sent. */
   readonly answer: Promise<string>
   readonly peer: Peer
   /** Takes progress, from now on. A promise holds the agent back. */
@@ -139,15 +139,19 @@ export class CallInFlight {
     try {
       for (const call of pending) {
         const question = await elicitations.open(toElicitation(call), this.peer, this.#leaving?.signal)
-        this.onQuestion?.(question.message)
-        responses[call.callId] = await question.response
+        const asked = (async () => this.onQuestion?.(question.message))()
+        const [response] = await Promise.all([question.response, asked])
+        responses[call.callId] = response
       }
       this.#call = this.#begin({ state, responses })
       return await this.#answer()
     } catch (error) {
+      // A client that cannot read its questions has left.
+      if (!(error instanceof JsonRpcError)) this.#leaving?.abort(error)
       // Where the store is down it expires.
       if (this.#leaving?.signal.aborted) await this.#options.tools.giveUp(state, this.peer.tenant).catch(() => {})
       if (error instanceof JsonRpcError) return this.#fail(error)
+      this.#options.onEnd(this)
       throw error
     }
   }

@@ -8,21 +8,21 @@ export type ProgressSink = (message: string) => void | Promise<void>
 export function coalesceProgress(sink: ProgressSink): (message: string) => void {
   let isBehind = false
   let latest: string | undefined
-  const tell = async (message: string): Promise<void> => {
-    if (isBehind) {
-      latest = message
-      return
-    }
+  const tell = async (): Promise<void> => {
     isBehind = true
-    try {
-      await sink(message)
-    } catch {
-      // Lost progress does no harm: the answer does not depend on it.
+    while (latest !== undefined) {
+      const message = latest
+      latest = undefined
+      try {
+        await sink(message)
+      } catch {
+        // Lost progress does no harm: the answer does not depend on it.
+      }
     }
     isBehind = false
-    const next = latest
-    latest = undefined
-    if (next !== undefined) await tell(next)
   }
-  return (message) => void tell(message)
+  return (message) => {
+    latest = message
+    if (!isBehind) void tell()
+  }
 }
