@@ -73,6 +73,19 @@ describe('data of one user', () => {
     expect([...filesWith(project.dir, ADA), ...filesWith(project.dir, BOB)]).to.deep.equal([])
   }).timeout(120_000)
 
+  it('is deleted beside a record that is damaged: each answer names that, with the counts of what went', async () => {
+    const { nobody, project } = await open()
+    await nobody.ask('POST', '/v1/responses', { model: 'echo', input: ADA, user: 'ada' })
+    const store = await openStore({ store: 'sqlite', dir: project.path('responses'), projectDir: project.dir })
+    await store.commit([['module:notes:1', '{"user":"ada"']])
+    await store.close()
+    const detail = "The record 'module:notes:1' is damaged, and says the name. Look at it."
+    for (const responses of [1, 0]) {
+      const { status, json } = await nobody.ask('POST', '/forget', { user: 'ada' })
+      expect([status, json.responses, json.left, json.detail]).to.deep.equal([503, responses, [detail], detail])
+    }
+  })
+
   it('is taken out of a turn that another user has continued', async () => {
     const { acme, project } = await open()
     const respond = async (user: string, input: string, previous_response_id?: string) =>

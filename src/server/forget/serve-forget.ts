@@ -5,6 +5,7 @@ import { HostError } from '../../errors.ts'
 import { VISITS } from '../../host/host.ts'
 import { type DoorOptions, makeDoor } from '../guards/door.ts'
 import { NO_SENDER, principalOf, visitorOf } from '../guards/principal.ts'
+import { noteFailure } from '../monitoring/request-log.ts'
 import { describeRoutes } from '../openapi/describe-routes.ts'
 
 type Guards = Pick<DoorOptions, 'fileKeys' | 'tokens' | 'origins' | 'refuseWrongKey'>
@@ -12,15 +13,18 @@ type Guards = Pick<DoorOptions, 'fileKeys' | 'tokens' | 'origins' | 'refuseWrong
 /** Adds `POST /forget`, which deletes the data of one user of the tenant of the key. */
 export function serveForget(app: FastifyInstance, project: AssembledProject, guards: Guards): void {
   app.route({
-    ...ROUTES.forgetUser(async (request) => {
+    ...ROUTES.forgetUser(async (request, reply) => {
       const { user } = request.body
       const { tenant, agents } = principalOf(request)
       if (agents) throw new HostError('KEY_FORBIDDEN', 'Data of users is deleted by a key for all agents')
       const { forgetUser } = await import('./forget-user.ts')
       // The runs of that user are not those of the sender.
       const forgotten = await project.host[VISITS].leave(() => forgetUser(project, { tenant, user }))
-      if (forgotten.left.length > 0) throw new HostError('STORE_UNAVAILABLE', forgotten.left.join('\n'))
-      return { object: 'user.forgotten', user, ...forgotten }
+      const answer = { object: 'user.forgotten', user, ...forgotten }
+      if (forgotten.left.length === 0) return answer
+      const detail = forgotten.left.join('\n')
+      noteFailure(request, detail)
+      return reply.code(503).send({ detail, ...answer })
     }),
     onRequest: [
       makeDoor({ ...guards, adapter: '/forget', keys: [], anonymous: NO_SENDER }),
@@ -34,8 +38,17 @@ export function serveForget(app: FastifyInstance, project: AssembledProject, gua
 
 const COUNTS = ['runs_ended', 'responses', 'conversations', 'memories', 'records', 'traces', 'tapes'] as const
 
+const ANSWER = Type.Object({
+  object: Type.Literal('user.forgotten'),
+  user: Type.String(),
+  ...Object.fromEntries(COUNTS.map((name) => [name, Type.Integer()])),
+  left: Type.Array(Type.String()),
+})
+/** Without counts where the store cannot be reached. */
+const UNREACHED = Type.Interface([Type.Partial(ANSWER)], { detail: Type.String() })
+
 const ROUTES = describeRoutes(
-  { tag: 'Server', keyOf: 'file', errors: [400, 401, 403, 503] },
+  { tag: 'Server', keyOf: 'file', errors: [400, 401, 403] },
   {
     forgetUser: {
       method: 'POST',
@@ -46,12 +59,10 @@ const ROUTES = describeRoutes(
       schema: {
         body: Type.Object({ user: Type.String({ minLength: 1, maxLength: 300 }) }, { additionalProperties: false }),
       },
-      answer: Type.Object({
-        object: Type.Literal('user.forgotten'),
-        user: Type.String(),
-        ...Object.fromEntries(COUNTS.map((name) => [name, Type.Integer()])),
-        left: Type.Array(Type.String()),
-      }),
+      answer: ANSWER,
+      answers: {
+        503: { description: 'Not all was reached: `left` names the rest. Or nothing was.', answer: UNREACHED },
+      },
     },
   },
 )
