@@ -203,7 +203,10 @@ export class Approvals {
       return text === undefined ? undefined : unreadable.read(() => parseApproval(id, text))
     })
     const approvals = (await Promise.all(read)).filter((approval) => approval !== undefined)
-    return { approvals, hasMore: keys.length > limit }
+    const hasMore = keys.length > limit
+    // Clients would take a page without entries for the last one.
+    if (approvals.length === 0 && hasMore) return this.list({ onlyOpen, limit, order, after: ids.at(-1) }, unreadable)
+    return { approvals, hasMore }
   }
 
   /**

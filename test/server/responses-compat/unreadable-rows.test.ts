@@ -67,6 +67,39 @@ describe('a row that cannot be read', () => {
     await store.close()
   })
 
+  it('ends no list that is read page by page', async () => {
+    const { request, create, store } = await open()
+    const walk = async (path: string) => {
+      const shown: string[] = []
+      for (let after = ''; ; ) {
+        const { data, last_id, has_more } = (await request('GET', `${path}${after}`)).body
+        shown.push(...data.map(({ id }: Json) => id))
+        if (data.length === 0 || !has_more) return shown
+        after = `&after=${last_id}`
+      }
+    }
+    const responses: string[] = []
+    for (let n = 0; n < 7; n++) responses.push((await create('shop')).id)
+    const approvals = responses.map((id) => `mcpr_${id.slice(5)}-000`)
+    // The first, two in the middle, the last.
+    const damaged = [0, 2, 3, 6]
+    const isWhole = (_: string, index: number) => !damaged.includes(index)
+    await store.commit(damaged.map((n) => [`response:${responses[n]}`, '{"half'] as const))
+    await store.commit(damaged.map((n) => [`approval:${approvals[n]}`, '{"half'] as const))
+    for (const [path, all] of [
+      ['/responses?', responses],
+      ['/approvals?', approvals],
+      ['/approvals?status=all&', approvals],
+    ] as const) {
+      for (const limit of [1, 2, 20]) {
+        const found = [await walk(`${path}order=asc&limit=${limit}`), await walk(`${path}order=desc&limit=${limit}`)]
+        const whole = all.filter(isWhole)
+        expect(found, `${path}limit=${limit}`).to.deep.equal([whole, whole.toReversed()])
+      }
+    }
+    await store.close()
+  })
+
   it('takes no others out of the lists when the text that the store has around it is damaged', async () => {
     const { request, create, ids, store, file } = await open()
     const [damaged, whole] = [await create('shop'), await create('shop')]

@@ -6,10 +6,8 @@ import { findItem } from '../ids.ts'
 import type { ItemsQuery, PageQuery } from './page-query.ts'
 import type { InputItem, Page } from './schema.ts'
 
-type Responses = RunStore
-
 /** A page of a response's own input items. Their ids contain their position, so that only the page itself is read. */
-export async function listInputItems(store: Responses, stored: StoredRun, query: ItemsQuery): Promise<Page<InputItem>> {
+export async function listInputItems(store: RunStore, stored: StoredRun, query: ItemsQuery): Promise<Page<InputItem>> {
   const place = (cursor: string | undefined, name: string) => placeOf(cursor, name, stored.id, stored.inputs)
   const { from, to, hasMore } = cutPage(
     stored.inputs,
@@ -21,23 +19,32 @@ export async function listInputItems(store: Responses, stored: StoredRun, query:
   return toPage(query.order === 'asc' ? items : items.reverse(), hasMore)
 }
 
-/** A page of the ids of all responses. */
-export async function listResponseIds(
-  store: Responses,
+/**
+ * A page of all responses. Reads on where none of a page can be read: clients would take it for the last one.
+ *
+ * @param read gives undefined for one that is left out
+ */
+export async function listResponses<T extends { readonly id: string }>(
+  store: RunStore,
   ids: RunIds,
   { limit, order, after }: PageQuery,
-): Promise<{ ids: string[]; hasMore: boolean }> {
+  read: (id: string) => Promise<T | undefined>,
+): Promise<Page<T>> {
   if (after !== undefined && !(ids.isId(after) && (await store.has(after)))) throw unknownCursor('after')
-  const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: after }
-  const found = await store.list({ order, limit: limit + 1, ...bound })
-  return { ids: found.slice(0, limit), hasMore: found.length > limit }
+  for (let last = after; ; ) {
+    const bound = last === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: last }
+    const found = await store.list({ order, limit: limit + 1, ...bound })
+    const page = await readPage(found.slice(0, limit), found.length > limit, read)
+    if (page.data.length > 0 || !page.has_more) return page
+    last = found[limit - 1]
+  }
 }
 
 /** Maximum length of a page in JSON; its first entry may be longer. */
 export const MAX_PAGE_LENGTH = 10 * 1024 * 1024
 
 /** Reads the entries of a page one after another, until it is long enough: the rest follows on the next page. */
-export async function readPage<T extends { readonly id: string }>(
+async function readPage<T extends { readonly id: string }>(
   ids: readonly string[],
   hasMore: boolean,
   read: (id: string) => Promise<T | undefined>,

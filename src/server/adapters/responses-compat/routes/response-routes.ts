@@ -17,7 +17,7 @@ import type { TenantParts } from '../runs/tenant-parts.ts'
 import { toRecord } from '../runs/to-record.ts'
 import type { UnstoredMemory } from '../runs/unstored-responses.ts'
 import { CreateRoute } from './create-route.ts'
-import { listInputItems, listResponseIds, readPage } from './pages.ts'
+import { listInputItems, listResponses } from './pages.ts'
 import { ResponseReplies } from './response-replies.ts'
 import { ResponseSocket } from './response-socket.ts'
 import type { ResponseRoutes } from './table.ts'
@@ -95,14 +95,11 @@ function addListRoute(scope: FastifyInstance, options: ResponseRoutesOptions, re
     routes.listResponses(async (request, reply) => {
       if (isUpgrade(request) && dialect.isExtended) return openSocket(request, reply, options)
       const { runs } = partsOf(request)
-      return large.readPage(reply, async () => {
-        const { ids: listed, hasMore } = await listResponseIds(runs.store, ids, request.query)
-        const read = (id: string) => runs.unreadable.read(() => findResponse(runs, id))
-        return readPage(listed, hasMore, async (id) => {
-          const stored = await read(id)
-          return stored && replies.toRecord(stored)
-        })
-      })
+      const read = async (id: string) => {
+        const stored = await runs.unreadable.read(() => findResponse(runs, id))
+        return stored && replies.toRecord(stored)
+      }
+      return large.readPage(reply, () => listResponses(runs.store, ids, request.query, read))
     }),
   )
 }
