@@ -1,7 +1,9 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import OpenAI from 'openai'
+import { eventually } from '../support/eventually.ts'
 import type { Json } from '../support/responses.ts'
 import { closeServers, makeServer, readEvents } from '../support/server.ts'
 import { SHOP_FILES } from '../support/shop.ts'
@@ -19,8 +21,18 @@ export default defineModule({ name: 'Errand', provides: [TextMessageHandler], co
   } }) })`
 const errand = (id: string, together: boolean) =>
   `id: ${id}\nmodules: [{ id: tools, module: pay }, { id: main, module: errand, config: { together: ${together} } }]`
+/** Pays, and then never ends by itself. */
+const PATIENT = `import { ConversationHistory, defineModule, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Patient', provides: [TextMessageHandler], uses: { tools: ToolProvider, history: ConversationHistory },
+  create: ({ tools, history }) => ({ async handleText(_, run) {
+    const isPaid = (await history.getHistory()).some(({ role }) => role === 'tool')
+    if (!isPaid) await tools.executeTool('pay', { amount: 9 }, run.with({ toolCallId: 'c0' }))
+    await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)))
+  } }) })`
 const FILES = {
   ...SHOP_FILES,
+  'modules/patient.ts': PATIENT,
+  'agents/patient.yml': 'id: patient\nmodules: [{ id: tools, module: pay }, { id: main, module: patient }]',
   'modules/errand.ts': ERRAND,
   'agents/together.yml': errand('together', true),
   'agents/steps.yml': errand('steps', false),
@@ -55,7 +67,7 @@ describe('approvals in chat', () => {
     const inbox = async () => JSON.parse((await request('/compat/approvals?order=asc')).text).data as Json[]
     const paid = () => readFile(project.path('paid.txt'), 'utf8').catch(() => '')
     const hasStore = () => existsSync(project.path('responses'))
-    return { chat, stream, inbox, paid, listen, request, hasStore, dir: project.dir }
+    return { chat, stream, inbox, paid, listen, request, hasStore, log: app.log, dir: project.dir }
   }
 
   /** The conversation of a client that answers calls which stand for approvals. */
@@ -259,6 +271,41 @@ describe('approvals in chat', () => {
     const answer = { type: 'mcp_approval_response', approval_request_id: output[0].id, approve: true }
     const reply = await request('/compat/responses', { model: 'shop', previous_response_id: id, input: [answer] })
     expect(JSON.parse(reply.text).output[0].content[0].text).to.equal('Results: pay 40')
+  })
+
+  it('that the store cannot take do not tell clients where it is, streamed or not', async () => {
+    const { chat, stream, dir } = await makeShop()
+    const decision = answered(await chat(asTool), approve)
+    rmSync(join(dir, 'responses'), { recursive: true })
+    const detail = 'The store of responses was removed'
+    expect(await chat(decision)).to.deep.equal({ status: 503, body: { detail } })
+    expect((await stream(decision)).at(-1)?.error.message).to.equal(detail)
+  })
+
+  it('are no error in the log when the client leaves before the run that goes on has ended', async () => {
+    const { chat, listen, log, paid } = await makeShop({ logLevel: 'error' })
+    const url = await listen()
+    const logged = { warnings: [] as string[], errors: [] as string[] }
+    Object.assign(Object.getPrototypeOf(log), {
+      warn: (_: object, message: string) => void logged.warnings.push(message),
+      error: (_: object, message: string) => void logged.errors.push(message),
+    })
+    for (const [times, isStreamed] of [false, true].entries()) {
+      const decision = answered(await chat({ ...asTool, model: 'patient' }), approve)
+      const leaving = new AbortController()
+      const { signal } = leaving
+      const body = JSON.stringify({ model: 'patient', stream: isStreamed, ...decision })
+      const headers = { 'content-type': 'application/json' }
+      const reading = fetch(`${url}/compat/chat/completions`, { method: 'POST', headers, body, signal })
+      const left = reading.then((reply) => reply.text()).catch((error: Error) => error.name)
+      await eventually(async () => expect(await paid()).to.equal('pay 9\n'.repeat(times + 1)))
+      leaving.abort()
+      expect(await left).to.equal('AbortError')
+      await eventually(() => expect(logged.warnings.join()).to.match(/The client has left/))
+      logged.warnings.length = 0
+      expect((await fetch(`${url}/compat/models`)).status).to.equal(200)
+      expect(logged.errors, `streamed: ${isStreamed}`).to.deep.equal([])
+    }
   })
 
   it('need the scope approve with named keys', async () => {

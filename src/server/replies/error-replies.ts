@@ -126,7 +126,8 @@ export const DETAILS: Readonly<Record<number, string>> = {
 /** Logs a failure of what has no line of its own in the log: a stream that has begun, a run in the background. */
 export function logFailure(error: unknown, { id: reqId, log }: Pick<FastifyRequest, 'id' | 'log'>): void {
   // That the client has left is a line already.
-  if (error instanceof HostError && error.cause instanceof Error && error.cause.message === CLIENT_HAS_LEFT) return
+  const reason = error instanceof HostError ? error.cause : error
+  if (reason instanceof Error && reason.message === CLIENT_HAS_LEFT) return
   log[levelOfFailure(error)]({ reqId }, describeFault(error, log))
 }
 

@@ -17,6 +17,7 @@ import { describeOpen } from '../../inbox/describe-open.ts'
 import { deciderOf } from '../../inbox/may-decide.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { type Dialect, dialectOf } from '../../replies/dialect.ts'
+import { replyFor } from '../../replies/error-replies.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
 import { type StreamedAnswer, signalOfLeaving, startTurn, streamAnswer } from '../../streams/serve-turn.ts'
@@ -138,8 +139,7 @@ export class ChatCompatApiAdapter implements Adapter {
         sendEnd(stream, chunks, { text, pending: ending.pending })
         stream.end(chunks.end(ending, body.stream_options?.include_usage ?? false))
       },
-      failure: (error) =>
-        chunks.failure(error instanceof HostError ? error.message : this.#options.describeFailure(error)),
+      failure: (error) => chunks.failure(replyFor(error, this.#options.describeFailure).detail),
     })
   }
 
