@@ -73,7 +73,7 @@ export function setRules(app: FastifyInstance, describeFailure: DescribeFailure,
   // Errors before routing, such as a wrong content type, also use the dialect of their path.
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const [path = ''] = request.url.split('?', 1)
-    makeErrorHandler(describeFailure, dialectOf(path, options))(error, request, reply)
+    makeErrorHandler(describeFailure, dialectOf(path, options, app.prefix))(error, request, reply)
   })
   acceptJsonOnly(app)
   limitParsedBytes(app)
@@ -100,7 +100,7 @@ export function answerUnknownRoutes(app: FastifyInstance, options: ServerOptions
     const methods = methodsOf(path)
     if (methods.length > 0) reply.header('allow', methods.join(', '))
     const [statusCode, detail] = methods.length === 0 ? [404, notFound] : [405, 'Method Not Allowed']
-    return reply.code(statusCode).send(dialectOf(path, options).toErrorReply({ statusCode, detail }).body)
+    return reply.code(statusCode).send(dialectOf(path, options, app.prefix).toErrorReply({ statusCode, detail }).body)
   })
 }
 

@@ -60,6 +60,37 @@ describe('agentHost in a Fastify app', () => {
     }
   })
 
+  for (const [prefix, path] of [
+    ['/v1', '/v1'],
+    ['/compat/agents/', '/compat/agents'],
+    ['/:version/agents', '/v1/agents'],
+  ] as const) {
+    it(`speaks the dialect of the route, whatever its own prefix is called: ${prefix}`, async () => {
+      const project = await makeProject(AGENTS)
+      const app = fastify()
+      app.register(agentHost, { prefix, projectDir: project.dir, ...OPTIONS })
+      const url = (await app.listen({ port: 0 })) + path
+      try {
+        const unknown = { type: 'function', function: { name: 'nothing' } }
+        const tools = [{ type: 'function', function: { name: 'find', parameters: { type: 'object' } } }]
+        const form = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'a' }
+        const isExtended = async (reply: Response) => 'error' in ((await reply.json()) as object)
+        for (const [dialect, answers] of [
+          ['compat', false],
+          ['v1', true],
+        ] as const) {
+          const completions = `${url}/${dialect}/chat/completions`
+          const refused = await post(completions, chat('echo', 'hi', { tools, tool_choice: unknown }))
+          expect(refused.status, dialect).to.equal(answers ? 400 : 200)
+          const told = [await fetch(completions, form), await fetch(`${url}/${dialect}/nowhere`)].map(isExtended)
+          expect(await Promise.all(told), dialect).to.deep.equal([answers, answers])
+        }
+      } finally {
+        await app.close()
+      }
+    })
+  }
+
   it('fails the start of the app on invalid options', async () => {
     const { dir } = await makeProject(AGENTS)
     const app = fastify()

@@ -41,13 +41,14 @@ export const COMPAT: Dialect = Object.freeze({
 /** The same API as the vendors and their clients speak it. */
 export const V1: Dialect = Object.freeze({ prefix: '/v1', isExtended: true, toErrorReply: toVendorError })
 
-/** Dialect of a path, also of one that no route is for. */
-export function dialectOf(path: string, { noV1 }: ServerOptions): Dialect {
-  if (noV1) return COMPAT
-  // Within another app a prefix comes first.
-  const isV1 =
-    path.startsWith(`${V1.prefix}/`) || (path.includes(`${V1.prefix}/`) && !path.includes(`${COMPAT.prefix}/`))
-  return isV1 ? V1 : COMPAT
+/**
+ * Dialect of a path, also of one that no route is for.
+ *
+ * @param appPrefix of the app within another one, which may have parameters: `/:tenant/agents`
+ */
+export function dialectOf(path: string, { noV1 }: ServerOptions, appPrefix: string): Dialect {
+  const before = appPrefix.split('/').filter((segment) => segment !== '').length + 1
+  return !noV1 && `/${path.split('/')[before]}` === V1.prefix ? V1 : COMPAT
 }
 
 function toVendorError({ statusCode: status, detail }: Refusal, error?: Error): DialectReply {

@@ -16,7 +16,7 @@ import { principalOf } from '../../guards/principal.ts'
 import { describeOpen } from '../../inbox/describe-open.ts'
 import { deciderOf } from '../../inbox/may-decide.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
-import { type Dialect, dialectOf } from '../../replies/dialect.ts'
+import type { Dialect } from '../../replies/dialect.ts'
 import { replyFor } from '../../replies/error-replies.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
@@ -48,7 +48,7 @@ export class ChatCompatApiAdapter implements Adapter {
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
     const { createChatCompletion, listModels, getModel } = chatRoutes(dialect, this.#options.requiresKey)
     scope.route({
-      ...createChatCompletion((request, reply) => this.#complete(request.body, request, reply)),
+      ...createChatCompletion((request, reply) => this.#complete(request.body, request, reply, dialect)),
       ...liftDataUrls(),
       preValidation: (request, _reply, done) => done(findMissing(request.body)),
     })
@@ -62,27 +62,30 @@ export class ChatCompatApiAdapter implements Adapter {
     )
   }
 
-  #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply) {
+  #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply, dialect: Dialect) {
     const decisions = readDecisions(body.messages)
     if (decisions.size > 0) return this.#decide(decisions, body, request, reply)
     const variant = this.#options.variantOf(request, body.model)
     return variant
-      ? variant.then((changes) => this.#run(body, request, reply, changes))
-      : this.#run(body, request, reply)
+      ? variant.then((changes) => this.#run(body, request, reply, dialect, changes))
+      : this.#run(body, request, reply, dialect)
   }
 
-  #run(body: ChatRequest, request: FastifyRequest, reply: FastifyReply, variant?: Turn['variant']) {
-    return body.stream ? this.#stream(body, request, reply, variant) : this.#collect(body, request, reply, variant)
+  #run(body: ChatRequest, request: FastifyRequest, reply: FastifyReply, dialect: Dialect, variant?: Turn['variant']) {
+    return body.stream
+      ? this.#stream(body, request, reply, dialect, variant)
+      : this.#collect(body, request, reply, dialect, variant)
   }
 
   async #collect(
     body: ChatRequest,
     request: FastifyRequest,
     reply: FastifyReply,
+    dialect: Dialect,
     variant: Turn['variant'],
   ): Promise<ChatCompletion> {
     const answer: Reply = { text: '', reasoning: '' }
-    const turn = this.#toTurn(body, request, variant, (event) => {
+    const turn = this.#toTurn(body, request, dialect, variant, (event) => {
       if (event.type === 'reasoning') answer.reasoning += event.text
       else answer.text += eventToContent(event)
     })
@@ -143,14 +146,14 @@ export class ChatCompatApiAdapter implements Adapter {
     })
   }
 
-  #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply, variant: Turn['variant']) {
+  #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply, dialect: Dialect, variant: Turn['variant']) {
     let stream: EventStream | undefined
     let early = ''
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's. The status tells a limit
     // of the model's vendor, which the specification does not have.
-    const { isExtended } = dialectOf(request.url, this.#options.options)
+    const { isExtended } = dialect
     const begun = body.tools || isExtended ? deferred() : undefined
-    const turn = this.#toTurn(body, request, variant, (event) => {
+    const turn = this.#toTurn(body, request, dialect, variant, (event) => {
       if (event.type !== 'end') begun?.resolve()
       const chunk = chunks.write(event)
       if (chunk === '') return
@@ -211,10 +214,15 @@ export class ChatCompatApiAdapter implements Adapter {
     return this.#options.runs.of(principalOf(request).tenant)
   }
 
-  #toTurn(body: ChatRequest, request: FastifyRequest, variant: Turn['variant'], onEvent: RunEventSink): Turn {
+  #toTurn(
+    body: ChatRequest,
+    request: FastifyRequest,
+    dialect: Dialect,
+    variant: Turn['variant'],
+    onEvent: RunEventSink,
+  ): Turn {
     const findCapabilities = () => this.#options.host.resolve(body.model).capabilities
     const { tenant } = principalOf(request)
-    const dialect = dialectOf(request.url, this.#options.options)
     const traceparent = readTraceparent(request.headers.traceparent)
     return toTurn(body, { dialect, tenant, variant, traceparent, findCapabilities, onEvent })
   }
