@@ -30,6 +30,21 @@ const note = { type: 'custom', name: 'note' }
 const crm = { type: 'namespace', name: 'crm', tools: [find] }
 let deep: Json = {}
 for (let level = 0; level < 200; level++) deep = { type: 'object', properties: { a: deep } }
+const deepText = '['.repeat(5000) + ']'.repeat(5000)
+const withDeep = `{"a":${deepText}}`
+const call = (text: string) => ({ type: 'function_call', call_id: 'x', name: 'find', arguments: text })
+const made = (text: string) => [
+  user,
+  {
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id: 'x', type: 'function', function: { name: 'find', arguments: text } }],
+  },
+  { role: 'tool', tool_call_id: 'x', content: '' },
+  user,
+]
+const foul = '{"__proto__":{"isAdmin":true}}'
+const decision = (text: string) => ({ messages: [user, { role: 'tool', tool_call_id: 'mcpr_x', content: text }] })
 const slow = { type: 'grammar', syntax: 'regex', definition: '(\\w+\\s?)+!' }
 const called = { type: 'custom_tool_call', call_id: 'x', name: 'note', input: 'a' }
 const answered = { type: 'function_call_output', call_id: 'x', output: '' }
@@ -56,6 +71,8 @@ const RESPONSES: readonly (readonly [what: string, body: (sealed: Sealed) => obj
     'tools[0].tools',
   ],
   ['an expression that backtracks', () => ({ tools: [{ ...note, format: slow }] }), 'tools'],
+  ['arguments 5,000 deep', () => ({ input: [user, call(withDeep), answered] }), 'input[1].arguments'],
+  ['arguments that change prototypes', () => ({ input: [user, call(foul), answered] }), 'input[1].arguments'],
   [
     'an output for a call of the other kind',
     () => ({ input: [user, called, answered], tools: [note] }),
@@ -123,6 +140,9 @@ const CHAT: readonly (readonly [what: string, body: object, param: string])[] = 
     { tools: [{ type: 'function', function: { name: 'a', parameters: deep } }] },
     'tools[0].function',
   ],
+  ['arguments 5,000 deep', { messages: made(withDeep) }, 'messages[1].tool_calls[0].function.arguments'],
+  ['arguments that change prototypes', { messages: made(foul) }, 'messages[1].tool_calls[0].function.arguments'],
+  ['a decision 5,000 deep', decision(`{"decision":"edit","arguments":${withDeep}}`), 'messages'],
   [
     'an expression that backtracks',
     chatTool({ name: 'a', format: { type: 'grammar', grammar: { syntax: 'regex', definition: slow.definition } } }),

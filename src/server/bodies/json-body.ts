@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import secureJson from 'secure-json-parse'
 import { badRequest, type HostError, messageOf } from '../../errors.ts'
 import { formatPath } from '../../wire/format-path.ts'
+import { invalidField } from './invalid-field.ts'
 
 /** Maximum depth of a body. Deeper ones can be parsed and then break JSON.stringify. */
 const MAX_DEPTH = 100
@@ -40,6 +41,20 @@ export function invalidJson(what: 'body' | 'message', error: unknown): HostError
   const isRefused = error instanceof RefusedJson
   const problem = `${isRefused ? 'cannot be accepted' : 'is not valid JSON'}: ${messageOf(error)}`
   return badRequest(`The ${what} ${problem}`, { field: isRefused ? error.field : undefined })
+}
+
+/**
+ * Value of a field that holds JSON as text; undefined where it is none.
+ *
+ * @throws HostError `REQUEST_INVALID` for what a body may not have either
+ */
+export function parseField(text: string, field: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (error instanceof RefusedJson) throw invalidField(field, `cannot be accepted: ${error.message}`)
+    return undefined
+  }
 }
 
 /** JSON that is not accepted, valid or not. */

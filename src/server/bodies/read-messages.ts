@@ -1,9 +1,10 @@
 import { badRequest, type HostError } from '../../errors.ts'
-import { fieldsOf, parseJson } from '../../json.ts'
+import { fieldsOf } from '../../json.ts'
 import { type Attachment, isUser, type Message, type ToolCall } from '../../protocols/message.ts'
 import type { Capabilities } from '../../run/agent/agent-capabilities.ts'
 import type { ChatMessage, ContentPart, ToolCall as WireCall } from './chat-message.ts'
 import { invalidField } from './invalid-field.ts'
+import { parseField } from './json-body.ts'
 import { markdownToAttachments } from './markdown-to-attachments.ts'
 import { readAttachment } from './read-attachment.ts'
 
@@ -61,7 +62,7 @@ function toMessage(
   const content = toText(message.content)
   if (role === 'system' || role === 'developer') return { role: 'system', content }
   const attachments = toAttachments(message, index, isHandled, findCapabilities)
-  if (role === 'assistant') return toAssistantMessage(message, content, attachments)
+  if (role === 'assistant') return toAssistantMessage(message, index, content, attachments)
   const said = attachments.length > 0 ? { content, attachments } : { content }
   return role === 'user' ? { role, ...said } : { role, ...said, toolCallId: message.tool_call_id ?? '' }
 }
@@ -69,6 +70,7 @@ function toMessage(
 /** An earlier answer. What it showed as links with data URLs are attachments again. */
 function toAssistantMessage(
   { refusal, reasoning_content: reasoning, tool_calls }: ChatMessage,
+  index: number,
   content: string,
   sent: readonly Attachment[],
 ): Message {
@@ -79,7 +81,9 @@ function toAssistantMessage(
     content: text,
     ...(typeof reasoning === 'string' && reasoning !== '' ? { reasoning: [{ text: reasoning }] } : undefined),
     ...(attachments.length > 0 ? { attachments } : undefined),
-    ...(tool_calls?.length ? { toolCalls: tool_calls.map(toToolCall) } : undefined),
+    ...(tool_calls?.length
+      ? { toolCalls: tool_calls.map((call, place) => toToolCall(call, `messages[${index}].tool_calls[${place}]`)) }
+      : undefined),
   }
 }
 
@@ -106,15 +110,11 @@ function isText(type: string): boolean {
   return type === 'text' || type === 'refusal'
 }
 
-function toToolCall(call: WireCall): ToolCall {
+function toToolCall(call: WireCall, field: string): ToolCall {
   if ('custom' in call) return { id: call.id, name: call.custom.name, arguments: { input: call.custom.input } }
   const { name, arguments: text } = call.function
-  return { id: call.id, name, arguments: parseArguments(text) }
-}
-
-/** Parses the arguments of a tool call in the history: a model may have written text that is no JSON object. */
-function parseArguments(text: string): Readonly<Record<string, unknown>> {
-  return fieldsOf(parseJson(text))
+  // A model may have written text that is no JSON object.
+  return { id: call.id, name, arguments: fieldsOf(parseField(text, `${field}.function.arguments`)) }
 }
 
 const NONE: readonly Attachment[] = Object.freeze([])

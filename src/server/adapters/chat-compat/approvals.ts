@@ -2,6 +2,7 @@ import type { OpenCall } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
 import { badRequest } from '../../../errors.ts'
 import type { GivenAnswer, PendingCall } from '../../../run/waiting/pending-call.ts'
+import { parseField } from '../../bodies/json-body.ts'
 import { makeValidator } from '../../bodies/validator.ts'
 import { DecisionRequest, toGivenAnswer } from '../../inbox/decision-request.ts'
 import { isClientCall } from './completion.ts'
@@ -102,10 +103,8 @@ function textOf(content: Messages[number]['content']): string {
 }
 
 function parseResult(id: string, content: Messages[number]['content']): unknown {
-  try {
-    return JSON.parse(textOf(content))
-  } catch {
-    const form = '{"decision": "approve"}, "reject", "edit" or "answer"'
-    throw badRequest(`messages: the result of '${id}' must be JSON such as ${form}`)
-  }
+  const value = parseField(textOf(content), 'messages')
+  if (value !== undefined) return value
+  const form = '{"decision": "approve"}, "reject", "edit" or "answer"'
+  throw badRequest(`messages: the result of '${id}' must be JSON such as ${form}`)
 }

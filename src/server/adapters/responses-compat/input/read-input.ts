@@ -7,6 +7,7 @@ import type { ToolResult } from '../../../../protocols/tool-provider.ts'
 import { toToolMessage } from '../../../../run/state/trail.ts'
 import { callsOf } from '../../../../wire/paired-calls.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
+import { parseField } from '../../../bodies/json-body.ts'
 import { markdownToAttachments } from '../../../bodies/markdown-to-attachments.ts'
 import { type CompactionContent, readKept, toCompacted, toSummaryMessage } from '../compaction/compaction.ts'
 import type { InputItem } from '../routes/schema.ts'
@@ -212,13 +213,10 @@ function toCustomCall(item: InputItem, at: string): ToolCall {
 }
 
 function parseArguments(text: unknown, at: string): Fields {
-  try {
-    const value: unknown = text === '' ? {} : JSON.parse(String(text))
-    if (isObject(value)) return value
-  } catch {
-    // As for any other value.
-  }
-  throw invalidField(`${at}.arguments`, 'must be a JSON object')
+  const field = `${at}.arguments`
+  const value = text === '' ? {} : parseField(String(text), field)
+  if (isObject(value)) return value
+  throw invalidField(field, 'must be a JSON object')
 }
 
 function toOwnResult(item: InputItem): ToolResult {
