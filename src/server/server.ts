@@ -182,7 +182,8 @@ function explainListen(error: unknown, host: string): unknown {
 
 /** Error of a body that another framework's parser has already read. */
 function hasReadBody(request: IncomingMessage): boolean {
-  return request.readableDidRead && (request.headers['content-length'] ?? '0') !== '0'
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
+  return request.readableDidRead && (length !== '0' || coding !== undefined)
 }
 
 function answerReadBody(response: ServerResponse): void {

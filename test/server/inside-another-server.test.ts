@@ -1,4 +1,5 @@
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { agentHost, buildServer, type HostError } from 'agent-host'
@@ -116,6 +117,15 @@ describe('handle of a server', () => {
         500,
         { detail: 'The body was read by another parser: put agent-host before it' },
       ])
+      const chunked = request(`${url}/compat/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+      })
+      // Two pieces have no length.
+      chunked.write('{"model":')
+      chunked.end('"echo"}')
+      const [{ statusCode }] = (await once(chunked, 'response')) as [{ statusCode: number }]
+      expect(statusCode).to.equal(500)
       expect((await fetch(`${url}/compat/models`)).status).to.equal(200)
     } finally {
       outer.close()

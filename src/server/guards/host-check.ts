@@ -10,7 +10,7 @@ export function isLoopback(address: string): boolean {
     name === 'localhost' ||
     name.endsWith('.localhost') ||
     name === '::1' ||
-    name.startsWith('::ffff:7f') ||
+    /^::ffff:7f..:/.test(name) ||
     (isIPv4(name) && name.startsWith('127.'))
   )
 }

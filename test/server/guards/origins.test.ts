@@ -15,6 +15,8 @@ describe('hosts and origins', () => {
     }
     for (const name of ['::ffff:127.0.0.1', '[::ffff:7f00:1]', '127.9.9.9'])
       expect(isLoopback(name), name).to.equal(true)
+    for (const name of ['::ffff:7.240.0.1', '::ffff:7f0:1', '::ffff:7f:1'])
+      expect(isLoopback(name), name).to.equal(false)
     for (const name of ['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.evil.test', 'localhost.evil.test', 'fa.de', '']) {
       expect(isLoopback(name), name).to.equal(false)
     }
