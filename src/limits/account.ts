@@ -93,25 +93,28 @@ export class Account {
     })
   }
 
-  /** Has an admitted run count for itself, and no longer for this server. */
+  /** Has an admitted run count for itself, and no longer for this server, also where the store fails: {@link Account.endAccepted} then ends it. */
   async accept(runId: string): Promise<void> {
-    await this.#change((counts, nowMs) => {
-      counts.background[runId] = nowMs
-      this.#hold(counts, -1)
-    })
-    this.#held--
+    try {
+      await this.#change((counts, nowMs) => {
+        counts.background[runId] = nowMs
+        this.#hold(counts, -1)
+      })
+    } finally {
+      this.#held--
+    }
   }
 
   /** Has a run that was accepted count again, in case it was taken for ended. */
   resume(runId: string): void {
-    this.#repeat((counts, nowMs) => {
+    void this.#repeat((counts, nowMs) => {
       counts.background[runId] ??= nowMs
     })
   }
 
   /** Ends a run in the background. @param minute of {@link Account.admit}, for a run that has not begun */
   endAccepted(runId: string, tokens: number, minute?: number): void {
-    this.#repeat((counts) => {
+    void this.#repeat((counts) => {
       delete counts.background[runId]
       uncount(counts, minute)
       counts.tokens += tokens
@@ -125,8 +128,9 @@ export class Account {
     if (reached) throw reached
   }
 
-  async spend(tokens: number, cost: number): Promise<void> {
-    await this.#change((counts) => {
+  /** @throws HostError `STORE_UNAVAILABLE`: it is counted once the store answers again */
+  spend(tokens: number, cost: number): Promise<void> {
+    return this.#repeat((counts) => {
       counts.tokens += tokens
       counts.cost += cost
     })
@@ -172,14 +176,16 @@ export class Account {
 
   #release(edit: Edit<void>): void {
     this.#held--
-    this.#repeat(edit)
+    void this.#repeat(edit)
   }
 
-  /** Makes a change that must happen once the store answers again. */
-  #repeat(edit: Edit<void>, attempt = 1): void {
-    this.#change(edit).catch(() => {
-      if (attempt < MAX_RETRIES) setTimeout(() => this.#repeat(edit, attempt + 1), RETRY_MS).unref()
+  /** Makes a change that must happen once the store answers again. @returns the first attempt, which need not be awaited */
+  #repeat(edit: Edit<void>, attempt = 1): Promise<void> {
+    const changing = this.#change(edit)
+    changing.catch(() => {
+      if (attempt < MAX_RETRIES) setTimeout(() => void this.#repeat(edit, attempt + 1), RETRY_MS).unref()
     })
+    return changing
   }
 
   #change<T>(edit: Edit<T>): Promise<T> {

@@ -112,8 +112,14 @@ class StoredTicket implements Ticket {
     const { accounts } = this.#of
     const minutes = this.#minutes
     this.#minutes = undefined
-    for (const account of accounts) await account.accept(runId)
-    return acceptedQuota(this.#of, runId, minutes)
+    const quota = acceptedQuota(this.#of, runId, minutes)
+    try {
+      await Promise.all(accounts.map((account) => account.accept(runId)))
+    } catch (error) {
+      quota.giveBack()
+      throw error
+    }
+    return quota
   }
 
   giveBack(): void {

@@ -55,7 +55,7 @@ async function* meter(quota: RunQuota, generate: () => AsyncIterable<LLMPart>): 
       yield part
     }
   } finally {
-    for (const { usage, model } of used) await quota.spend(usage, model)
+    await Promise.all(used.map(({ usage, model }) => quota.spend(usage, model)))
   }
 }
 
