@@ -248,6 +248,13 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
+/** Returns what was thrown and its causes, each once: those of errors that others have made may form a circle. */
+export function causesOf(thrown: unknown): unknown[] {
+  const causes = new Set([thrown])
+  for (const cause of causes) if (cause instanceof Error && cause.cause !== undefined) causes.add(cause.cause)
+  return [...causes]
+}
+
 /** Creates or throws errors that are never read: capturing their stacks would cost more than the rest of the work. */
 export function withoutStack<T>(work: () => T): T {
   const { stackTraceLimit } = Error

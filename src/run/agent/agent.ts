@@ -258,23 +258,23 @@ export class Agent {
     const { abort, answer, clientTools } = run
     const response = new RunResponse(run)
     const conversation = new RunConversation(turn.messages)
-    const isBounded = !run.isLook && this.#boundaries?.begin(run, turn, handle.result, this.#bounded())
-    const exchange = new Exchange({
-      warn: this.#warn,
-      callees: this.#callees,
-      shared: this.#shared,
-      response,
-      conversation,
-      hasClientTools: clientTools.length > 0,
-      overrides: turn.overrides,
-      policies: this.#hostModules.ApprovalPolicy,
-      tenantRun: run.tenant === '' ? undefined : run,
-      recorder: this.#events.isEmpty || run.isLook ? undefined : makeRecorder(run.agentId, run, this.#events),
-      boundaries: isBounded ? this.#boundaries : undefined,
-      run,
-    })
     this.#runs++
     try {
+      const isBounded = !run.isLook && this.#boundaries?.begin(run, turn, handle.result, this.#bounded())
+      const exchange = new Exchange({
+        warn: this.#warn,
+        callees: this.#callees,
+        shared: this.#shared,
+        response,
+        conversation,
+        hasClientTools: clientTools.length > 0,
+        overrides: turn.overrides,
+        policies: this.#hostModules.ApprovalPolicy,
+        tenantRun: run.tenant === '' ? undefined : run,
+        recorder: this.#events.isEmpty || run.isLook ? undefined : makeRecorder(run.agentId, run, this.#events),
+        boundaries: isBounded ? this.#boundaries : undefined,
+        run,
+      })
       await undefined
       try {
         abort.throwIfRequested()
@@ -289,6 +289,8 @@ export class Agent {
       checkOutput(run)
       handle.succeed(resultOf(run, turn))
     } catch (cause) {
+      // What begins a run may have failed, too: then its handle is not given out before this.
+      await undefined
       handle.fail(toHostError(cause, run))
     } finally {
       abort.closeStreams()

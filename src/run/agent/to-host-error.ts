@@ -12,24 +12,25 @@ import type { AgentRun } from '../agent-run.ts'
 const OURS: ReadonlySet<string> = new Set(['RUN_ABORTED', 'REQUEST_INVALID', 'OUTPUT_INVALID', 'LIMIT_REACHED'])
 
 /** Returns what a run failed with: faults that are not the agent's keep their code. */
-export function toHostError(cause: unknown, { agentId, answer }: AgentRun): HostError {
+export function toHostError(cause: unknown, run: AgentRun): HostError {
+  try {
+    return translate(cause, run)
+  } catch {
+    // A proxy that throws: nobody could read it as a cause.
+    return new HostError('AGENT_FAILED', messageOf(cause), { agentId: run.agentId })
+  }
+}
+
+function translate(cause: unknown, { agentId, answer }: AgentRun): HostError {
   const isOurs = cause instanceof HostError && OURS.has(cause.code)
   if (isOurs) return cause
-  const refused = findRefusal(cause)
+  const [refused] = originsIn(cause, ModelRefused)
   if (refused) return toRefusal(refused, agentId, cause)
   return new HostError('AGENT_FAILED', messageOf(cause), {
     cause,
     agentId,
     limit: answer.isUntouched ? findLimit(cause) : undefined,
   })
-}
-
-/** The refusal that an error comes from; of several models, if all of them refuse. */
-function findRefusal(error: unknown): ModelRefusal | undefined {
-  if (error instanceof ModelRefused) return error
-  if (!(error instanceof AggregateError)) return error instanceof Error ? findRefusal(error.cause) : undefined
-  const refusals = error.errors.map(findRefusal)
-  return refusals.includes(undefined) ? undefined : refusals[0]
 }
 
 /** The sentence is ours: the words of a vendor may hold what no client should see. */
@@ -48,11 +49,22 @@ function toRefusal({ reason, attachment, index }: ModelRefusal, agentId: string,
   return badRequest(`The model does not take ${mediaType}${remedy}`, { cause, agentId, field })
 }
 
-/** The limit that an error comes from. One of several models is enough for an answer: the first to ask again counts. */
+/** One of several models is enough for an answer: the first to ask again counts. */
 function findLimit(error: unknown): ModelLimit | undefined {
-  if (error instanceof ModelLimited) return error
-  if (!(error instanceof AggregateError)) return error instanceof Error ? findLimit(error.cause) : undefined
-  const limits = error.errors.map(findLimit)
-  if (limits.includes(undefined)) return undefined
-  return limits.reduce((a, b) => ((b?.retryAfterSeconds ?? 0) < (a?.retryAfterSeconds ?? 0) ? b : a), limits[0])
+  const [first, ...others] = originsIn(error, ModelLimited)
+  return others.reduce((a, b) => ((b.retryAfterSeconds ?? 0) < (a?.retryAfterSeconds ?? 0) ? b : a), first)
+}
+
+/**
+ * Returns the errors of a class that an error comes from; of several models, if all of them have one.
+ *
+ * @param within errors around it: those of user code may form a circle
+ */
+function originsIn<T>(error: unknown, type: new (...args: never[]) => T, within: readonly unknown[] = []): T[] {
+  if (error instanceof type) return [error]
+  if (!(error instanceof Error) || within.includes(error)) return []
+  const around = [...within, error]
+  if (!(error instanceof AggregateError)) return originsIn(error.cause, type, around)
+  const found = error.errors.map((inner) => originsIn(inner, type, around))
+  return found.some(({ length }) => length === 0) ? [] : found.flat()
 }

@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts'
+import { causesOf, messageOf } from '../../errors.ts'
 import { FUNCTION, requireGiven, TEXT } from '../../given.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { TracedChange } from '../../wire/variant.ts'
@@ -127,12 +127,13 @@ export type EventSink = Pick<EventListeners, 'isEmpty' | 'emit'>
 
 /** Message and stack of anything that was thrown, with its causes. */
 export function describeException(thrown: unknown): string {
+  return causesOf(thrown).map(describeAlone).join('\nCaused by: ')
+}
+
+function describeAlone(thrown: unknown): string {
   if (!(thrown instanceof Error)) return messageOf(thrown)
-  const own = thrown.stack?.includes(thrown.message)
-    ? thrown.stack
-    : `${thrown.name}: ${thrown.message}\n${thrown.stack}`
-  const { cause } = thrown
-  return cause === undefined ? own : `${own}\nCaused by: ${describeException(cause)}`
+  const { name, message, stack } = thrown
+  return stack?.includes(message) ? stack : `${name}: ${message}\n${stack}`
 }
 
 /** An error without its name, where the message says it all. */

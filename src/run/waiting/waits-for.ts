@@ -1,3 +1,4 @@
+import { causesOf } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import type { AgentRun } from '../agent-run.ts'
 import { type PendingCall, RunWaits, toolCallOf } from './pending-call.ts'
@@ -19,18 +20,14 @@ export interface WaitsFor {
  * other error.
  */
 export function waitingResultOf(error: unknown, { waiting, toolCallId }: AgentRun): WaitingResult | undefined {
-  if (!isRunWaits(error)) return undefined
+  // Modules may wrap the error.
+  if (!causesOf(error).some((cause) => cause instanceof RunWaits)) return undefined
   const own = waiting.pending.filter((call) => toolCallOf(call) === toolCallId)
   return { waits_for: (own.length > 0 ? own : waiting.pending).map(toWaitsFor) }
 }
 
 export function toWaitsFor({ kind, name, callId }: PendingCall): WaitsFor {
   return { kind, name, call_id: callId }
-}
-
-/** Modules may wrap the error. */
-function isRunWaits(error: unknown): boolean {
-  return error instanceof RunWaits || (error instanceof Error && isRunWaits(error.cause))
 }
 
 /** Tells the result of a call that ended because its run waits. */
