@@ -445,7 +445,11 @@ export class AgentHost {
     const begun = this[VISITS].admitted(() => start({ ...turn, messages }))
     // Without limits no turn passes: a signal that is aborted already ends the run before any code of it.
     const result = await untilEnd(begun instanceof Promise ? await begun : begun, signal)
-    if (result.status === 'waiting') this.#onWaiting.tell(toResumableRun(name, result, turn))
+    if (result.status === 'waiting') {
+      // As START_MADE has begun it.
+      const { user = turn.user } = (!turn.answers && this[VISITS].current) || {}
+      this.#onWaiting.tell(toResumableRun(name, result, { ...turn, user }))
+    }
     return result
   }
 
@@ -498,8 +502,9 @@ export class AgentHost {
    */
   async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
     requireGiven(MODULE_CALL, call, 'call')
-    const agent = this.#agents.require(id, this[VISITS].current?.sees)
-    const { moduleId, protocol, user, tenant, metadata, onQuestion, isLook } = call
+    const visit = this[VISITS].current
+    const agent = this.#agents.require(id, visit?.sees)
+    const { moduleId, protocol, user = visit?.user, tenant, metadata, onQuestion, isLook } = call
     if (!agent.hasProvider(moduleId, protocol)) {
       throw badRequest(`Agent '${id}' has no module '${moduleId}' that provides ${protocol.name}.`)
     }

@@ -1,5 +1,6 @@
 import { AgentHost, type PendingAnswer, type ResumableRun } from 'agent-host'
 import { expect } from 'chai'
+import { VISITS } from '../../src/host/host.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -32,6 +33,26 @@ describe('waiting runs of a host', () => {
     const { status, text } = await host.resume(waiting, [answer(pending[0]?.callId ?? '', 'approve')])
     expect([status, text]).to.deep.equal(['completed', 'Results: pay 5'])
     expect(heard).to.have.lengthOf(1)
+  })
+
+  it('keep the user of the visit that began them, whoever answers', async () => {
+    const users = new Set<string | null>()
+    host.onEvent(({ user }) => users.add(user))
+    const visitOf = <T>(user: string, work: () => T) => host[VISITS].enter({ sees: undefined, user }, work)
+    await visitOf('ann', () => host.run('shop', 'please', { user: 'eve' }))
+    const [waiting] = heard as [ResumableRun]
+    expect(waiting.options.user).to.equal('ann')
+    // Another version asks again.
+    await host.replace(
+      'shop',
+      shopAgent('shop', '{ name: pay, arguments: { amount: 5 } }', 'description: Another shop'),
+    )
+    const [{ callId = '' } = {}] = waiting.pending
+    const again = await visitOf('bob', () => host.resume(waiting, [answer(callId, 'approve')]))
+    const [, later] = heard as [ResumableRun, ResumableRun]
+    expect([later.runId, later.options.user]).to.deep.equal([again.runId, 'ann'])
+    const { text } = await visitOf('bob', () => host.resume(later, [answer(later.pending[0]?.callId ?? '', 'approve')]))
+    expect([text, ...users]).to.deep.equal(['Results: pay 5', 'ann'])
   })
 
   it('are bound to the version of the agent: another version asks again', async () => {
