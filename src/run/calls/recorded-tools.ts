@@ -89,6 +89,7 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   if (waiting.isTrailLost && hasClientCall(recorded, run)) throw RUN_WAITS
   // The other calls of the waiting step still run; later steps do not.
   if (waiting.hasBegun && !recorded.answer.calls.some(({ isPending }) => isPending)) throw RUN_WAITS
+  recorded.isClaimed = true
   const { id } = recorded.call
   const { moduleId } = tools
   const called = { ...recorded.call, name, arguments: args }

@@ -18,6 +18,8 @@ export class RecordedCall {
   readonly answer: ModelAnswer
   result?: ToolResult
   isPending = false
+  /** True once a caller executes it: the next one that names no id means another. */
+  isClaimed = false
   /** True once it may have been executed. */
   hasBegun = false
   /** Decision that the call is executed by. */
@@ -170,7 +172,7 @@ export class Trail {
   }
 
   #match(name: string, args: ToolCall['arguments']): RecordedCall | undefined {
-    const open = [...this.#proposed.values()].filter(({ result, isPending }) => !result && !isPending)
+    const open = [...this.#proposed.values()].filter((one) => !one.result && !one.isPending && !one.isClaimed)
     return open.find(({ call }) => call.name === name && isDeepStrictEqual(call.arguments, args))
   }
 
