@@ -11,14 +11,15 @@ const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples
  * relative to that, and are not looked at.
  */
 export function findLostReference(schema: Schema): string | undefined {
-  const parts: unknown[] = [schema]
+  // Schemas of programs may hold themselves.
+  const parts = new Set<unknown>([schema])
   let lost: string | undefined
   for (const part of parts) {
     if (typeof part !== 'object' || part === null) continue
     const { $id, $ref } = isObject(part) ? part : {}
     if (typeof $id === 'string') return undefined
     if (typeof $ref === 'string' && isLost(schema, $ref)) lost ??= $ref
-    for (const [key, inner] of Object.entries(part)) if (!DATA.has(key)) parts.push(inner)
+    for (const [key, inner] of Object.entries(part)) if (!DATA.has(key)) parts.add(inner)
   }
   return lost
 }

@@ -16,6 +16,12 @@ describe('references of a schema', () => {
     expect(find({ $ref: '#/%' })).to.equal('#/%')
   })
 
+  it('are found in a schema that holds itself', () => {
+    const schema: Record<string, unknown> = { $defs: {}, items: { $ref: '#/$defs/B' } }
+    schema.not = schema
+    expect(find(schema)).to.equal('#/$defs/B')
+  })
+
   it('are not looked for in data, in names of properties, and beside an $id', () => {
     expect(find({ properties: { $ref: { type: 'string' } }, default: { $ref: '#/nowhere' } })).to.equal(undefined)
     expect(find({ $ref: 'other.json', $defs: { A: { $id: 'https://example.test/other.json' } } })).to.equal(undefined)
