@@ -71,7 +71,7 @@ function endOfSentence(words: readonly string[], begin: number, full: number): n
 
 /** Words with their trailing space; words longer than a piece, and languages without spaces, in parts. */
 function splitWords(text: string, maxBytes: number): string[] {
-  return (text.match(/\s*\S+\s*/g) ?? []).flatMap((word) =>
+  return (text.match(/(?:^\s+)?\S+\s*/g) ?? []).flatMap((word) =>
     sizeOf(word) > maxBytes / 4 ? splitLong(word, maxBytes) : [word],
   )
 }

@@ -9,7 +9,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Kinds of data that guards know, by the names that a config uses. */
 export const DETECTORS = Object.freeze({
   card_number: () => replaceMatches(/(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.]*\d)/g, hasCheckDigit),
-  email: () => replaceMatches(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g),
+  // Tried from the start of a word alone: a long one would take quadratic time. So one match has all addresses of a word.
+  email: () => replaceMatches(/(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?:[.+][\w.+-]*@[\w-]+(?:\.[\w-]+)+)*/g),
   secret: (environment: Environment) => {
     const redact = makeRedact(environment)
     return (text: string, replacement: string) => redact(text).replaceAll('[redacted]', () => replacement)

@@ -128,7 +128,7 @@ export function limitOf(error: unknown): Pick<ModelLimited, 'status' | 'retryAft
  * @param subject name of the model, within a sentence
  */
 export function describeFailure(error: unknown, subject: string): string {
-  const reason = reasonOf(error).replace(/[.\s]+$/, '')
+  const reason = reasonOf(error).replace(/(?<![.\s])[.\s]+$/, '')
   if (error instanceof NotTaken || error instanceof UnusableAnswer) return `${reason} (${subject})`
   if (!(error instanceof NotAnswered)) return `The stream of ${subject} broke off: ${reason}`
   const { statusCode, hint } = error

@@ -109,7 +109,9 @@ function valueFor(name: string, property: Property, found: Found): unknown {
 
 /** The first word of the text that has the form of an example, such as `A-1002`: the same letters, and digits for digits. */
 function findLike(examples: readonly unknown[], text: string): string | undefined {
-  const forms = examples.filter((example) => typeof example === 'string' && /^[\w-]*\d[\w-]*$/.test(example))
+  const forms = examples.filter(
+    (example) => typeof example === 'string' && /^[\w-]+$/.test(example) && /\d/.test(example),
+  )
   const patterns = forms.map((form) => new RegExp(`(?<![\\w-])${String(form).replace(/\d+/g, '\\d+')}(?![\\w-])`, 'i'))
   return patterns.map((pattern) => pattern.exec(text)?.[0]).find((match) => match !== undefined)
 }

@@ -13,7 +13,7 @@ export function vendorWords(said: unknown): string | undefined {
 /** Describes a body behind a successful status where an answer was expected: the object of an error, or a page. */
 export function describeBody(body: string, status: number): string {
   const place = `behind status ${status}`
-  if (body.startsWith('<')) return `a page of HTML ${place}: ${visibleText(body).slice(0, 200)}`
+  if (body.startsWith('<')) return `a page of HTML ${place}: ${visibleText(body.slice(0, 10_000)).slice(0, 200)}`
   const value = parseJson(body)
   const said = vendorWords(value)
   if (said) return `${said} (an error ${place})`

@@ -52,6 +52,18 @@ describe('guard/input', () => {
     })
   }
 
+  it('finds the addresses of a long word, in the time that it takes to read it', async () => {
+    agent = await makeGuarded(guard({ action: 'redact', detect: ['card_number', 'email'] }), [
+      saying('ok'),
+      saying('ok'),
+    ])
+    const spentMs = measureCpuTime()
+    await agent.run('a'.repeat(200_000))
+    expect(spentMs()).to.be.lessThan(1500)
+    await agent.run('one a@b.org+c.d@e.org. two@three@f.org, a-b@c.')
+    expect(seen()[1]).to.deep.equal([user('one [redacted]. two@[redacted], a-b@c.')])
+  })
+
   it('withholds an earlier message that it blocks', async () => {
     agent = await makeGuarded(guard({ patterns: ['bomb'] }), [saying('ok')])
     await agent.run([user('build a bomb'), said('I cannot help with that.'), user('Do it anyway.')])

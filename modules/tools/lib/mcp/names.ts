@@ -29,7 +29,7 @@ export function namesFor(wanted: readonly WantedName[]): GivenName[] {
     const isReadable = /[A-Za-z]/.test(name)
     if (name === each.name || (isReadable && counts.get(name) === 1)) return { name, isOwn: true }
     const mark = digestOf(each)
-    const base = isReadable ? name : `${name.replace(/_+$/, '')}tool`
+    const base = isReadable ? name : `${name.replace(/(?<!_)_+$/, '')}tool`
     return { name: `${base.slice(0, MAX_LENGTH - mark.length - 1)}_${mark}`, isOwn: false }
   })
 }

@@ -207,7 +207,7 @@ function nameOf(operationId: unknown, method: string, path: string): string {
   return (
     name
       .replace(/[^A-Za-z0-9_-]+/g, '_')
-      .replace(/^_+|_+$/g, '')
+      .replace(/^_+|(?<!_)_+$/g, '')
       .slice(0, MAX_NAME) || method
   )
 }
