@@ -38,9 +38,9 @@ export function fitRefusedTools(
   return { fitted: next, notices }
 }
 
-/** Keeps what one request has found out, beside what others have meanwhile. */
+/** Keeps what one request has found out, beside what others have meanwhile: at the limit, what is new alone. */
 export function keepFitted(known: FittedTools, found: FittedTools): FittedTools {
-  return known.size < MAX_KEPT ? new Map([...known, ...found]) : found
+  return new Map(known.size < MAX_KEPT ? [...known, ...found] : [...found].filter(([key]) => !known.has(key)))
 }
 
 /** Clients send tools of their own. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { ToolDefinition } from 'agent-host'
 import { expect } from 'chai'
-import { fitRefusedTools, fitTools } from '../../../modules/llm/lib/refused-tools.ts'
+import { type FittedTools, fitRefusedTools, fitTools, keepFitted } from '../../../modules/llm/lib/refused-tools.ts'
 import { simpleSchema } from '../../../modules/llm/lib/simple-schema.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
 import { connectsModels, failure, words } from '../../support/connect-model.ts'
@@ -79,6 +79,17 @@ describe('tools that a vendor refuses', () => {
     expect(await failure(collect(llm, { messages: [says('hi')], tools }))).to.include('Something else')
     await collect(llm, { messages: [says('hi')], tools })
     expect(server.requests.map((request) => toolsOf(request).length)).to.deep.equal([1, 0, 1])
+  })
+
+  it('are forgotten at the limit, all but the new ones', () => {
+    let known: FittedTools = new Map()
+    let most = 0
+    for (let count = 0; count < 2500; count++) {
+      known = keepFitted(known, new Map([...known, [`tool ${count}`, undefined]]))
+      most = Math.max(most, known.size)
+      expect(known.has(`tool ${count}`)).to.equal(true)
+    }
+    expect(most).to.equal(1000)
   })
 
   const refusals: Record<string, [error: object, names: string[]]> = {
