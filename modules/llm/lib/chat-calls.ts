@@ -95,7 +95,7 @@ export class ChatCalls {
     if (known) return repeats(known, fragment) ? known : undefined
     if (id === '' && name === '') {
       const named = this.#calls.findLast(({ theirs }) => index !== undefined && theirs === index)
-      return named && !isWhole(named) ? named : last
+      return named && named !== last && !isWhole(named) ? named : last
     }
     return sameIndex(last, index) && completes(last, fragment, this.#chunk) ? last : undefined
   }
@@ -121,11 +121,13 @@ function sameIndex({ theirs }: Call, index: number | undefined): boolean {
 }
 
 function isWhole({ said }: Call): boolean {
+  // Long arguments come in thousands of pieces: to parse all that has come with each of them takes too long.
+  if (said.length > 100 && !'}]"'.includes(said.trimEnd().slice(-1))) return false
   return parseJson(said) !== undefined
 }
 
 function isPlaceholder(said: string): boolean {
-  return said.trim() === '{}'
+  return said.length < 100 && said.trim() === '{}'
 }
 
 function readFragment({ index, id, type: _, function: called, ...rest }: Readonly<Record<string, unknown>>): Fragment {

@@ -1,11 +1,13 @@
 import { expect } from 'chai'
 import anthropic from '../../../modules/llm/anthropic.ts'
+import { ChatCalls } from '../../../modules/llm/lib/chat-calls.ts'
 import ollama from '../../../modules/llm/ollama.ts'
 import openai from '../../../modules/llm/openai.ts'
 import openaiCompatible from '../../../modules/llm/openai-compatible.ts'
 import { collect } from '../../suites/llm-suite.ts'
 import { connectsVendor, type VendorCase } from '../../suites/vendor-suite.ts'
 import { failure } from '../../support/connect-model.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { sends } from '../../support/fake-model-server.ts'
 import { says } from '../../support/fake-run.ts'
 import { anthropicWire, chatWire } from '../../support/model-wires.ts'
@@ -196,5 +198,22 @@ describe('llm/anthropic, when blocks come with odd indexes', () => {
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
       /^The model began the call of a tool, and did not end it \(/,
     )
+  })
+
+  it('are read in the time that their text takes, however many pieces it comes in', () => {
+    const vendors = {
+      'as usual': goesOn,
+      'id and name in every piece': (args: string) => begins('write', args, { id: 'x' }),
+    }
+    const pieces = JSON.stringify({ text: 'let it be so, '.repeat(8000) }).match(/.{1,4}/g) ?? []
+    for (const [vendor, piece] of Object.entries(vendors)) {
+      const calls = new ChatCalls()
+      const spentMs = measureCpuTime()
+      const read = [begins('write', '', { id: 'x' }), ...pieces.map((text) => piece(text))].flatMap((each) =>
+        calls.read(each),
+      )
+      expect(read, vendor).to.have.lengthOf(pieces.length + 1)
+      expect(spentMs(), vendor).to.be.lessThan(2000)
+    }
   })
 })
