@@ -71,7 +71,8 @@ export default defineModule({
         withinBudget(config, run, response, async (budget) => {
           const name =
             byKeyword(text, routes) ??
-            (llm && (await byModel(llm, fillIn(prompt, described), await history.getHistory(run), routes, budget))) ??
+            (llm &&
+              (await byModel(llm, fillIn(prompt, described), await history.getHistory(budget.run), routes, budget))) ??
             fallback
           const handler = handlers[routes.findIndex((route) => route.name === name)]
           if (!handler) {

@@ -1,4 +1,4 @@
-import { AgentHost, type LLM, type LLMRequest, type Message } from 'agent-host'
+import { AgentHost, type ConversationHistory, type LLM, type LLMRequest, type Message } from 'agent-host'
 import { expect } from 'chai'
 import { runAgent } from '../../support/run-agent.ts'
 
@@ -91,6 +91,20 @@ describe('orchestrator/router', () => {
     expect(await failure(desk({ handlers: [{ name: 'a' }, { name: 'a' }] }))).to.equal(
       "Two handlers of the router are called 'a'.",
     )
+  })
+
+  it('counts what its history costs', async () => {
+    const history: ConversationHistory = {
+      async getHistory(run) {
+        run?.addUsage({ inputTokens: 5000 })
+        return []
+      },
+      addMessage: async () => {},
+      clearHistory: async () => {},
+    }
+    const agent = desk({ max_tokens: 1000 }, [model('travel'), { id: 'history', module: 'conversation/history' }])
+    const { incompleteReason } = await runAgent(agent, 'hi', { overrides: { history } })
+    expect(incompleteReason).to.equal('max_tokens')
   })
 
   it('aborts a handler that takes too long', async () => {
