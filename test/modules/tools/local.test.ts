@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { ModuleContext } from 'agent-host'
 import { expect } from 'chai'
@@ -336,6 +338,37 @@ def garble() -> str:
       expect(await call('block', { seconds: 30 })).to.equal("! The tool 'block' took longer than 0.5 s.")
       expect(await others).to.equal('slept 0.4')
       expect(await call('add', { a: 2, b: 2 })).to.equal('4')
+    })
+
+    it('keeps a new process when an older call of the one before ends', async () => {
+      const code = `import os, time
+def pid() -> str:
+    return str(os.getpid())
+def block() -> str:
+    time.sleep(30)
+def nap() -> str:
+    time.sleep(1)
+`
+      const { call } = await make({ 'a.py': code }, { files: ['a.py'], timeout: 2 })
+      const one = call('block')
+      await call('nap')
+      const other = call('block')
+      await one
+      const pid = await call('pid')
+      expect(await other).to.include('took longer than 2 s')
+      expect(await call('pid')).to.equal(pid)
+    })
+
+    it('leaves no process behind that cannot load a file again', async () => {
+      const code = 'import os\ndef die() -> str:\n    os._exit(7)\n'
+      const { call, context } = await make({ 'a.py': code }, { files: ['a.py'] })
+      await writeFile(join(context.projectDir, 'a.py'), 'def f(:')
+      await call('die')
+      for (const _ of [1, 2]) expect(await call('die')).to.match(/SyntaxError/)
+      await eventually(async () => {
+        const { stdout } = await promisify(execFile)('ps', ['-eo', 'args'])
+        expect(stdout).to.not.include(context.projectDir)
+      })
     })
 
     it('passes basic and configured variables to the child, and logs its output', async () => {

@@ -30,6 +30,7 @@ export class PythonTools {
   readonly #files = new Set<string>()
   readonly #children = new Set<PythonChild>()
   #current: Promise<PythonChild> | undefined
+  #isClosed = false
 
   constructor(config: PythonConfig, context: ModuleContext) {
     this.#config = config
@@ -60,17 +61,20 @@ export class PythonTools {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await Promise.all([...this.#children].map((child) => child.close()))
   }
 
   async #execute(file: string, tool: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
-    const child = await this.#child()
+    const current = this.#child()
+    const child = await withinTimeout(tool, current, this.#config.timeout, run.signal)
     const call = child.ask({ op: 'call', file, tool, args }, (question) => run.ask(question))
     try {
       const value = await withinTimeout(tool, call.result, this.#config.timeout, run.signal)
       return toToolResult(tool, value ?? undefined)
     } catch (error) {
-      if (child.abandon(call)) this.#current = undefined
+      // Another may have taken its place since.
+      if (child.abandon(call) && this.#current === current) this.#current = undefined
       throw error
     }
   }
@@ -89,12 +93,18 @@ export class PythonTools {
     const { python, env } = this.#config
     const { projectDir, environment, log } = this.#context
     const interpreter = await findPython(projectDir, python)
+    if (this.#isClosed) throw new Error('The tools in Python are closed.')
     const child: PythonChild = new PythonChild(interpreter, projectDir, pickEnvironment(environment, env), log, () => {
       void this.#forget(child)
     })
     this.#children.add(child)
-    for (const file of this.#files) await child.ask({ op: 'load', file }).result
-    return child
+    try {
+      for (const file of this.#files) await child.ask({ op: 'load', file }).result
+      return child
+    } catch (error) {
+      void child.close()
+      throw error
+    }
   }
 
   async #forget(child: PythonChild): Promise<void> {
