@@ -1,5 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
-
 const FIRST_MS = 500
 /** Longest pause between two attempts. */
 export const LAST_MS = 30_000
@@ -8,10 +6,12 @@ export const LAST_MS = 30_000
 export class Backoff {
   readonly #signal: AbortSignal
   #failures = 0
+  #timer: NodeJS.Timeout | undefined
 
   /** @param signal ends all attempts */
   constructor(signal: AbortSignal) {
     this.#signal = signal
+    signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true })
   }
 
   get hasFailed(): boolean {
@@ -28,12 +28,16 @@ export class Backoff {
 
   noteSuccess(): void {
     this.#failures = 0
+    clearTimeout(this.#timer)
+    this.#timer = undefined
   }
 
-  /** Makes an attempt after the pause. It says by itself what went wrong. */
+  /** Makes an attempt after the pause, unless one is to come already. It says by itself what went wrong. */
   later(attempt: () => Promise<unknown> | undefined): void {
-    wait(this.pauseMs, undefined, { signal: this.#signal, ref: false })
-      .then(attempt, () => {})
-      .catch(() => {})
+    if (this.#signal.aborted) return
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      attempt()?.catch(() => {})
+    }, this.pauseMs).unref()
   }
 }

@@ -237,11 +237,11 @@ export class McpConnection {
       const { client, tools } = await this.#open()
       this.#client = client
       this.#take(tools)
-      await this.#signIn?.noteTools(tools)
       if (this.#backoff.hasFailed) this.#context.log.info(`The MCP server '${this.name}' can be reached now.`)
       this.#backoff.noteSuccess()
       this.#reported = ''
       this.#context.log.debug(`The MCP server '${this.name}' has ${this.#tools.length} tools.`)
+      await this.#note(tools)
       return client
     } catch (error) {
       // A person has to come first; the tools of the latest listing stay.
@@ -260,6 +260,15 @@ export class McpConnection {
       }
       this.#retryLater()
       throw problem
+    }
+  }
+
+  /** Stores the tools for the next start, which can do without: a store that is away takes no tools away. */
+  async #note(tools: readonly Tool[]): Promise<void> {
+    try {
+      await this.#signIn?.noteTools(tools)
+    } catch (error) {
+      this.#context.log.warn(`The tools of the MCP server '${this.name}' cannot be stored: ${messageOf(error)}`)
     }
   }
 
