@@ -216,14 +216,18 @@ function toText([name, value]: WantedField): string {
   return `"${name}":${JSON.stringify(value)}`
 }
 
-/** Joins logs that are each sorted. */
-function* merge<T>(logs: readonly Iterator<T>[], compare: (a: T, b: T) => number): Generator<T> {
-  let open = logs.flatMap((log) => readHead(log))
-  for (;;) {
-    const [first, ...others] = open.sort((a, b) => compare(a.value, b.value))
-    if (!first) return
-    yield first.value
-    open = [...readHead(first.log), ...others]
+/** Joins logs that are each sorted. Those that are left early end, too: they hold files open. */
+function* merge<T>(logs: readonly Generator<T>[], compare: (a: T, b: T) => number): Generator<T> {
+  try {
+    let open = logs.flatMap((log) => readHead(log))
+    for (;;) {
+      const [first, ...others] = open.sort((a, b) => compare(a.value, b.value))
+      if (!first) return
+      yield first.value
+      open = [...readHead(first.log), ...others]
+    }
+  } finally {
+    for (const log of logs) log.return(undefined)
   }
 }
 

@@ -1,4 +1,4 @@
-import { appendFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { type AgentEvent, AgentHost, type LLMPart } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
@@ -317,6 +317,32 @@ describe('Traces', () => {
     expect(await read({ eventType: 'end', limit: 1 })).deep.equal([true, 'run-299'])
     expect((await read({ limit: 5000 })).length).equal(1501)
     expect(await read({ agentId: '../../etc/passwd' })).deep.equal([false])
+  })
+
+  it('skips lines of its shape that something else has written', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project)
+    const line = { agent_id: 'echo', call_id: 'c', time: 1_700_000_000, run_id: 'odd' }
+    const odd = ['result', 'call', 'exception'].map((type) => JSON.stringify({ ...line, event_type: type }))
+    await appendFile(project.path('debug/echo.jsonl'), odd.map((text) => `${text}\n`).join(''))
+    recordEcho(traces, 'run-1', 'hi')
+    expect((await traces.query('runs', ALL)).runs.map(({ run_id }) => run_id)).deep.equal(['run-1'])
+  })
+
+  it('closes the files of a log that it reads in part', async function () {
+    if (process.platform !== 'linux') this.skip()
+    const project = await makeProject()
+    const traces = await openTraces(project)
+    for (let run = 0; run < 5; run++) recordEcho(traces, `run-${run}`, 'hi', 1_700_000_000 + run)
+    const countOpen = async () => {
+      const links = (await readdir('/proc/self/fd')).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => ''))
+      return (await Promise.all(links)).filter((file) => file === project.path('debug/echo.jsonl')).length
+    }
+    const read = () => traces.query('log', { agentId: 'echo', tenant: '', limit: 1 })
+    await read()
+    const before = await countOpen()
+    for (let times = 0; times < 3; times++) expect((await read()).hasMore).equal(true)
+    expect(await countOpen()).equal(before)
   })
 
   it('keeps the runs of each tenant apart, in files, index and numbers', async () => {

@@ -200,10 +200,15 @@ export class TraceIndex {
     if (!builder) {
       // A run that was refused before anything was called.
       if (event.event_type === 'end') return
-      builder = RunBuilder.begin(runId, event)
-      this.#builders.set(runId, builder)
     }
-    builder.add(event)
+    try {
+      builder ??= RunBuilder.begin(runId, event)
+      builder.add(event)
+    } catch {
+      // A line that something else has written holds up no others.
+      return
+    }
+    this.#builders.set(runId, builder)
     builder.places.add({ file: file.id, offset, length })
     this.#dirty.add(runId)
   }
