@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { expect } from 'chai'
 import { openStore } from '../../src/store/open-store.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { claimFormat } from '../../src/store/store-format.ts'
 import { walkStore } from '../../src/store/walk-store.ts'
 import { callCli } from '../support/call-cli.ts'
@@ -59,6 +60,32 @@ describe('agent-host store', () => {
     const store = await open()
     expect(await readAll(store)).to.deep.equal(entries)
     await store.close()
+  })
+
+  it('backup writes a file that its owner alone can read from the beginning, and leaves none that is not whole', async () => {
+    await fill(10)
+    const { backup } = SqliteStore.prototype
+    let mode = 0
+    SqliteStore.prototype.backup = async (file) => {
+      writeFileSync(file, 'half of it')
+      mode = statSync(file).mode & 0o777
+      throw new Error('the disk is full')
+    }
+    try {
+      expect((await cli('backup', 'copy.db')).stderr).to.include('the disk is full')
+    } finally {
+      SqliteStore.prototype.backup = backup
+    }
+    expect([mode.toString(8), project.exists('copy.db')]).to.deep.equal(['600', false])
+    expect((await cli('backup', 'copy.db')).exitCode).to.equal(0)
+    expect((await cli('backup', 'none/copy.db')).stderr).to.match(/copy\.db cannot be written: .*; nothing changed/)
+  })
+
+  it('copy makes no store where there is none to copy', async () => {
+    const { exitCode, stderr } = await cli('copy', 'sqlite', 'memory')
+    expect([exitCode, stderr]).to.deep.include(1)
+    expect(stderr).to.include('does not exist: nothing is stored yet.')
+    expect(project.exists('responses/responses.db')).to.equal(false)
   })
 
   it('restore leaves what is stored now until the backup takes its place', async () => {

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
-import { chmod } from 'node:fs/promises'
+import { rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Args } from '@oclif/core'
-import { badOption } from '../../errors.ts'
+import { badOption, messageOf, systemCodeOf } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
 import { readLocation, requireEmbedded, requireFile, storeFlags } from './store-location.ts'
 
@@ -17,16 +16,28 @@ export default class StoreBackup extends BaseCommand {
     this.requireProject()
     const source = requireEmbedded(readLocation(flags))
     const file = resolve(this.calledIn, args.file)
-    if (existsSync(file)) throw badOption(`${file} already exists; nothing changed.`)
     requireFile(source)
     const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
     const store = await SqliteStore.open(source)
     try {
-      await store.backup(file)
-      await chmod(file, 0o600)
+      createPrivate(file)
+      await store.backup(file).catch((error) => {
+        rmSync(file, { force: true })
+        throw error
+      })
     } finally {
       await store.close()
     }
     this.log(`Created ${file}.`)
+  }
+}
+
+/** Before anything is in it: a copy of all responses is for its owner alone. SQLite fills an empty file. */
+function createPrivate(file: string): void {
+  try {
+    writeFileSync(file, '', { mode: 0o600, flag: 'wx' })
+  } catch (cause) {
+    const problem = systemCodeOf(cause) === 'EEXIST' ? 'already exists' : `cannot be written: ${messageOf(cause)}`
+    throw badOption(`${file} ${problem}; nothing changed.`, { cause })
   }
 }

@@ -1,6 +1,6 @@
 import { Args } from '@oclif/core'
 import { BaseCommand } from '../base-command.ts'
-import { readLocation, storeFlags } from './store-location.ts'
+import { readLocation, requireFile, storeFlags } from './store-location.ts'
 
 export default class StoreCopy extends BaseCommand {
   static override description =
@@ -15,12 +15,15 @@ export default class StoreCopy extends BaseCommand {
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(StoreCopy)
     this.requireProject()
-    const [{ openStore }, { copyStore }] = await Promise.all([
+    const [{ openStore, embeddedFile }, { copyStore }] = await Promise.all([
       import('../../store/open-store.ts'),
       import('../../store/walk-store.ts'),
     ])
     const warn = (message: string) => this.logToStderr(message)
-    const from = await openStore(readLocation(flags, args.from, warn))
+    const source = readLocation(flags, args.from, warn)
+    const file = embeddedFile(source)
+    if (file !== undefined) requireFile(file)
+    const from = await openStore(source)
     try {
       const to = await openStore(readLocation(flags, args.to, warn))
       try {
