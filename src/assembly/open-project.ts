@@ -81,7 +81,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, secrets, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
-    if (traces && logsSteps) logSteps(host, log)
+    if (traces && logsSteps) logSteps(host, log, redact)
     if (traces && isRemote(options.store))
       cleanup.add(await shareRuns(options, { host, traces, log, records, deleteTapes }))
     const durableRuns = new RunService({

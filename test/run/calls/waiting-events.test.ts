@@ -39,7 +39,7 @@ describe('the events of a run that waits', () => {
     host.onEvent((event) => events.push(event))
     host.onRunEnd((end) => ends.push(end))
     const note = (level: string) => (line: string) => lines.push(`${level} ${line}`)
-    logSteps(host, { ...silentLog, info: note('info'), warn: note('warn') })
+    logSteps(host, { ...silentLog, info: note('info'), warn: note('warn') }, (text) => text)
     await host.register({ id: 'careless', modules: [tools, { id: 'main', module: 'careless' }] })
   })
   afterEach(() => host.close(0))

@@ -76,7 +76,7 @@ describe('child runs of stored responses', () => {
     const lines: string[] = []
     const project = await makeProject({ ...FILES, 'agents/hall.yml': desk('hall', 'desk') })
     const { request, host } = await serve(project)
-    logSteps(host, { ...silentLog, info: (line) => void lines.push(line) })
+    logSteps(host, { ...silentLog, info: (line) => void lines.push(line) }, (text) => text)
     await request('POST', '/responses', { model: 'hall', input: 'please' })
     const [{ agent, asked_by }] = (await request('GET', '/approvals')).data
     expect({ agent, asked_by }).to.deep.equal({ agent: 'shop', asked_by: ['desk', 'hall'] })
