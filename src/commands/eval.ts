@@ -111,7 +111,7 @@ export default class Eval extends BaseCommand {
         concurrency: flags.concurrency ?? CONCURRENCY,
         log: progress.above(stderrLog),
       })
-      return [own, await readGates(flags, (path) => this.pathOf(path))] as const
+      return [own, await readGates(flags, (path) => this.pathOf(path), own.file.path)] as const
     })
     const { result, isStopped } = await runUntilStopped(prepared, progress)
     const { file } = prepared

@@ -84,12 +84,18 @@ export async function listResults(projectDir: string): Promise<string[]> {
  * Finds a result by its file, or by the beginning of its name in `evals/results`; `latest` is the newest.
  *
  * @param pathOf absolute path of a file named on the command line
+ * @param except file that is being filled (absolute): it is no earlier result
  * @throws HostError `OPTION_INVALID` when it means none, or several
  */
-export async function findResult(word: string, projectDir: string, pathOf: (file: string) => string): Promise<string> {
+export async function findResult(
+  word: string,
+  projectDir: string,
+  pathOf: (file: string) => string,
+  except?: string,
+): Promise<string> {
   const path = pathOf(word)
   if (existsSync(path)) return path
-  const all = await listResults(projectDir)
+  const all = (await listResults(projectDir)).filter((file) => file !== except)
   const [newest] = all
   if (word === 'latest' && newest !== undefined) return newest
   const found = all.filter((file) => basename(file).startsWith(word) || basename(file, ENDING).endsWith(`-${word}`))

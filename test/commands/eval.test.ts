@@ -552,7 +552,7 @@ describe('eval --resume', () => {
     await runEval(project)
     const whole = readResult(project)
     const stopped = { ...whole, status: 'stopped', runs: whole.runs.slice(0, count), ...changes }
-    await project.write(`evals/results/${listResults(project).at(-1)}`, JSON.stringify(stopped))
+    await project.write(`evals/results/${listResults(project).sort().at(-1)}`, JSON.stringify(stopped))
   }
 
   it('runs the cases of an agent again that has changed since: a column has runs of one version', async () => {
@@ -566,6 +566,16 @@ describe('eval --resume', () => {
     expect(after.columns.map(({ version }) => version)).not.deep.equal(before.columns.map(({ version }) => version))
     expect(after).include({ status: 'complete' })
     expect(after.columns).lengthOf(1)
+  })
+
+  it('compares with the eval before the one that it goes on with', async () => {
+    const project = await makeEvals(BOTH)
+    await runEval(project)
+    await project.write('agents/parrot.yml', parrot().replace(' }', ', config: { prefix: "> " } }'))
+    await stopAfter(1, project, {})
+    const { exitCode, stderr } = await runEval(project, '--resume', '--baseline', 'latest')
+    expect([exitCode, stderr]).deep.include(1)
+    expect(stderr).match(/^Passed in the baseline, and fails now: yes$/m)
   })
 
   it('runs a case again whose row has changed since, and keeps the others', async () => {

@@ -24,14 +24,19 @@ export interface Verdict {
   }[]
 }
 
-/** @throws HostError `OPTION_INVALID`, `PROJECT_INVALID` for a baseline that cannot be read */
+/**
+ * @param own file of the eval itself (absolute): never its baseline
+ * @throws HostError `OPTION_INVALID`, `PROJECT_INVALID` for a baseline that cannot be read
+ */
 export async function readGates(
   { min, baseline }: { readonly min?: string | undefined; readonly baseline?: string | undefined },
   pathOf: (file: string) => string,
+  own: string,
 ): Promise<Gates> {
   return {
     min: min === undefined ? undefined : readMin(min),
-    baseline: baseline === undefined ? undefined : await readResult(await findResult(baseline, process.cwd(), pathOf)),
+    baseline:
+      baseline === undefined ? undefined : await readResult(await findResult(baseline, process.cwd(), pathOf, own)),
   }
 }
 
