@@ -286,6 +286,23 @@ describe('the SQLite store', () => {
     await store.close()
   })
 
+  it('refuses requests while its file cannot be reached, and serves them when it can', async function () {
+    if (process.platform === 'win32') this.skip()
+    const store = await open()
+    await store.commit([['a', '1']])
+    renameSync(dir, `${dir}-moved`)
+    symlinkSync(dir, dir)
+    for (let times = 0; times < 2; times++) {
+      const failure = await store.get(['a']).catch((error) => error)
+      expect(failure).to.include({ code: 'STORE_UNAVAILABLE' })
+      expect(failure.message).to.match(/responses\.db cannot be reached \(ELOOP/)
+    }
+    rmSync(dir)
+    renameSync(`${dir}-moved`, dir)
+    expect(await store.get(['a'])).to.deep.equal(['1'])
+    await store.close()
+  })
+
   it('reports a damaged file when opening it', async () => {
     const store = await open()
     await store.commit(

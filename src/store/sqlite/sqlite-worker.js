@@ -161,8 +161,10 @@ function answerEarly(job) {
  * @returns {readonly (SqliteAnswer | undefined)[]}
  */
 function unlessLost(jobs, answers) {
-  if (statSync(file, { throwIfNoEntry: false })?.ino === inode) return answers
-  const error = `${file} was removed or replaced while the server runs. Put it back, or restart the server.`
+  const found = attempt(() => statSync(file, { throwIfNoEntry: false })?.ino)
+  if ('value' in found && found.value === inode) return answers
+  const problem = 'error' in found ? `cannot be reached (${found.error})` : 'was removed or replaced'
+  const error = `${file} ${problem} while the server runs. Put it back, or restart the server.`
   const lost = { error, code: 'STORE_REMOVED' }
   return answers.map((given, index) => (given && 'dueMs' in /** @type {SqliteJob} */ (jobs[index]) ? lost : given))
 }
@@ -349,11 +351,13 @@ function watchCommits() {
     watcher?.close()
     clearTimeout(timer)
   }
-  const look = () => {
-    const version = dataVersion()
-    if (version !== lastVersion) port.postMessage({ changed: true })
-    lastVersion = version
-  }
+  // What fails here shows in the requests, and the next look tries again: the thread must outlive it.
+  const look = () =>
+    attempt(() => {
+      const version = dataVersion()
+      if (version !== lastVersion) port.postMessage({ changed: true })
+      lastVersion = version
+    })
   const rest = () => {
     stop()
     look()
