@@ -1,5 +1,6 @@
+import { fieldsOf, parseJson } from '../json.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
-import { type EventsReply, REPLIES } from './remote-questions.ts'
+import { REPLIES } from './remote-questions.ts'
 import { readEntry, readReplicas, replicaKey, runLog } from './replica-rows.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -19,8 +20,14 @@ export async function forgetOldServers(store: RecordStore, nowMs: number): Promi
     await store.commit([[replicaKey(id), undefined]])
   }
   const replies = await store.entries({ prefix: REPLIES, limit: PAGE })
-  const old = replies.filter(([, text]) => nowMs - (JSON.parse(text) as EventsReply).at > HOUR_MS)
+  const old = replies.filter(([, text]) => nowMs - readTime(text) > HOUR_MS)
   if (old.length > 0) await store.commit(old.map(([key]): Change => [key, undefined]))
+}
+
+/** Time of an answer; that of a damaged one is long ago. */
+function readTime(text: string): number {
+  const { at } = fieldsOf(parseJson(text))
+  return typeof at === 'number' ? at : 0
 }
 
 async function removeAll(store: RecordStore, prefix: string): Promise<void> {

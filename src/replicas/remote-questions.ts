@@ -108,10 +108,16 @@ export function answerQuestions(
   const answerAll = async () => {
     for (const [question, asked] of await store.entries({ prefix: `${topic}:`, limit: MAX_QUESTIONS })) {
       const reply = REPLIES + question.slice(topic.length + 1)
-      const text = JSON.stringify(await replyTo(JSON.parse(asked) as Question, answering))
-      const changes = [[question, undefined] as const, [reply, text] as const]
-      // A server that gave up has taken its question away.
-      await store.commit(changes, { present: [question] }, [reply])
+      try {
+        const text = JSON.stringify(await replyTo(JSON.parse(asked) as Question, answering))
+        const changes = [[question, undefined] as const, [reply, text] as const]
+        // A server that gave up has taken its question away.
+        await store.commit(changes, { present: [question] }, [reply])
+      } catch (error) {
+        onError(error)
+        // Left there, it would hold up all that come after it.
+        await store.commit([[question, undefined]])
+      }
     }
   }
   return store.watch([topic], () => {

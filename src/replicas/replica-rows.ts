@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../json.ts'
+import { fieldsOf, parseJson } from '../json.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-index/run-summary.ts'
 
@@ -66,5 +66,6 @@ export function readEntry(text: string): RunEntry | undefined {
 }
 
 function isEntry(entry: Partial<RunEntry> | null | undefined): entry is RunEntry {
-  return (entry?.version ?? Infinity) <= ENTRY_VERSION && isObject(entry?.record)
+  const { run_id: runId } = fieldsOf(entry?.record?.summary)
+  return (entry?.version ?? Infinity) <= ENTRY_VERSION && typeof runId === 'string'
 }

@@ -238,14 +238,44 @@ describe('SharedRuns', () => {
     closings.push(() => store.close())
     const [key = ''] = await store.list({ prefix: 'trace-runs:', limit: 1 })
     const log = key.slice(0, key.lastIndexOf(':') + 1)
-    const texts = ['{"at":', '{"version":99}', (await store.get([key]))[0]?.replaceAll('run-1', 'run-2')]
+    const texts = [
+      '{"at":',
+      '{"version":99}',
+      '{"version":1,"record":{}}',
+      (await store.get([key]))[0]?.replaceAll('run-1', 'run-2'),
+    ]
     await store.commit(texts.map((text, index) => [`${log}${String(index + 1).padStart(12, '0')}`, text] as const))
     const skipped: [string, number][] = []
     const found: string[] = []
     const put = (records: readonly { summary: { run_id: string } }[]) =>
       found.push(...records.map(({ summary }) => summary.run_id))
     await new RunFeed(store).readOn({ put, interrupt() {}, skip: (...skip) => skipped.push(skip) })
-    expect([found, skipped]).to.deep.equal([['run-1', 'run-2'], [['web-1', 2]]])
+    expect([found, skipped]).to.deep.equal([['run-1', 'run-2'], [['web-1', 3]]])
+  })
+
+  it('answers the questions after one that it cannot answer', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    one.run('run-1', 'hello')
+    await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
+    const store = await openRecords()
+    closings.push(() => store.close())
+    for (const key of await store.list({ prefix: 'trace-server:', limit: 10 }))
+      await store.commit([[`trace-question:${key.slice('trace-server:'.length)}:0`, '{"half":']])
+    expect((await other.read('run-1')).events).to.have.length(5)
+    await eventually(
+      async () => expect(await store.list({ prefix: 'trace-question:', limit: 10 })).to.deep.equal([]),
+      5000,
+    )
+  })
+
+  it('forgets old and damaged answers', async () => {
+    const store = await openRecords()
+    closings.push(() => store.close())
+    const [now, at] = [Date.now(), (time: number) => JSON.stringify({ at: time })]
+    const replies = ['{"half":', 'null', '{"at":"x"}', at(now - WEEK_MS), at(now)]
+    await store.commit(replies.map((text, index) => [`trace-reply:${index}`, text] as const))
+    await forgetOldServers(store, now)
+    expect(await store.list({ prefix: 'trace-reply:', limit: 10 })).to.deep.equal(['trace-reply:4'])
   })
 
   it('keeps the last runs of a stopped server for a week', async () => {
