@@ -15,6 +15,7 @@ describe('readProjectFrame', () => {
     expect(read('file:///opt/other/x.mjs:1:1')).to.equal(undefined)
     expect(read(`async load (${dir}/node_modules/openai/core.ts:3:7)`)).to.equal(undefined)
     expect(readProjectFrame('Error: at load', dir, 'linux')).to.equal(undefined)
+    expect(read('f (file://host/x.js:1:2)')).to.equal(undefined)
   })
 
   it('understands Windows paths', () => {

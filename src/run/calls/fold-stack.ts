@@ -2,9 +2,8 @@ import { posix, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fieldsOf, parseJson } from '../../json.ts'
 import { installation } from '../../module/installation.ts'
+import { readFrame } from '../../module/project-frame.ts'
 
-/** `    at name (path:line:column)`, or without a name. */
-const FRAME = /^(\s+at (?:async )?(?:.*? \()?)(.+?):(\d+):(\d+)\)?$/
 const IS_FRAME = /^\s+at /
 const NAME = /^\w*Error: /
 /** Error that a limit leaves behind when it ends a request: the error above it names the limit. */
@@ -63,11 +62,11 @@ function isFrame(line: string): boolean {
 
 /** @returns undefined for a frame outside the project's code */
 function readOwnFrame(text: string, { projectDir, platform = process.platform }: FoldOptions): string | undefined {
-  const windows = platform === 'win32'
-  const { relative, isAbsolute, sep } = windows ? win32 : posix
-  const [, lead = '', path = '', line, column] = FRAME.exec(text) ?? []
-  const file = path.startsWith('file:') ? fileURLToPath(path, { windows }) : path
-  if (!isAbsolute(file) || file.split(sep).includes('node_modules')) return undefined
+  const { relative, isAbsolute, sep } = platform === 'win32' ? win32 : posix
+  const frame = readFrame(text, platform)
+  if (!frame) return undefined
+  const { lead, file, line, column } = frame
+  if (file.split(sep).includes('node_modules')) return undefined
   if (OWN_FOLDERS.some((folder) => file.startsWith(folder))) return undefined
   const inside = projectDir === undefined ? file : relative(projectDir, file)
   const shown = inside.startsWith('..') || isAbsolute(inside) ? file : inside.replaceAll(sep, '/')

@@ -24,6 +24,13 @@ second line
     expect(foldStack(stack)).contain('    at execute (/p/tools/orders.ts:24:23)\n    at /p/lib/x.ts:1:2\n')
   })
 
+  it('counts the frames of another machine, which name no file here', () => {
+    const stack = 'Error: no luck\n    at f (file://host/x.js:1:2)\n    at file:///a%2Fb.js:1:2'
+    expect(foldStack(stack, { platform: 'linux' })).equal('Error: no luck (+2 internal frames)')
+    const linux = 'Error: no luck\n    at f (file:///srv/x.mjs:1:2)'
+    expect(foldStack(linux, { platform: 'win32' })).equal('Error: no luck (+1 internal frame)')
+  })
+
   it('is one line where no frame is of the project, without causes that say the same again', () => {
     const stack = `Error: Wrong key [redacted] (status 401)
     at node:internal/a:1:1
