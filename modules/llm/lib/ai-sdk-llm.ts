@@ -142,7 +142,7 @@ class FittedRequests {
   #withKnownEffort(options: Partial<LLMRequest>): Partial<LLMRequest> {
     const { reasoningEffort } = options
     if (reasoningEffort === undefined || this.#quirks.efforts?.includes(reasoningEffort) !== false) return options
-    this.#tell(`it knows no reasoning effort '${reasoningEffort}', which is left out`)
+    this.#tell(`it knows no reasoning effort '${reasoningEffort.slice(0, 100)}', which is left out`)
     return withoutKeys(options, ['reasoningEffort'])
   }
 
@@ -151,7 +151,7 @@ class FittedRequests {
       const value = options[name]
       const known = this.#quirks.options?.[name]
       if (value === undefined || known === true || known?.includes(value)) return false
-      this.#tell(`it ${known ? `knows no ${word} '${value}'` : `takes no ${word}`}, which is left out`)
+      this.#tell(`it ${known ? `knows no ${word} '${value.slice(0, 100)}'` : `takes no ${word}`}, which is left out`)
       return true
     })
     const names = unknown.map(([name]) => name)
@@ -234,11 +234,16 @@ function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
+/** Warnings that are remembered: clients and vendors may put anything into them. */
+const MAX_KNOWN = 100
+
 /** Logs a warning once, not with every request. */
 function tellOnce(subject: string, log: Log | undefined): (warning: string) => void {
   const known = new Set<string>()
   return (warning) => {
-    if (!known.has(warning)) log?.warn(`${capital(subject)}: ${warning}`)
+    if (known.has(warning)) return
+    log?.warn(`${capital(subject)}: ${warning}`)
+    for (const oldest of known) if (known.size >= MAX_KNOWN) known.delete(oldest)
     known.add(warning)
   }
 }

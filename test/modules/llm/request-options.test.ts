@@ -123,4 +123,17 @@ describe('request options', () => {
     expect([first, second].map((body) => JSON.stringify(body).includes('"effort":"low"'))).to.deep.equal([false, true])
     expect(context.lines.join()).to.contain("it knows no reasoning effort 'minimal', which is left out")
   })
+
+  it('that are unknown leave a short line in the log, and a bounded number in memory', async () => {
+    const { llm, context } = await connectClaude([plays(anthropicWire, { text: ['ok'] })])
+    const ask = (effort: string) => collect(llm, ...asking({ reasoningEffort: effort }))
+    await ask('x'.repeat(100_000))
+    for (let count = 0; count < 100; count++) await ask(`effort ${count}`)
+    await ask('effort 99')
+    const told = () => context.lines.filter((line) => line.includes('effort'))
+    expect(told()[0]).to.have.lengthOf.below(300)
+    expect(told()).to.have.lengthOf(101)
+    await ask('x'.repeat(100_000))
+    expect(told()).to.have.lengthOf(102)
+  })
 })
