@@ -248,11 +248,18 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
-/** Returns what was thrown and its causes, each once: those of errors that others have made may form a circle. */
+/**
+ * Returns what was thrown and its causes, each once: those of errors that others have made may form a circle. Nothing where one of them,
+ * such as a proxy that was revoked, cannot be read.
+ */
 export function causesOf(thrown: unknown): unknown[] {
   const causes = new Set([thrown])
-  for (const cause of causes) if (cause instanceof Error && cause.cause !== undefined) causes.add(cause.cause)
-  return [...causes]
+  try {
+    for (const cause of causes) if (cause instanceof Error && cause.cause !== undefined) causes.add(cause.cause)
+    return [...causes]
+  } catch {
+    return []
+  }
 }
 
 /** Creates or throws errors that are never read: capturing their stacks would cost more than the rest of the work. */

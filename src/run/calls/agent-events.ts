@@ -127,7 +127,7 @@ export type EventSink = Pick<EventListeners, 'isEmpty' | 'emit'>
 
 /** Message and stack of anything that was thrown, with its causes. */
 export function describeException(thrown: unknown): string {
-  return causesOf(thrown).map(describeAlone).join('\nCaused by: ')
+  return causesOf(thrown).map(describeAlone).join('\nCaused by: ') || messageOf(thrown)
 }
 
 function describeAlone(thrown: unknown): string {
