@@ -283,11 +283,11 @@ export class DurableRun implements StepLog {
     }
   }
 
-  // Four ways to end it early. What had ended before stays as it was.
-  // `cancel`: somebody asked for that. It is stored as cancelled; decisions that it took stay with it.
+  // Four ways to end a run early; one that has already ended stays as it is.
+  // `cancel`: someone asked for it. The run is stored as cancelled, and keeps the decisions that it took.
   // `abort`: the program that began it gives up, by its handle. Decisions are given back as long as no call may have begun.
-  // `breakOff`: the client that is to be answered has left. As `abort`, but once a call may have begun it goes on alone.
-  // `abandon`: as `breakOff`, for a run that took none and has called nothing: only that client would know its id. No end is stored.
+  // `breakOff`: the client that waits for the answer has left. As `abort`, but once a call may have begun, the run goes on without its client.
+  // `abandon`: as `breakOff`, for a run that took no decision and has called nothing: only that client would know its id. No end is stored.
 
   /** @returns all steps, once they are stored */
   cancel(reason: string): Promise<readonly Step[]> {

@@ -58,7 +58,7 @@ function findMistakes({ webhooks: hooks }: Static<typeof FileSchema>): ValueProb
   })
 }
 
-/** Returns an address as ids are made of it. */
+/** Returns the normalized form of an address: ids are made of it. */
 function hrefOf(text: string): string {
   return parseUrl(text)?.href ?? text
 }

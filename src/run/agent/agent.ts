@@ -289,7 +289,7 @@ export class Agent {
       checkOutput(run)
       handle.succeed(resultOf(run, turn))
     } catch (cause) {
-      // What begins a run may have failed, too: then its handle is not given out before this.
+      // If beginning the run has failed, nobody has its handle yet: the caller gets it first, then the failure.
       await undefined
       handle.fail(toHostError(cause, run))
     } finally {

@@ -351,7 +351,7 @@ function watchCommits() {
     watcher?.close()
     clearTimeout(timer)
   }
-  // What fails here shows in the requests, and the next look tries again: the thread must outlive it.
+  // A failure must not end the thread: requests report it, and the next look tries again.
   const look = () =>
     attempt(() => {
       const version = dataVersion()

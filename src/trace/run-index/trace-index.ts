@@ -168,7 +168,7 @@ export class TraceIndex {
     return file
   }
 
-  /** Place that a file is read from: more than its agent may have was copied there, or was written under a larger limit, and goes next. */
+  /** Place from which a file is read: beyond the limit of its agent it was copied here, or written under a larger limit. */
   #firstOf(size: number): number {
     return Math.max(0, size - this.#maxBytes)
   }

@@ -218,7 +218,7 @@ export class ToolCalls {
     const kept = { agent, messages, variant, result, data: { tool: name }, ttlSeconds: WAITING_SECONDS }
     const open = stored?.open ?? (await runs.of(tenant).keep(kept))
     if (elicitation) {
-      // What is stored may be decided, and go on, at this moment.
+      // A stored call may already be decided: then it is not open any more.
       const id = stored?.id ?? runIdOf(open[0]?.id ?? '')
       const state = await seal(tenant, (seal) => seal.seal(id))
       return { content: [], waiting: { state, pending: open.map(({ call }) => call) } }
