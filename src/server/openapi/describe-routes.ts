@@ -42,6 +42,11 @@ export interface RouteDescription extends AnswerDescription {
   readonly returns?: string
   /** Status of the answer; 200 by default. */
   readonly status?: number
+  /**
+   * The answer is written by a function that is compiled from its schema, which leaves out every other field. It saves a tenth of a short
+   * request, and costs milliseconds at the start: for what most requests ask for.
+   */
+  readonly isWrittenBySchema?: boolean
   /** Other answers by status, or range of them (`4XX`). Those of {@link RouteDescription.errors} are added. */
   readonly answers?: Readonly<Record<string, AnswerDescription>>
   /** Statuses of errors that this route has beside those of its group. A route that takes a body has 413 and 415. */
@@ -96,10 +101,11 @@ export type RouteTable = Readonly<Record<string, RouteDescription>>
 
 export function describeRoutes<const T extends RouteTable>(group: RouteGroup, table: T): RouteMakers<T> {
   const makers = Object.entries(table).map(([operationId, route]) => {
-    const { method, path: url, schema = {}, scope = 'run' } = route
+    const { method, path: url, schema = {}, scope = 'run', isWrittenBySchema, answer, status = 200 } = route
     const config = withScope({ openapi: { ...route, operationId, group } } satisfies DescribedRoute, scope)
     const checked = schema.body ? { ...schema, body: inDialect(schema.body, group) } : schema
-    return [operationId, (handler: object) => ({ method, url, schema: checked, config, handler })]
+    const written = isWrittenBySchema ? { ...checked, response: { [status]: inDialect(answer, group) } } : checked
+    return [operationId, (handler: object) => ({ method, url, schema: written, config, handler })]
   })
   return Object.fromEntries(makers)
 }

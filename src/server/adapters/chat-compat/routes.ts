@@ -32,6 +32,7 @@ const ROUTES = {
     schema: { body: ExtendedChatRequest },
     returns: 'The completion, or its chunks.',
     answer: ChatCompletion,
+    isWrittenBySchema: true,
     events: Type.Union([ChatCompletionChunk, StreamError]),
     errors: [404, 504],
   },
