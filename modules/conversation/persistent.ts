@@ -29,7 +29,7 @@ export default defineModule({
     const saved = new SavedConversation({
       keyOf: (run) => keyOf(run, config.metadata_key, config.by_user),
       // One more than is shown: the last may be a part that this run takes the place of.
-      openTurns: (key) => new TurnLog(storage, key, maxMessages + 1),
+      openTurns: (key) => new TurnLog(storage, key, maxMessages + 1, (message) => log.warn(message)),
       maxMessages,
     })
     const added: Message[] = []

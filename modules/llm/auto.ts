@@ -19,6 +19,8 @@ interface Provider {
   /** The vendor's own API, and the package that it takes, where that is not always there. */
   readonly own?: {
     readonly package?: string
+    /** Variable of its address, which is for its own API alone. */
+    readonly address?: string
     create(settings: OwnSettings, context: ModuleContext): LLM | Promise<LLM>
   }
 }
@@ -58,6 +60,7 @@ const PROVIDERS: readonly Provider[] = [
     model: 'claude-haiku-4-5',
     own: {
       package: '@ai-sdk/anthropic',
+      address: 'ANTHROPIC_BASE_URL',
       create: (settings, context) => anthropic.create({}, settings, context),
     },
   },
@@ -142,6 +145,9 @@ export default defineModule({
 function ownApi({ name, own, keys }: Provider, address: string | undefined, context: ModuleContext) {
   if (!own || (keys.length > 0 && address !== undefined)) return undefined
   if (own.package === undefined || hasPackage(own.package, context.projectDir)) return own
+  if (own.address !== undefined && firstOf(context.environment[own.address]) !== undefined) {
+    throw new Error(`${own.address} is the address of ${name}'s own API. In the project: npm install ${own.package}`)
+  }
   context.log.info(`using the OpenAI-style endpoint of ${name}; for its own API: npm install ${own.package}`)
   return undefined
 }

@@ -23,7 +23,9 @@ export default defineModule({
 
     async function open(tenant: string): Promise<TenantVectors> {
       const isShared = persist && context.hasSharedStore
-      const records = isShared ? new VectorLog(storage) : await VectorTable.open(persist, context, tenant)
+      const records = isShared
+        ? new VectorLog(storage, (message) => context.log.warn(message))
+        : await VectorTable.open(persist, context, tenant)
       return { vectors: new FlatVectors(), records }
     }
 

@@ -47,7 +47,8 @@ export default defineModule({
       async store(text, metadata, run) {
         const entry = { id: nextId(), text, metadata }
         const owner = ownerOf(run)
-        await entries.insert(entry, owner, await vectors.add(entry.id, text, owner, run), run)
+        const vectorIds = await vectors.add(entry.id, text, owner, run)
+        await vectors.keptWith(vectorIds, run, () => entries.insert(entry, owner, vectorIds, run))
         return entry.id
       },
       get: async (id, run) => entries.get(id, ownerOf(run), run),
@@ -59,7 +60,9 @@ export default defineModule({
         for (let count = limit * 2; ; count *= 4) {
           const found = await index.search(vector, count, run)
           const matches = await matchesOf(found.filter(isNear), entries, ownerOf(run), run)
-          if (matches.length >= limit || found.length < count) return matches.slice(0, limit)
+          // Nothing that follows is nearer.
+          const isAll = found.length < count || !found.every(isNear)
+          if (matches.length >= limit || isAll) return matches.slice(0, limit)
         }
       },
       list: async (run) => entries.list(ownerOf(run), run),
@@ -67,7 +70,9 @@ export default defineModule({
         const owner = ownerOf(run)
         if (!(await entries.get(id, owner, run))) return false
         const vectorIds = await vectors.add(id, text, owner, run)
-        const old = await entries.update({ id, text, metadata }, owner, vectorIds, run)
+        const old = await vectors.keptWith(vectorIds, run, () =>
+          entries.update({ id, text, metadata }, owner, vectorIds, run),
+        )
         await vectors.remove(old ?? vectorIds, run)
         return old !== undefined
       },
@@ -117,6 +122,16 @@ class EntryVectors {
         await this.#index.add(id, vector, run)
       }
       return ids
+    } catch (error) {
+      await this.remove(ids, run)
+      throw error
+    }
+  }
+
+  /** Stores the entry of vectors: where that fails, they are removed. */
+  async keptWith<T>(ids: readonly string[], run: Run, store: () => Promise<T>): Promise<T> {
+    try {
+      return await store()
     } catch (error) {
       await this.remove(ids, run)
       throw error

@@ -59,7 +59,11 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     const shared = new SharedStore({ store, dir, projectDir, warn: (message) => log.warn(message) })
     const records = new LazyStore(() => shared.open())
     cleanup.add(() => records.close())
-    const storage = recordStorage(() => records.open(), isRemote(options.store))
+    const storage = recordStorage(
+      () => records.open(),
+      isRemote(options.store),
+      (message) => log.warn(message),
+    )
     const sealing = recordSealing(() => records.open(), options.secretKey)
     const tapes = options.record > 0 ? await openTapes(options, secrets, log) : undefined
     if (tapes) cleanup.add(() => tapes.close())

@@ -16,6 +16,7 @@ export type AuditEvent =
   | 'tool_call'
   | 'decision'
   | 'decision_lost'
+  | 'decision_unknown'
   | 'key'
   | 'agent'
   | 'gap'

@@ -20,10 +20,19 @@ export function auditRecords(records: RecordStore, audit: AuditLog, visits: Visi
     for (const facts of decided) audit.require({ event: 'decision', ...facts })
     if (current)
       for (const facts of queuedIn(changes)) audit.note({ event: 'run_queued', ...factsOf(current), ...facts })
-    const isCommitted = await commit(changes, guards, notify)
-    // Another was quicker: it may be tried again, which is another line.
-    if (!isCommitted) for (const facts of decided) audit.note({ event: 'decision_lost', ...facts })
-    return isCommitted
+    const tell = (event: 'decision_lost' | 'decision_unknown') => {
+      for (const facts of decided) audit.note({ event, ...facts })
+    }
+    try {
+      const isCommitted = await commit(changes, guards, notify)
+      // Another was quicker: it may be tried again, which is another line.
+      if (!isCommitted) tell('decision_lost')
+      return isCommitted
+    } catch (error) {
+      // The answer of the store may be what was lost.
+      tell('decision_unknown')
+      throw error
+    }
   }
   return records
 }

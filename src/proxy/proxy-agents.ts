@@ -61,14 +61,24 @@ export class HttpsProxyAgent extends https.Agent {
   }
 }
 
+/** Time that a proxy has to answer: whoever waits for the request may have given up before. */
+const TUNNEL_SECONDS = 30
+
 /** @param target host and port */
 function openTunnel(proxy: URL, target: string, onSocket: OnSocket): void {
   const { request, Agent } = proxy.protocol === 'https:' ? https : http
   const authorization = authorizationOf(proxy)
   const headers = { host: target, ...(authorization && { 'proxy-authorization': authorization }) }
   const asked = request({ ...placeOf(proxy), method: 'CONNECT', path: target, headers, agent: new Agent() })
+  const timer = setTimeout(() => {
+    asked.destroy(
+      new Error(`The proxy ${proxy.origin} did not answer for ${TUNNEL_SECONDS} s when asked for ${target}.`),
+    )
+  }, TUNNEL_SECONDS * 1000)
+  asked.once('close', () => clearTimeout(timer))
   asked.once('error', onSocket)
   asked.once('connect', ({ statusCode }, socket) => {
+    clearTimeout(timer)
     if (statusCode === 200) return onSocket(null, socket)
     socket.destroy()
     onSocket(new Error(`The proxy ${proxy.origin} answered ${statusCode} when asked for ${target}.`))

@@ -36,6 +36,7 @@ export async function forgetHere(here: Here, wanted: ForgetQuery): Promise<Forgo
   const { host, traces, projectDir, deleteTapes } = here
   const ended = host.abortAllOf(wanted.tenant, wanted.user, new Error('The data of its user is deleted.'))
   const all = { ...wanted, runIds: [...wanted.runIds, ...ended] }
+  traces?.ignore(all.runIds)
   // A run that has ended just before may not be in its file yet.
   await deleteTapes?.(all.runIds)
   const removed = traces ? await forgetTraces(traces, all) : 0

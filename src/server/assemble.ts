@@ -94,7 +94,12 @@ export async function assemble(
   }
   if (fileKeys || tokens) {
     const { serveForget } = await import('./forget/serve-forget.ts')
-    serveForget(app, project, { fileKeys, tokens, origins, refuseWrongKey })
+    const forgetInAdapters = async (tenant: string, user: string) => {
+      let count = 0
+      for (const { part } of adapters) count += (await part.forgetUser?.(tenant, user)) ?? 0
+      return count
+    }
+    serveForget(app, project, { fileKeys, tokens, origins, refuseWrongKey }, forgetInAdapters)
   }
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
   const variants = new NamedVariants(host, options.development || options.allowVariants)
@@ -125,11 +130,11 @@ export async function assemble(
   const check = async (read: KeysAndTenants) => {
     const { checkCosts } = await import('./guards/check-costs.ts')
     await checkCosts(read, host, app.log)
-    noteKeys?.(read)
   }
   if (fileKeys) await check(fileKeys.used)
+  if (fileKeys) noteKeys?.(fileKeys.used)
   const listAgents = () => host.list().map(({ id }) => id)
-  const stop = doors.follow(app.log, { check, listAgents, listMissing: () => host[MISSING_KEYS]() })
+  const stop = doors.follow(app.log, { check, noteKeys, listAgents, listMissing: () => host[MISSING_KEYS]() })
   app.addHook('onClose', async () => stop())
 }
 
@@ -164,7 +169,7 @@ function openWorker(app: FastifyInstance, runs: RunService): ServedPart {
 /** Part of the server that has metrics, and may not be ready. */
 interface ServedPart {
   readonly name: string
-  readonly part: Pick<Adapter, 'gauges' | 'checkReady'>
+  readonly part: Pick<Adapter, 'gauges' | 'checkReady' | 'forgetUser'>
 }
 
 type NamedAdapter = ServedPart & ServedAdapter

@@ -22,5 +22,9 @@ export function memoryStorage(options: { readonly isShared?: boolean } = {}): St
     const { KeyvStore } = await import('./keyv/keyv-store.ts')
     return KeyvStore.open(new Map())
   })
-  return recordStorage(() => store.open(), isShared)
+  return recordStorage(
+    () => store.open(),
+    isShared,
+    () => {},
+  )
 }

@@ -1,5 +1,6 @@
-import { messageOf } from '../errors.ts'
+import { HostError, messageOf } from '../errors.ts'
 import { COUNT, JSON_VALUE, object, oneOf, optional, requireGiven, TEXT } from '../given.ts'
+import { parseJson } from '../json.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Storage, StorageOwner, StorageRange, StorageSource, StoredValue } from '../protocols/storage.ts'
 import type { Guards, RecordStore } from './record-store.ts'
@@ -20,13 +21,18 @@ const END = '!'
  * Makes the storage of modules from a store of records.
  *
  * @param open called with every method: it opens the store when it is first needed
+ * @param warn of damaged values, which lists leave out
  */
-export function recordStorage(open: () => Promise<RecordStore>, isShared: boolean): StorageSource {
+export function recordStorage(
+  open: () => Promise<RecordStore>,
+  isShared: boolean,
+  warn: (message: string) => void,
+): StorageSource {
   return {
     isShared,
     storageOf: (owner) => {
       requireGiven(OWNER, owner, 'owner')
-      return new RecordStorage(open, owner)
+      return new RecordStorage(open, owner, warn)
     },
   }
 }
@@ -34,18 +40,22 @@ export function recordStorage(open: () => Promise<RecordStore>, isShared: boolea
 class RecordStorage implements Storage {
   readonly #openStore: () => Promise<RecordStore>
   readonly #owner: string
+  readonly #warn: (message: string) => void
   /** The last of the values that are being added to each log, by tenant and log. */
   readonly #appending = new Map<string, Promise<void>>()
 
-  constructor(open: () => Promise<RecordStore>, { agentId, moduleId }: StorageOwner) {
+  constructor(open: () => Promise<RecordStore>, { agentId, moduleId }: StorageOwner, warn: (message: string) => void) {
     this.#openStore = open
+    this.#warn = warn
     this.#owner = `${agentId}/${moduleId}`
   }
 
   async get(key: string, run?: Run): Promise<unknown> {
     const name = this.#nameOf(key)
     const [text] = await (await this.#open(run)).get([name])
-    return text === undefined ? undefined : JSON.parse(text)
+    const value = text === undefined ? undefined : parseJson(text)
+    if (text !== undefined && value === undefined) throw damaged(name)
+    return value
   }
 
   async set(key: string, value: unknown, run?: Run): Promise<void> {
@@ -62,11 +72,23 @@ class RecordStorage implements Storage {
     requireGiven(RANGE, range, 'range')
     const { prefix, after, order = 'asc', limit } = range
     const beginning = this.#nameOf(prefix).slice(0, -END.length)
-    const bound =
-      after === undefined ? {} : order === 'asc' ? { after: this.#nameOf(after) } : { before: this.#nameOf(after) }
-    const found = await (await this.#open(run)).entries({ prefix: beginning, ...bound, order, limit })
     const start = `${VALUES}:${this.#owner}/`.length
-    return found.map(([name, text]) => ({ key: name.slice(start, -END.length), value: JSON.parse(text) }))
+    const store = await this.#open(run)
+    const values: StoredValue[] = []
+    let last = after === undefined ? undefined : this.#nameOf(after)
+    for (;;) {
+      const bound = last === undefined ? {} : order === 'asc' ? { after: last } : { before: last }
+      const missing = limit - values.length
+      const found = await store.entries({ prefix: beginning, ...bound, order, limit: missing })
+      for (const [name, text] of found) {
+        const value = parseJson(text)
+        if (value === undefined) this.#warn(`${damaged(name).message} It is left out.`)
+        else values.push({ key: name.slice(start, -END.length), value })
+      }
+      // A page that lacks damaged values alone is filled up: a short one is the last.
+      if (found.length < missing || values.length === limit) return values
+      last = found.at(-1)?.[0]
+    }
   }
 
   async replace(key: string, expected: unknown, value: unknown, run?: Run): Promise<boolean> {
@@ -97,6 +119,7 @@ class RecordStorage implements Storage {
     for (;;) {
       const [next] = await store.get([counter])
       const number = Number(next ?? 0)
+      if (!Number.isSafeInteger(number)) throw damaged(counter)
       const key = `${log}/${String(number).padStart(NUMBER_DIGITS, '0')}`
       const guards: Guards = next === undefined ? { absent: [counter] } : { equal: [[counter, next]] }
       const changes = [[this.#nameOf(key), text] as const, [counter, String(number + 1)] as const]
@@ -112,6 +135,10 @@ class RecordStorage implements Storage {
   #nameOf(key: string): string {
     return `${VALUES}:${this.#owner}/${checkKey(key)}${END}`
   }
+}
+
+function damaged(name: string): HostError {
+  return new HostError('RECORD_UNREADABLE', `The stored value '${name}' is damaged.`)
 }
 
 function checkKey(key: string): string {

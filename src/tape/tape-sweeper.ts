@@ -42,6 +42,8 @@ export class TapeSweeper {
   #unwatch: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #work: Promise<void>
+  /** True while a sweep waits for the one before: it sees all that is deleted until it begins. */
+  #isDue = false
 
   constructor(options: TapeSweeperOptions) {
     this.#options = options
@@ -71,9 +73,13 @@ export class TapeSweeper {
   }
 
   async close(): Promise<void> {
+    // It may begin more work, and with the store what is ended below.
+    for (let done: Promise<void> | undefined; done !== this.#work; ) {
+      done = this.#work
+      await done
+    }
     clearInterval(this.#timer)
     this.#unwatch?.()
-    await this.#work
     const records = await this.#records?.catch(() => undefined)
     await records?.close()
   }
@@ -95,7 +101,13 @@ export class TapeSweeper {
   }
 
   #sweep(): void {
-    this.#work = this.#work.then(() => this.#removeDeleted()).catch((error) => this.#report(error))
+    if (this.#isDue) return
+    this.#isDue = true
+    const work = this.#work.then(() => {
+      this.#isDue = false
+      return this.#removeDeleted()
+    })
+    this.#work = work.catch((error) => this.#report(error))
   }
 
   #report(error: unknown): void {

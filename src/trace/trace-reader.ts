@@ -29,7 +29,7 @@ export class TraceReader {
    */
   constructor(dir: string, maxBytes: number, rotates = true) {
     this.files = new TraceFiles(dir)
-    this.index = new TraceIndex(this.files, maxBytes, rotates)
+    this.index = TraceIndex.open(this.files, maxBytes, rotates)
   }
 
   /** False when the folder, or the index in it, was removed. */

@@ -2,6 +2,7 @@ import { HostError, messageOf } from '../errors.ts'
 import { getOrAdd } from '../get-or-add.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
+import { RecentlyUsed } from '../recently-used.ts'
 import { type Redact, secretsIn } from '../redaction/redact.ts'
 import type { RunEnd } from '../run/turn.ts'
 import { toEndEvent } from './files/end-event.ts'
@@ -45,6 +46,8 @@ const HAND_OVER_MS = 10
 const HAND_OVER_BYTES = 256 * 1024
 /** Maximum size of the events waiting to be written; more are dropped and counted. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
+/** More than run at once. */
+const MAX_IGNORED = 10_000
 /** Minimum interval between reports of lost events. */
 const WARN_EVERY_MS = 10_000
 
@@ -68,6 +71,8 @@ export class Traces {
   #warnedMs = Number.NEGATIVE_INFINITY
   #problem: string | null = null
   #remote: RemoteRuns | undefined
+  /** Runs of which nothing more is written; undefined until there is one. */
+  #ignored: RecentlyUsed<true> | undefined
 
   private constructor(
     thread: ServiceThread<WorkerRequest, TraceNews>,
@@ -115,6 +120,12 @@ export class Traces {
   /** Records the end of a run, also when events come too fast to be written. */
   recordEnd(end: RunEnd): void {
     if (!this.#thread.failure) this.#write(toEndEvent(end))
+  }
+
+  /** Writes nothing more of runs whose data is deleted: a tool that does not end with its run speaks later. */
+  ignore(runIds: readonly string[]): void {
+    this.#ignored ??= new RecentlyUsed({ maxItems: MAX_IGNORED })
+    for (const id of runIds) this.#ignored.set(id, true)
   }
 
   /** Records that a run which waits was given up: it can no longer be continued. */
@@ -196,6 +207,7 @@ export class Traces {
   }
 
   #write(event: TracedEvent): void {
+    if (this.#ignored?.get(event.run_id ?? '')) return
     this.#keptBytes += this.#linesOf(event).add(this.#writer.write(event))
     this.#keptLines++
     if (this.#keptBytes >= HAND_OVER_BYTES) this.#thread.handOver()

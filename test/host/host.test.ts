@@ -43,7 +43,7 @@ const MODULES = {
     if (text === 'fail') throw new Error('failed')
     await response.respondText('answered')
   }, dispose: () => new Promise(() => {}) }) })`,
-  'modules/broken.ts': `${HEAD}export default defineModule({ name: 'Broken', provides: [ToolProvider, TextMessageHandler], create: () => ({}) })`,
+  'modules/broken.ts': `${HEAD}export default defineModule({ name: 'Broken', provides: [ToolProvider, TextMessageHandler], create: () => ({ dispose: () => void globalThis.hostTestLog?.push('dispose broken') }) })`,
 }
 
 const TOOL = `import { defineTool, Type } from 'agent-host'
@@ -237,6 +237,7 @@ describe('AgentHost', () => {
     expect((await failure(host.run('b', 'hi'))).message).to.equal(
       "Module 'main' (broken) provides 'ToolProvider', and what its create returned has no method 'listTools', 'executeTool'.",
     )
+    expect(globals.hostTestLog).to.include('dispose broken')
   })
 
   it('answers a second after a module does not end to dispose, warns, and disposes the others', async () => {

@@ -163,6 +163,20 @@ describe('the audit log of a server', () => {
     })
   })
 
+  it('names a key that is removed at once, although the rest of the file cannot be used', async () => {
+    const { project, lines, eve } = await open({ mcpApiKey: 'key-of-bob' })
+    const keys = [
+      { name: 'ada', tenant: 'acme', scopes: ['run'] },
+      { name: 'bob', tenant: 'acme', scopes: ['run'] },
+    ]
+    await project.write('keys.yml', keysFile(keys))
+    await eventually(() => {
+      const changes = eventsOf(lines(), 'key').map(({ key, change }) => `${key} ${change}`)
+      expect(changes).to.deep.equal(['ada added', 'eve added', 'eve removed'])
+    })
+    expect((await eve.ask('GET', '/v1/models')).status).to.equal(401)
+  })
+
   for (const [what, block] of [
     ['a folder in its place', (path: string) => mkdirSync(path)],
     ['a full disk', (path: string) => symlinkSync('/dev/full', path)],

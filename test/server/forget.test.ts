@@ -11,7 +11,21 @@ import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } fr
 import { Visitor } from '../support/tenant-visitor.ts'
 
 const [ADA, BOB, EVE] = ['ada-canary-4711', 'bob-canary-0815', 'eve-canary-0042'] as const
-const FILES = { ...FORGET_PROJECT, 'keys.yml': FORGET_KEYS }
+const FILES = {
+  ...FORGET_PROJECT,
+  'keys.yml': FORGET_KEYS,
+  'agents/late.yml': 'id: late\nmodules: [{ id: tools, module: late }, { id: main, module: ask-late }]',
+  'modules/ask-late.ts': `import { defineModule, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'AskLate', provides: [TextMessageHandler], uses: { tools: ToolProvider },
+  create: ({ tools }) => ({ handleText: (text, run) => tools.executeTool('late', { text }, run) }) })`,
+  'modules/late.ts': `import { defineModule, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Late', provides: [ToolProvider], create: () => ({
+  listTools: () => [{ name: 'late', description: '', parameters: { type: 'object' } }],
+  executeTool: async (name, { text }) => {
+    await new Promise((resolve) => { globalThis.endLate = resolve })
+    return { success: true, result: 'heard ' + text }
+  } }) })`,
+}
 
 async function open(more: object = {}) {
   const server = await makeServer({ ...FORGET_OPTIONS, ...more }, FILES)
@@ -60,6 +74,25 @@ describe('data of one user', () => {
     const again = await acme.ask('POST', '/forget', { user: 'ada' })
     expect([again.json.responses, again.json.memories, again.json.traces, again.json.tapes]).to.deep.equal([0, 0, 0, 0])
   }).timeout(120_000)
+
+  it('does not come back into the traces with a tool that ends after its run', async () => {
+    const { acme, project } = await open()
+    const shared = globalThis as { endLate?: () => void }
+    const asked = acme.ask('POST', '/v1/chat/completions', {
+      model: 'late',
+      user: 'ada',
+      messages: [{ role: 'user', content: ADA }],
+    })
+    await eventually(() => expect(shared.endLate).to.be.a('function'))
+    const { json } = await acme.ask('POST', '/forget', { user: 'ada' })
+    expect([json.runs_ended, json.traces, (await asked).status]).to.deep.equal([1, 1, 503])
+    shared.endLate?.()
+    // By then it has spoken.
+    await acme.ask('POST', '/v1/chat/completions', { model: 'echo', messages: [{ role: 'user', content: BOB }] })
+    await acme.graphql('{ runs { runs { status } } }')
+    expect(filesWith(project.path('debug'), ADA)).to.deep.equal([])
+    expect(filesWith(project.path('debug'), BOB).length).to.be.greaterThan(0)
+  })
 
   it('goes by a command, too: after a stop of the server', async () => {
     const { acme, nobody, project } = await open()

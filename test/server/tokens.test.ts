@@ -9,6 +9,7 @@ import type { ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import { exportSPKI, SignJWT } from 'jose'
 import { Issuer } from '../support/issuer.ts'
+import { openSocket } from '../support/response-socket.ts'
 import { chat, closeServers, makeServer } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { TENANT_PROJECT } from '../support/tenant-walk.ts'
@@ -170,6 +171,46 @@ describe('tokens of an issuer', () => {
     for (const uri of [`${memory}?user=eve`, 'agent-host://teller/conversations/kept/any?user=eve']) {
       expect((await rpc('resources/read', { uri })).error.message).to.equal(`Resource not found: ${uri}`)
     }
+  })
+
+  it('end the WebSocket that they have opened, when their time is over', async () => {
+    const { listen } = await open()
+    const url = await listen()
+    const untilMs = (Math.floor(Date.now() / 1000) + 2) * 1000
+    const opened = async (exp: number) =>
+      openSocket(url, { authorization: `Bearer ${await issuer.sign({ exp: exp / 1000 })}` })
+    const [brief, lasting] = [await opened(untilMs), await opened(untilMs + 60_000)]
+    expect((await brief.ask({ model: 'probe', input: 'facts' })).at(-1).type).to.equal('response.completed')
+    expect(await brief.closed).to.equal(1006)
+    expect(Date.now()).to.be.within(untilMs - 50, untilMs + 5000)
+    expect((await lasting.ask({ model: 'probe', input: 'facts' })).at(-1).type).to.equal('response.completed')
+    lasting.socket.close()
+  })
+
+  it('have what /mcp keeps of their user in memory deleted, with all other data', async () => {
+    const { ask } = await open(
+      { jwtClaims: ['scopes=scope'] },
+      { 'agents/guide.yml': 'id: guide\nconversation: true\nmodules: [{ id: main, module: echo }]' },
+    )
+    const tokens = {
+      ada: await issuer.sign({ scope: 'run forget' }),
+      eve: await issuer.sign({ scope: 'run', sub: 'eve' }),
+    }
+    const call = async (name: keyof typeof tokens, conversation_id?: string) => {
+      const params = { name: 'guide', arguments: { message: `of ${name}`, conversation_id } }
+      const { json } = await ask(tokens[name], { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, '/mcp')
+      return json
+    }
+    const begin = async (name: keyof typeof tokens) => {
+      const { text } = (await call(name)).result.content.at(-1)
+      return /^conversation_id: (.*)$/.exec(text)?.[1]
+    }
+    const [ada, eve] = [await begin('ada'), await begin('eve')]
+    expect((await call('ada', ada)).result.content.at(-1).text).to.equal(`conversation_id: ${ada}`)
+    const { status, json } = await ask(tokens.ada, { user: 'ada' }, '/forget')
+    expect([status, json.records]).to.deep.equal([200, 1])
+    expect(JSON.stringify(await call('ada', ada))).to.include('unknown, or was forgotten')
+    expect((await call('eve', eve)).result.content.at(-1).text).to.equal(`conversation_id: ${eve}`)
   })
 
   it('hold on while the issuer is away, as long as its keys are known; without them the answer is 503', async () => {

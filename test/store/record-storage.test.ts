@@ -24,6 +24,7 @@ const KINDS = [
   { name: 'Redis', isThere: hasRedis(), startServer: startRedis },
 ]
 const run = makeRun()
+const warn = () => {}
 
 for (const { name, isThere, startServer } of KINDS) {
   describeWith(name, isThere, `storage of modules in ${name}`, () => {
@@ -49,7 +50,7 @@ for (const { name, isThere, startServer } of KINDS) {
     function openSources(): [StorageSource, StorageSource] {
       const agentId = `agent-${++areas}`
       const sources = stores.map((store): StorageSource => {
-        const source = recordStorage(() => store.open(), true)
+        const source = recordStorage(() => store.open(), true, warn)
         return { isShared: true, storageOf: ({ moduleId }) => source.storageOf({ agentId, moduleId }) }
       })
       return sources as [StorageSource, StorageSource]
@@ -62,13 +63,36 @@ for (const { name, isThere, startServer } of KINDS) {
     })
 
     it('keeps modules and agents apart', async () => {
-      const source = recordStorage(() => stores[0].open(), true)
+      const source = recordStorage(() => stores[0].open(), true, warn)
       await source.storageOf({ agentId: 'apart', moduleId: 'm' }).set('key', 1)
       for (const owner of [
         { agentId: 'apart', moduleId: 'm2' },
         { agentId: 'apart2', moduleId: 'm' },
       ])
         expect(await source.storageOf(owner).list({ prefix: '', limit: 9 })).to.deep.equal([])
+    })
+
+    it('leaves damaged values out of lists, fills their pages up, and says so; reading or adding to one fails', async () => {
+      const warnings: string[] = []
+      const source = recordStorage(
+        () => stores[0].open(),
+        true,
+        (message) => warnings.push(message),
+      )
+      const storage = source.storageOf({ agentId: 'damaged', moduleId: 'm' })
+      for (const key of ['a', 'b', 'c', 'd']) await storage.set(key, key)
+      await storage.append('log', 1)
+      const damaged = ['module:damaged/m/b!', 'module:damaged/m/c!', 'module-log:damaged/m/log!']
+      await (await stores[0].open()).commit(damaged.map((key) => [key, '{"half']))
+      const keys = async (range: { after?: string; order?: 'asc' | 'desc'; limit: number }) =>
+        (await storage.list({ prefix: '', ...range })).map(({ key }) => key)
+      expect(await keys({ limit: 2 })).to.deep.equal(['a', 'd'])
+      expect(await keys({ limit: 9, after: 'a' })).to.deep.equal(['d', 'log/000000000000'])
+      expect(await keys({ limit: 2, after: 'log', order: 'desc' })).to.deep.equal(['d', 'a'])
+      expect(warnings[0]).to.equal("The stored value 'module:damaged/m/b!' is damaged. It is left out.")
+      for (const act of [() => storage.get('b'), () => storage.append('log', 2)]) {
+        expect(await act().catch((error: unknown) => error)).to.include({ code: 'RECORD_UNREADABLE' })
+      }
     })
 
     it('keeps tenants apart, in every method, by the run of the call', async () => {

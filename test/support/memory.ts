@@ -39,7 +39,14 @@ export async function openSharedMemory(source: StorageSource): Promise<Disposabl
 /** The store of a project, as a server opens it. */
 export function openProjectStore(dir: string): { readonly source: StorageSource; close(): Promise<void> } {
   const store = new LazyStore(() => openStore({ store: 'sqlite', dir, projectDir: dir }))
-  return { source: recordStorage(() => store.open(), false), close: () => store.close() }
+  return {
+    source: recordStorage(
+      () => store.open(),
+      false,
+      () => {},
+    ),
+    close: () => store.close(),
+  }
 }
 
 interface Facts {

@@ -68,6 +68,28 @@ describe('TapeSweeper', () => {
     expect(await serve([], deleted, [chat])).deep.equal([uuidOf(deleted)])
   })
 
+  it('looks once for what is deleted while it looks, and leaves no watch behind', async () => {
+    const id = ids.next()
+    writeFileSync(file, `${lineOf(id)}\n`)
+    const seen = { reads: 0, watches: 0 }
+    let notify = () => {}
+    const records = {
+      async get(keys: string[]) {
+        if (++seen.reads === 1) for (let count = 0; count < 100; count++) notify()
+        return keys.map(() => '{}')
+      },
+      watch(_topics: string[], onNotice: () => void) {
+        notify = onNotice
+        seen.watches++
+        return () => void seen.watches--
+      },
+      close: async () => {},
+    } as unknown as RecordStore
+    const writer = { has: () => true } as unknown as TapeWriter
+    await new TapeSweeper({ projectDir, writer, openRecords: async () => records, log }).close()
+    expect(seen).deep.equal({ reads: 2, watches: 0 })
+  })
+
   it('reads the lines around one that is damaged, whose tape stays', async () => {
     const [one, two, other] = [ids.next(), ids.next(), ids.next()]
     writeFileSync(file, `${lineOf(one)}\nM%${lineOf(other)}\n${lineOf(two)}\n`)

@@ -1,6 +1,7 @@
-import { appendFile, readdir, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { type AgentEvent, AgentHost, type LLMPart } from 'agent-host'
 import { expect } from 'chai'
+import Database from 'libsql'
 import { silentLog } from '../../src/protocols/log.ts'
 import { makeRedact } from '../../src/redaction/redact.ts'
 import { TraceFiles } from '../../src/trace/files/trace-files.ts'
@@ -300,7 +301,8 @@ describe('Traces', () => {
   })
 
   it('returns the latest events of an agent, oldest first', async () => {
-    const traces = await openTraces(await makeProject())
+    // Within half of the limit: none makes room for others.
+    const traces = await openTraces(await makeProject(), { maxBytes: 16 * MIB })
     for (let run = 0; run < 300; run++) recordEcho(traces, `run-${run}`, 'x'.repeat(500), 1_700_000_000 + run)
     const read = async (query: object) => {
       const { lines, hasMore } = await traces.query('log', { agentId: 'echo', limit: 3, ...query })
@@ -410,6 +412,25 @@ describe('Traces', () => {
     const third = await openTraces(project)
     expect((await third.query('run', 'run-1'))?.output).equal('kept')
   })
+
+  for (const moment of ['before it is opened', 'while it is open'] as const) {
+    it(`makes an index anew from the files that is damaged ${moment}`, async () => {
+      const project = await makeProject()
+      let traces = await openTraces(project)
+      for (let i = 0; i < 50; i++) recordEcho(traces, `run-${i}`, 'said')
+      expect((await traces.query('runs', ALL)).runs).lengthOf(50)
+      if (moment === 'before it is opened') await traces.close()
+      const path = project.path('debug/index.db')
+      // Has other connections read the file again.
+      const other = new Database(path)
+      other.exec('CREATE TABLE other (one)')
+      other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      other.close()
+      await writeFile(path, (await readFile(path)).fill(7, 4096))
+      if (moment === 'before it is opened') traces = await openTraces(project)
+      await eventually(async () => expect((await traces.query('runs', ALL)).runs).lengthOf(50))
+    })
+  }
 
   it('survives a truncated last line, and marks its run interrupted', async () => {
     const project = await makeProject()

@@ -1,5 +1,13 @@
 import { hash } from 'node:crypto'
-import { type Attachment, fieldsOf, type Message, type Run, type Storage } from 'agent-host'
+import {
+  type Attachment,
+  fieldsOf,
+  type Message,
+  messageOf,
+  type Run,
+  type Storage,
+  type StoredValue,
+} from 'agent-host'
 
 const PAGE = 200
 
@@ -17,21 +25,24 @@ export class TurnLog {
   readonly #storage: Storage
   readonly #log: string
   readonly #shown: number
+  readonly #warn: (message: string) => void
 
   /**
    * @param key whose conversation it is; the name of the log does not show it
    * @param shown number of turns that are read, the latest
+   * @param warn of turns that cannot be read, which are left out
    */
-  constructor(storage: Storage, key: string, shown: number) {
+  constructor(storage: Storage, key: string, shown: number, warn: (message: string) => void) {
     this.#storage = storage
     this.#log = `turns/${hash('sha256', key)}`
     this.#shown = shown
+    this.#warn = warn
   }
 
   /** Returns the latest turns, oldest first. */
   async read(run: Run): Promise<Message[][]> {
     const latest = await this.#storage.list({ prefix: `${this.#log}/`, order: 'desc', limit: this.#shown }, run)
-    return readTurns(latest.map(({ value }) => value).reverse())
+    return readTurns(latest.reverse(), this.#warn)
   }
 
   /** @param replaces true for a turn that takes the place of the one before it, of which it is the rest */
@@ -53,12 +64,18 @@ export class TurnLog {
 }
 
 /** Returns the turns that are left of these: some take the place of the one before. */
-function readTurns(stored: readonly unknown[]): Message[][] {
+function readTurns(stored: readonly StoredValue[], warn: (message: string) => void): Message[][] {
   const turns: Message[][] = []
-  for (const turn of stored as readonly (StoredMessage[] | { replaces?: true; messages: StoredMessage[] })[]) {
-    const { replaces, messages } = Array.isArray(turn) ? { messages: turn } : turn
-    if (replaces) turns.pop()
-    turns.push(messages.map(readMessage))
+  for (const { key, value } of stored) {
+    const turn = value as StoredMessage[] | { replaces?: true; messages: StoredMessage[] }
+    try {
+      const { replaces, messages } = Array.isArray(turn) ? { messages: turn } : turn
+      const read = messages.map(readMessage)
+      if (replaces) turns.pop()
+      turns.push(read)
+    } catch (error) {
+      warn(`The turn in '${key}' is left out: ${messageOf(error)}`)
+    }
   }
   return turns
 }

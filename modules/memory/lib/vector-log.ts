@@ -1,4 +1,4 @@
-import type { Run, Storage } from 'agent-host'
+import { messageOf, type Run, type Storage } from 'agent-host'
 import type { FlatVectors } from './flat-vectors.ts'
 import type { VectorRecords } from './vector-records.ts'
 
@@ -21,13 +21,16 @@ interface LogEntry {
  */
 export class VectorLog implements VectorRecords {
   readonly #storage: Storage
+  readonly #warn: (message: string) => void
   /** Key of the log entry that holds a vector. */
   readonly #keys = new Map<string, string>()
   #last: string | undefined
   #turn: Promise<void> = Promise.resolve()
 
-  constructor(storage: Storage) {
+  /** @param warn of entries that cannot be read, which are left out */
+  constructor(storage: Storage, warn: (message: string) => void) {
     this.#storage = storage
+    this.#warn = warn
   }
 
   refresh(vectors: FlatVectors, run: Run): Promise<void> {
@@ -40,6 +43,8 @@ export class VectorLog implements VectorRecords {
     const old = this.#keys.get(id)
     const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
     await this.#append({ id, vector: bytes.toString('base64'), at: Date.now() }, vectors, run)
+    // Another server may have begun the index with vectors of another length meanwhile.
+    if (this.#keys.get(id) === old) vectors.check(vector)
     if (old !== undefined) await this.#storage.delete(old, run)
   }
 
@@ -62,7 +67,15 @@ export class VectorLog implements VectorRecords {
   async #readOn(vectors: FlatVectors, run: Run): Promise<void> {
     for (let count = PAGE; count === PAGE; ) {
       const page = await this.#storage.list({ prefix: `${LOG}/`, limit: PAGE, after: this.#last }, run)
-      for (const { key, value } of page) await this.#apply(key, value as LogEntry, vectors, run)
+      for (const { key, value } of page) {
+        this.#last = key
+        try {
+          await this.#apply(key, value as LogEntry, vectors, run)
+        } catch (error) {
+          run.signal.throwIfAborted()
+          this.#warn(`The vector in '${key}' is left out: ${messageOf(error)}`)
+        }
+      }
       count = page.length
     }
   }
@@ -76,6 +89,5 @@ export class VectorLog implements VectorRecords {
       vectors.set(id, new Float32Array(new Uint8Array(Buffer.from(vector, 'base64')).buffer))
       this.#keys.set(id, key)
     }
-    this.#last = key
   }
 }

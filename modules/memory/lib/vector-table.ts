@@ -14,6 +14,7 @@ export class VectorTable implements VectorRecords {
   readonly #insert: Database.Statement
   readonly #delete: Database.Statement
   readonly #version: Database.Statement
+  readonly #warn: (message: string) => void
   /** Number in the file of every vector in memory. A replaced one gets a new number. */
   readonly #numbers = new Map<string, number>()
   #seen: number | undefined
@@ -27,20 +28,21 @@ export class VectorTable implements VectorRecords {
    */
   static async open(
     persist: boolean,
-    { projectDir, agentId, moduleId }: ModuleContext,
+    { projectDir, agentId, moduleId, log }: ModuleContext,
     tenant: string,
   ): Promise<VectorTable> {
     const path = persist ? join(projectDir, 'memory', agentId, folderOf(tenant), `${moduleId}.db`) : ':memory:'
     try {
       if (persist) await mkdir(dirname(path), { recursive: true })
-      return new VectorTable(await openDatabase(path))
+      return new VectorTable(await openDatabase(path), (message) => log.warn(`${path}: ${message}`))
     } catch (cause) {
       throw new Error(`The file ${path} cannot be opened: ${messageOf(cause)}`, { cause })
     }
   }
 
-  private constructor(database: Database.Database) {
+  private constructor(database: Database.Database, warn: (message: string) => void) {
     this.#database = database
+    this.#warn = warn
     this.#insert = database.prepare('INSERT OR REPLACE INTO vectors (id, vector) VALUES (?, ?)')
     this.#delete = database.prepare('DELETE FROM vectors WHERE id = ?')
     // Changes when another connection has written, one of this process included.
@@ -60,8 +62,12 @@ export class VectorTable implements VectorRecords {
       const row = load.get(seq) as { vector: ArrayBuffer | Uint8Array } | undefined
       // It was replaced since.
       if (!row) continue
-      vectors.set(id, new Float32Array(new Uint8Array(row.vector).slice().buffer))
       this.#numbers.set(id, seq)
+      try {
+        vectors.set(id, new Float32Array(new Uint8Array(row.vector).slice().buffer))
+      } catch (error) {
+        this.#warn(`The vector '${id}' is left out: ${messageOf(error)}`)
+      }
     }
     this.#seen = data_version
   }

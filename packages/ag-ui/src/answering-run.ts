@@ -6,7 +6,6 @@ import {
   type FastifyReply,
   type FastifyRequest,
   HostError,
-  type OpenCall,
   type ResumedRun,
   type RunEvent,
   type RunResult,
@@ -78,7 +77,7 @@ export class AnsweringRun {
       const writer = this.#makeWriter(id)
       const events = isSeen ? [] : own.follow(id, { signal: leaving.signal })
       for await (const event of events) await this.#tell(() => writer.write(toRunEvent(event)))
-      return this.#finish(writer, (await own.find(id))?.open ?? [])
+      return this.#finish(writer, await own.find(id))
     })
   }
 
@@ -90,8 +89,8 @@ export class AnsweringRun {
   async #follow(run: ResumedRun, writer: EventWriter): Promise<Ending> {
     try {
       const result = await run.result
-      const open = result.status === 'waiting' ? ((await this.#options.own.find(run.id))?.open ?? []) : []
-      return { ...(await this.#finish(writer, open)), ...toUsage(result) }
+      const waiting = result.status === 'waiting' ? await this.#options.own.find(run.id) : undefined
+      return { ...(await this.#finish(writer, waiting)), ...toUsage(result) }
     } catch (error) {
       if (!isCancelled(error)) throw error
       await this.#tell(() => writer.end('cancelled'))
@@ -99,9 +98,11 @@ export class AnsweringRun {
     }
   }
 
-  async #finish(writer: EventWriter, open: readonly OpenCall[]): Promise<Ending> {
-    const now = Date.now()
-    const interrupts = open.flatMap((each) => toInterrupt(each, now) ?? [])
+  /** @param waiting the run, as it is stored; undefined for one that does not wait */
+  async #finish(writer: EventWriter, waiting: StoredRunInfo | undefined): Promise<Ending> {
+    const { open = [], endedAt } = waiting ?? {}
+    const sinceMs = endedAt ? endedAt * 1000 : Date.now()
+    const interrupts = open.flatMap((each) => toInterrupt(each, sinceMs) ?? [])
     await this.#tell(() => writer.end(open.length > 0 ? 'waiting' : 'completed', interrupts))
     if (interrupts.length > 0) return { outcome: { type: 'interrupt', interrupts } }
     // Without `pendingToolCallIds`: clients before 1.0, such as that of CopilotKit 1.75, refuse them, and later ones see which calls have no result.

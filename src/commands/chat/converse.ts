@@ -52,7 +52,7 @@ class TerminalConversation {
       const line = await this.#ask(`\n${this.#agent}> `)
       if (line === undefined) break
       const text = line.trim()
-      if (text.startsWith('/')) await this.#obey(text)
+      if (text.startsWith('/')) await this.#obey(text).catch(printError)
       else if (text !== '') await this.#answer(text)
     }
     print('')
@@ -93,7 +93,8 @@ class TerminalConversation {
       return given
     } catch (error) {
       endLine()
-      print(answering.signal.aborted ? `${DIM}Stopped.${RESET}` : cleanText(`Error: ${messageOf(error)}`))
+      if (answering.signal.aborted) print(`${DIM}Stopped.${RESET}`)
+      else printError(error)
       return hasCode(error, 'REQUEST_INVALID') ? refused : undefined
     } finally {
       this.#answering = undefined
@@ -176,4 +177,8 @@ function describeOutcome({ name, result, error }: ToolOutcome): string {
   return error === undefined
     ? `← ${shorten(oneLine(result ?? ''), MAX_CHARS)}`
     : `✗ ${oneLine(name)} failed: ${shorten(oneLine(error), MAX_CHARS)}`
+}
+
+function printError(error: unknown): void {
+  print(cleanText(`Error: ${messageOf(error)}`))
 }

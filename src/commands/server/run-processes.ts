@@ -70,11 +70,14 @@ class ProcessGroup {
   }
 
   async #run(): Promise<{ readonly code: number; readonly hasListened: boolean }> {
-    const worker = cluster.fork()
+    const worker = fork()
+    if (!worker) return { code: 1, hasListened: false }
     worker.once('listening', () => this.#listening.add(worker))
-    // Sending to an exited process fails.
-    worker.on('error', () => {})
-    const code = await new Promise<number>((resolve) => worker.once('exit', resolve))
+    const code = await new Promise<number>((resolve) => {
+      worker.once('exit', resolve)
+      // Sending to an exited process fails, too. One that the system did not make does not exit.
+      worker.on('error', () => worker.process.pid === undefined && resolve(1))
+    })
     return { code, hasListened: this.#listening.delete(worker) }
   }
 
@@ -87,5 +90,14 @@ class ProcessGroup {
   #end(worker: Worker): void {
     if (this.#listening.has(worker)) worker.send(STOP, () => {})
     else worker.process.kill()
+  }
+}
+
+/** @returns undefined where the system has no room for another process */
+function fork(): Worker | undefined {
+  try {
+    return cluster.fork()
+  } catch {
+    return undefined
   }
 }

@@ -1,17 +1,24 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describeProcess, hasEnded } from '../../process-identity.ts'
 import { NO_LINKS, readRegularFileSync } from '../../read-regular-file.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 
-/** In the folder of the traces, which is there while a development server runs, and which only its owner can read. */
+/** In the folder of the traces, which only its owner can read. */
 const FILE = 'debug/server.json'
 const DEFAULT_PORT = 9001
 const MAX_BYTES = 4096
+let isNoted = false
 
 /** Notes that the development server of the project in this folder listens at this address, until this process ends. */
 export function noteServer(url: string): void {
   const own = describeProcess()
-  writeFileSync(FILE, JSON.stringify({ url, process: own }))
+  mkdirSync(dirname(FILE), { recursive: true, mode: 0o700 })
+  // A link in its place goes with it: nothing is written where that leads.
+  rmSync(FILE, { force: true })
+  writeFileSync(FILE, JSON.stringify({ url, process: own }), { flag: 'wx' })
+  if (isNoted) return
+  isNoted = true
   process.once('exit', () => {
     if (readNote()?.process === own) rmSync(FILE, { force: true })
   })

@@ -180,11 +180,14 @@ export class Exchange {
   }
 
   #accept(wired: WiredModule, instance: unknown): void {
+    const made: object = Object(instance)
+    if (isDisposable(made)) {
+      this.#disposables ??= []
+      this.#disposables.push({ id: wired.id, instance: made })
+    }
+    // What is refused here is disposed of, too.
     checkInstance(wired, instance)
     this.#instances.set(wired.id, instance)
-    if (!isDisposable(instance)) return
-    this.#disposables ??= []
-    this.#disposables.push({ id: wired.id, instance })
   }
 
   #dependenciesOf({ id, links, storage }: WiredModule): Record<string, unknown> {

@@ -119,6 +119,12 @@ export interface Adapter {
   adapt(app: FastifyInstance): void | Promise<void>
   /** Fails while the adapter cannot serve because a dependency does not answer: `/readyz` is then 503. */
   checkReady?(): Promise<void>
+  /**
+   * Removes what it keeps of a user in memory when their data is deleted, after their runs have ended.
+   *
+   * @returns the number of things
+   */
+  forgetUser?(tenant: string, user: string): number | Promise<number>
   /** Metrics of its own for `/metrics`. */
   readonly gauges?: readonly GaugeSpec[]
 }

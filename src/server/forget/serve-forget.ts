@@ -10,8 +10,17 @@ import { describeRoutes } from '../openapi/describe-routes.ts'
 
 type Guards = Pick<DoorOptions, 'fileKeys' | 'tokens' | 'origins' | 'refuseWrongKey'>
 
-/** Adds `POST /forget`, which deletes the data of one user of the tenant of the key. */
-export function serveForget(app: FastifyInstance, project: AssembledProject, guards: Guards): void {
+/**
+ * Adds `POST /forget`, which deletes the data of one user of the tenant of the key.
+ *
+ * @param forgetInAdapters removes what adapters keep in memory, and returns the number of things
+ */
+export function serveForget(
+  app: FastifyInstance,
+  project: AssembledProject,
+  guards: Guards,
+  forgetInAdapters: (tenant: string, user: string) => Promise<number>,
+): void {
   app.route({
     ...ROUTES.forgetUser(async (request, reply) => {
       const { user } = request.body
@@ -20,7 +29,8 @@ export function serveForget(app: FastifyInstance, project: AssembledProject, gua
       const { forgetUser } = await import('./forget-user.ts')
       // The runs of that user are not those of the sender.
       const forgotten = await project.host[VISITS].leave(() => forgetUser(project, { tenant, user }))
-      const answer = { object: 'user.forgotten', user, ...forgotten }
+      const records = forgotten.records + (await forgetInAdapters(tenant, user))
+      const answer = { object: 'user.forgotten', user, ...forgotten, records }
       if (forgotten.left.length === 0) return answer
       const detail = forgotten.left.join('\n')
       noteFailure(request, detail)

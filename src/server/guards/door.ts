@@ -1,10 +1,10 @@
-import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { HostError } from '../../errors.ts'
 import type { FollowedKeys } from './followed-keys.ts'
 import { digestOf, type Key } from './key.ts'
 import type { Origins } from './origins.ts'
 import { type KeyScope, type Principal, setVisitor } from './principal.ts'
-import type { Tokens } from './tokens.ts'
+import type { Tokens, Verified } from './tokens.ts'
 import type { RefuseWrongKey } from './wrong-keys.ts'
 
 /** Reads the credentials of an `Authorization` header; an error when there are none, or in another form than the adapter takes. */
@@ -71,6 +71,10 @@ function makeClosedDoor({
     if (adapters && !adapters.includes(adapter)) return isNotFor(principal, adapter)
     return principal.scopes.includes(scope) ? undefined : lacksScope(principal, scope)
   }
+  const enterByToken = (request: FastifyRequest, reply: FastifyReply, scope: KeyScope, token: Verified | undefined) => {
+    if (token) tokens?.guard(token, request, reply)
+    return enter(request, scope, token)
+  }
   return (request, reply, done) => {
     const { scope = 'run' } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
     if (scope === 'none') return done()
@@ -81,9 +85,9 @@ function makeClosedDoor({
     const key = fileKey ?? ownKeys.get(digest)
     if (fileKey) fileKeys?.guard(fileKey, request, reply)
     if (key || !tokens) return done(enter(request, scope, key))
-    const principal = tokens.check(credentials, digest)
-    if (!(principal instanceof Promise)) return done(enter(request, scope, principal && { principal }))
-    principal.then((found) => done(enter(request, scope, found && { principal: found })), done)
+    const token = tokens.check(credentials, digest)
+    if (!(token instanceof Promise)) return done(enterByToken(request, reply, scope, token))
+    token.then((found) => done(enterByToken(request, reply, scope, found)), done)
   }
 }
 

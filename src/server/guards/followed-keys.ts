@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly check: (read: KeysAndTenants) => void | Promise<void>
   /** Returns the ids of the agents that there are. */
   readonly listAgents: () => readonly string[]
+  /** Told of the keys that are in force, whenever that may have changed. */
+  readonly noteKeys?: ((used: KeysAndTenants) => void) | undefined
   /** Returns warnings of keys that triggers and schedules name, and that are not in force. */
   readonly listMissing: () => readonly string[]
 }
@@ -123,17 +125,19 @@ export class FollowedKeys {
     }
   }
 
-  async #readAgain(log: KeysLog, { check, listAgents, listMissing }: Surroundings): Promise<void> {
+  async #readAgain(log: KeysLog, { check, noteKeys, listAgents, listMissing }: Surroundings): Promise<void> {
     const { keys, tenants, doubts } = await readKeysFile(this.#path, this.#projectDir)
     const before = this.all
     // Keys that were removed end at once, even if another line cannot be used.
     const there = new Set(keys.map(({ digest }) => digest))
     this.#keys = byDigest(before.filter(({ digest }) => there.has(digest)))
     this.#endOutdated()
+    noteKeys?.(this.used)
     await check({ keys, tenants })
     this.#keys = byDigest(keys, this.#keys)
     this.#tenants = tenants
     this.#endOutdated()
+    noteKeys?.(this.used)
     if (!isDeepStrictEqual(before, this.all)) log.info(`${this.#name} has changed: ${describeCount(keys.length)}.`)
     this.#warn([...describeDoubts(doubts, listAgents()), ...listMissing()], log)
   }

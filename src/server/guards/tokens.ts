@@ -1,14 +1,16 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
 import { NAME_PATTERN } from '../../definition/definition.ts'
 import { badOption, HostError, messageOf } from '../../errors.ts'
 import { fieldsOf, isObject } from '../../json.ts'
 import { RecentlyUsed } from '../../recently-used.ts'
 import type { ServerOptions } from '../options/options.ts'
+import { isUpgrade } from '../streams/upgrade-route.ts'
 import { isSecure } from './host-check.ts'
 import { KEY_SCOPES, makePrincipal, type Principal } from './principal.ts'
 
 /** Sender of a token, and the end of the time in which it holds, in Unix milliseconds. */
-interface Verified {
+export interface Verified {
   readonly principal: Principal
   readonly untilMs: number
 }
@@ -28,6 +30,8 @@ const ASK_AGAIN_MS = 30_000
 const MAX_AGE_MS = 10 * 60_000
 /** Time for which a failure to get any keys stands. */
 const FAILED_MS = 1000
+/** Longest time of a timer of Node. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 /** Characters of the name of a user, as other doors take them. */
 const MAX_USER_CHARS = 300
 
@@ -60,21 +64,34 @@ export class Tokens {
    * @param digest of the token: it is verified once
    * @throws HostError `ISSUER_UNAVAILABLE`
    */
-  check(token: string, digest: string): Principal | undefined | Promise<Principal | undefined> {
+  check(token: string, digest: string): Verified | undefined | Promise<Verified | undefined> {
     if (token.length > MAX_LENGTH || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return undefined
     const known = this.#verified.get(digest)
     if (!known) return this.#verify(token, digest)
-    if (known.untilMs > Date.now()) return known.principal
+    if (known.untilMs > Date.now()) return known
     this.#verified.delete(digest)
     return undefined
   }
 
-  async #verify(token: string, digest: string): Promise<Principal | undefined> {
+  /**
+   * Ends the connection of a request, when its token no longer holds, where more may come of it: a WebSocket, of which each message is a request, and a GET,
+   * which may listen. Any other goes on to the end of its answer.
+   */
+  guard({ untilMs }: Verified, request: FastifyRequest, reply: FastifyReply): void {
+    const { socket } = request.raw
+    const connection = isUpgrade(request) ? socket : request.method === 'GET' ? reply.raw : undefined
+    if (!connection) return
+    const timer = setTimeout(() => socket.destroy(), Math.min(untilMs - Date.now(), MAX_TIMER_MS)).unref()
+    connection.once('close', () => clearTimeout(timer))
+  }
+
+  async #verify(token: string, digest: string): Promise<Verified | undefined> {
     try {
       const payload = await this.#open(token)
       const principal = this.#toPrincipal(payload)
-      if (principal) this.#verified.set(digest, { principal, untilMs: Number(payload.exp) * 1000 })
-      return principal
+      const verified = principal && { principal, untilMs: Number(payload.exp) * 1000 }
+      if (verified) this.#verified.set(digest, verified)
+      return verified
     } catch (error) {
       if (error instanceof HostError) throw error
       return undefined

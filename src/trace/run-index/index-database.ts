@@ -30,10 +30,22 @@ export function openIndexDatabase(path: string, mayRemake: boolean): Database.Da
     return openIndex(path)
   } catch (error) {
     if (!mayRemake) throw error
-    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
+    removeIndex(path)
     return openIndex(path)
   }
 }
+
+/** Removes the database of an index. */
+export function removeIndex(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
+}
+
+/** True for an error that says that the file is no database any more, as it may be after a loss of power. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && DAMAGE.has(error.code)
+}
+
+const DAMAGE = new Set<unknown>(['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
 
 function openIndex(path: string): Database.Database {
   touchFile(path)

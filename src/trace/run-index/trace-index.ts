@@ -3,7 +3,7 @@ import type Database from 'libsql'
 import { openToRead, type TraceFiles, touchFile } from '../files/trace-files.ts'
 import { readTraceLine } from '../files/trace-line.ts'
 import { inTransaction } from './in-transaction.ts'
-import { openIndexDatabase, tryLock } from './index-database.ts'
+import { isDamage, openIndexDatabase, removeIndex, tryLock } from './index-database.ts'
 import { isBeginning, RunBuilder } from './run-summary.ts'
 import { RunsTable } from './runs-table.ts'
 
@@ -39,6 +39,16 @@ export class TraceIndex {
   readonly #dirty = new Set<string>()
   #lock: Database.Database | undefined
 
+  /** Opens the index; one that is damaged is made from the files again, where no other process keeps it. */
+  static open(...options: ConstructorParameters<typeof TraceIndex>): TraceIndex {
+    try {
+      return new TraceIndex(...options)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return new TraceIndex(...options)
+    }
+  }
+
   /**
    * @param maxBytes that all files of an agent may come to: the older half goes
    * @param rotates false leaves that to another process
@@ -48,11 +58,22 @@ export class TraceIndex {
     this.#maxBytes = maxBytes
     this.#rotates = rotates
     this.#lock = tryLock(files.path(LOCK_FILE))
-    this.#db = openIndexDatabase(files.path(INDEX_FILE), this.#lock !== undefined)
+    try {
+      this.#db = openIndexDatabase(files.path(INDEX_FILE), this.#lock !== undefined)
+    } catch (error) {
+      this.releaseWriterLock()
+      throw error
+    }
     this.#inode = files.stat(INDEX_FILE)?.inode
-    this.runs = new RunsTable(this.#db)
-    this.#knowFiles()
-    if (this.#lock) this.runs.interruptRunning()
+    try {
+      this.runs = new RunsTable(this.#db)
+      this.#knowFiles()
+      if (this.#lock) this.runs.interruptRunning()
+    } catch (error) {
+      this.removeIfDamaged(error)
+      this.close()
+      throw error
+    }
   }
 
   /** False when its file was removed. */
@@ -74,6 +95,11 @@ export class TraceIndex {
   releaseWriterLock(): void {
     this.#lock?.close()
     this.#lock = undefined
+  }
+
+  /** Removes the index where an error says that it is damaged, and this process keeps it: the next one is made from the files. */
+  removeIfDamaged(error: unknown): void {
+    if (this.#lock && isDamage(error)) removeIndex(this.#files.path(INDEX_FILE))
   }
 
   /** Asks the process that keeps the index to bring it up to date, however busy it is. */

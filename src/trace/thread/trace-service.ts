@@ -137,6 +137,7 @@ class TraceService {
       const answer = this.#answers[name] as (argument: unknown) => unknown
       this.#say({ kind: 'answer', id, value: answer(argument) })
     } catch (error) {
+      this.#reader.index.removeIfDamaged(error)
       this.#say({ kind: 'answer', id, error: messageOf(error) })
     }
   }
@@ -204,6 +205,7 @@ class TraceService {
       act()
       this.#lastProblem = ''
     } catch (error) {
+      this.#reader.index.removeIfDamaged(error)
       const problem = messageOf(error)
       if (problem !== this.#lastProblem) this.#say({ kind: 'failed', problem })
       this.#lastProblem = problem

@@ -174,7 +174,7 @@ describe('conversation/persistent', () => {
   })
 
   it('saves attachments: bytes and addresses', async () => {
-    const turns = new TurnLog(memoryStorage().storageOf({ agentId: 'keeper', moduleId: 'kept' }), 'key', 9)
+    const turns = new TurnLog(memoryStorage().storageOf({ agentId: 'keeper', moduleId: 'kept' }), 'key', 9, () => {})
     const url = new URL('https://example.test/a.png')
     const bytes = Buffer.from([1, 2, 255])
     const attachments = [
@@ -183,6 +183,19 @@ describe('conversation/persistent', () => {
     ]
     await turns.append([{ role: 'user', content: 'see', attachments }], false, makeRun())
     expect(await turns.read(makeRun())).to.deep.equal([[{ role: 'user', content: 'see', attachments }]])
+  })
+
+  it('leaves out turns that cannot be read, and says so', async () => {
+    const warnings: string[] = []
+    const storage = memoryStorage().storageOf({ agentId: 'keeper', moduleId: 'kept' })
+    const turns = new TurnLog(storage, 'key', 9, (message) => warnings.push(message))
+    for (const content of ['one', 'two', 'three', 'four'])
+      await turns.append([{ role: 'user', content }], false, makeRun())
+    const [, two, three] = await storage.list({ prefix: '', limit: 9 })
+    await storage.set(two?.key ?? '', 'no turn')
+    await storage.set(three?.key ?? '', { replaces: true, messages: [null] })
+    expect((await turns.read(makeRun())).flat().map(({ content }) => content)).to.deep.equal(['one', 'four'])
+    expect(warnings.map((line) => line.slice(0, 12))).to.deep.equal(['The turn in ', 'The turn in '])
   })
 
   it('serves the chat API: the user of a request, and another window over the same conversation', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { AgentHost, type Static } from 'agent-host'
 import { expect } from 'chai'
 import auto from '../../../modules/llm/auto.ts'
+import { silentLog } from '../../../src/protocols/log.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
 import { failure } from '../../support/connect-model.ts'
 import { startModelServer, streams } from '../../support/fake-model-server.ts'
@@ -101,7 +102,17 @@ describe('llm/auto', () => {
       environment: { GEMINI_API_KEY: 'k' },
       log: { debug: log, info: log, warn: log, error: log },
     })
+    const gateway = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'https://gateway.example' }
+    const other = new AgentHost({ projectDir: dir, environment: gateway, log: silentLog })
     try {
+      const refused = await other
+        .register(
+          'id: any\nmodules:\n  - { id: llm, module: llm/auto }\n  - { id: o, module: orchestrator/tool-loop }\n',
+        )
+        .catch((error: Error) => error.message)
+      expect(refused).to.include(
+        "ANTHROPIC_BASE_URL is the address of Anthropic's own API. In the project: npm install @ai-sdk/anthropic",
+      )
       await host.register(
         'id: any\nmodules:\n  - { id: llm, module: llm/auto }\n  - { id: o, module: orchestrator/tool-loop }\n',
       )
@@ -111,6 +122,7 @@ describe('llm/auto', () => {
       ])
     } finally {
       await host.close(0)
+      await other.close(0)
     }
   })
 })

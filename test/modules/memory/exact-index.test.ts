@@ -1,9 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { memoryStorage } from 'agent-host'
 import { expect } from 'chai'
+import Database from 'libsql'
 import { describeVectorIndex } from '../../suites/vector-index-suite.ts'
-import { makeRun } from '../../support/fake-run.ts'
-import { openIndex } from '../../support/memory.ts'
+import { makeContext, makeRun } from '../../support/fake-run.ts'
+import { openIndex, openSharedIndex } from '../../support/memory.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const run = makeRun()
@@ -60,6 +62,36 @@ describe('memory/exact-index', () => {
     expect(await found(other, 1, 0)).to.deep.equal(['a'])
     await one.dispose?.()
     await other.dispose?.()
+  })
+
+  it('leaves out vectors that cannot be read, in a file as in a store that servers share, and takes others', async () => {
+    const source = memoryStorage()
+    const { dir } = await makeProject()
+    const context = makeContext({ moduleId: 'index' })
+    for (const shared of [true, false]) {
+      const index = shared ? await openSharedIndex(source) : await openIndex(dir)
+      for (const [id, y] of [
+        ['a', 0],
+        ['b', 1],
+        ['c', 2],
+      ] as const)
+        await index.add(id, Float32Array.of(1, y), run)
+      if (shared) {
+        const storage = source.storageOf(context)
+        const [, b] = await storage.list({ prefix: '', limit: 9 })
+        await storage.set(b?.key ?? '', { id: 'b', vector: 'AAAA', at: 0 })
+      } else {
+        const database = new Database(`${dir}/memory/test/index.db`)
+        database.prepare("UPDATE vectors SET vector = x'010203' WHERE id = 'b'").run([])
+        database.close()
+      }
+      const other = shared ? await openSharedIndex(source) : await openIndex(dir)
+      expect(await found(other, 1, 0)).to.deep.equal(['a', 'c'])
+      await other.add('d', Float32Array.of(1, 0), run)
+      expect(await found(other, 1, 0)).to.deep.equal(['a', 'd', 'c'])
+      await index.dispose?.()
+      await other.dispose?.()
+    }
   })
 
   it('names the file that it cannot read', async () => {

@@ -53,6 +53,48 @@ describe('memory/vector-memory', () => {
     expect((await other.search('written', 5, run)).map(({ id }) => id)).to.deep.equal([ids[1]])
   })
 
+  it('leaves no vectors behind of a text that could not be stored', async () => {
+    const index = await openIndex()
+    const memory = await openMemory(undefined, {
+      index,
+      source: {
+        isShared: false,
+        storageOf: (owner) => {
+          const storage = memoryStorage().storageOf(owner)
+          return new Proxy(storage, {
+            get: (target, name) =>
+              name === 'append' || name === 'set' || name === 'replace'
+                ? async () => {
+                    throw new Error('the store is away')
+                  }
+                : Reflect.get(target, name).bind(target),
+          })
+        },
+      },
+    })
+    const failure = await memory.store('not to be found', {}, run).catch((error: Error) => error.message)
+    expect(failure).to.equal('the store is away')
+    const [vector] = await (await makeEmbedder()).embed(['not to be found'], run)
+    expect(await index.search(vector ?? new Float32Array(), 9, run)).to.deep.equal([])
+  })
+
+  it('reads no more of the index once hits are too far away', async () => {
+    const index = await openIndex()
+    let searches = 0
+    const counted = {
+      ...index,
+      async search(...given: Parameters<typeof index.search>) {
+        searches++
+        return index.search(...given)
+      },
+    }
+    const memory = await openMemory(undefined, { index: counted, config: { min_score: 0.9 } })
+    for (let i = 0; i < 50; i++) await memory.store(`cheese number ${i}`, {}, run)
+    const id = await memory.store('a train at noon', {}, run)
+    expect((await memory.search('a train at noon', 5, run)).map((hit) => hit.id)).to.deep.equal([id])
+    expect(searches).to.equal(1)
+  })
+
   it('saves nothing without persist', async () => {
     const source = memoryStorage()
     const memory = await openMemory(undefined, { source, config: { persist: false } })

@@ -11,6 +11,7 @@ import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { DETAILS } from '../../replies/error-replies.ts'
 import { streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
 import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../adapter.ts'
+import type { CallMemory } from './call-memory/call-memory.ts'
 import { openCallMemory } from './call-memory/open-call-memory.ts'
 import { sealFor } from './call-memory/seal-for.ts'
 import { canElicitForm } from './elicitation/elicitation.ts'
@@ -34,6 +35,7 @@ import { isForSdk, readVersion } from './versions.ts'
 /** Agents as tools for any client of the Model Context Protocol. */
 export class McpApiAdapter implements Adapter {
   readonly #options: StoreAdapterOptions
+  readonly #memory: CallMemory
   readonly #tools: AgentTools
   readonly #plain: HandshakeProtocol
   /** Loaded by the first client that needs it. */
@@ -43,6 +45,7 @@ export class McpApiAdapter implements Adapter {
     const { host, describeFailure, redact, runs, servesInbox, openRecords, durableRuns } = options
     this.#options = options
     const memory = openCallMemory(options.options, openRecords)
+    this.#memory = memory
     const seal = sealFor(durableRuns)
     const parts = { host, describeFailure, redact, limits: options.options, memory, runs, seal, servesInbox }
     this.#tools = new AgentTools(parts)
@@ -76,6 +79,10 @@ export class McpApiAdapter implements Adapter {
     app.addHook('onClose', () => this.#tools.close())
     const { sendMcpMessage } = mcpRoutes(this.#options.requiresKey)
     app.route(sendMcpMessage((request, reply) => this.#answer(request, reply)))
+  }
+
+  forgetUser(tenant: string, user: string): number {
+    return this.#memory.of(tenant).forgetUser(user)
   }
 
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {

@@ -45,7 +45,10 @@ export class UiApiAdapter implements Adapter {
     const live = new LiveUpdates({ host, agents, traces, streams, prices, durableRuns, servesInbox, questions, log })
     app.route({
       ...routes.queryGraphql(async (request, reply) => {
-        route ??= openGraphql(sources)
+        route ??= openGraphql(sources).catch((error) => {
+          route = undefined
+          throw error
+        })
         return (await route)(request, reply)
       }),
       bodyLimit: MAX_QUERY_BYTES,

@@ -49,6 +49,8 @@ export interface CallMemory {
    * @returns its id
    */
   writeConversation(id: string | undefined, conversation: KeptConversation): Promise<string>
+  /** Removes the conversations of a user that are in no store, and returns their number. */
+  forgetUser(user: string): number
   /**
    * Waits for the answer of a client that reaches another server than the one that asks.
    *

@@ -47,6 +47,12 @@ export class LocalCallMemory implements CallMemory {
     return id
   }
 
+  forgetUser(user: string): number {
+    const theirs = [...this.#entries].filter(([key, entry]) => key.startsWith(this.#prefix) && entry.user === user)
+    for (const [key] of theirs) this.#entries.delete(key)
+    return theirs.length
+  }
+
   /** No other server shares it. */
   async awaitAnswer(): Promise<() => void> {
     return () => {}
