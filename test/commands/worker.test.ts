@@ -64,7 +64,7 @@ describe('worker', () => {
 
   it('when killed, each of its runs ends once: those without output restart elsewhere', async () => {
     const outcomes = await proveWorkerKills({ store: 'sqlite', kills: 1, runs: 30 })
-    expect(outcomes).to.include({ 'quiet completed': 24 })
+    expect(outcomes).to.include({ 'quiet answered': 24 })
     expect(outcomes['begun again']).to.be.greaterThan(0)
     // Longer than it waits for the ends of all runs.
   }).timeout(120_000)

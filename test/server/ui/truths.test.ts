@@ -100,7 +100,10 @@ describe('what the debug UI says', () => {
     const next = await decide(waiting, { decision: 'approve' })
     const page = await ui.open(`#/runs/${waiting}?view=conversation`)
     await see(page, 'The customer says about INV-7: it arrived broken.')
-    expect((await turnsOf(page)).map((name) => name.split(' ').at(-1))).deep.equal(['user', 'assistant', 'tool-turn'])
+    await eventually(async () => {
+      const kinds = (await turnsOf(page)).map((name) => name.split(' ').at(-1))
+      expect(kinds).deep.equal(['user', 'assistant', 'tool-turn'])
+    })
     await page.goto(`${ui.url}/#/runs/${next}?view=conversation`)
     await see(page, 'Refunded 40 euros for INV-7.')
   })
