@@ -15,7 +15,10 @@ const OBSERVED = [
   'server/responses-compat',
   'server/streams/serve-turn',
 ]
-const isObserved = (file) => OBSERVED.some((prefix) => file.startsWith(join('test', prefix)))
+/** They start servers as processes of their own, which nothing here observes. */
+const UNOBSERVED = ['large-answers', 'durability'].map((name) => join('server', 'responses-compat', `${name}.test.ts`))
+const isObserved = (file) =>
+  OBSERVED.some((prefix) => file.startsWith(join('test', prefix))) && !UNOBSERVED.some((name) => file.endsWith(name))
 /** Suites of the page take longest: where they begin first, no process is left alone with them at the end. */
 const isSlow = (file) => file.includes(join('server', 'ui'))
 /** The tests of a package stand beside it. */
