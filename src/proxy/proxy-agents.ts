@@ -61,7 +61,7 @@ export class HttpsProxyAgent extends https.Agent {
   }
 }
 
-/** Time that a proxy has to answer: whoever waits for the request may have given up before. */
+/** Time in which a proxy has to answer. The caller may give up earlier. */
 const TUNNEL_SECONDS = 30
 
 /** @param target host and port */

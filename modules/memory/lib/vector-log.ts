@@ -68,26 +68,27 @@ export class VectorLog implements VectorRecords {
     for (let count = PAGE; count === PAGE; ) {
       const page = await this.#storage.list({ prefix: `${LOG}/`, limit: PAGE, after: this.#last }, run)
       for (const { key, value } of page) {
+        if (this.#apply(key, value as LogEntry, vectors)) await this.#storage.delete(key, run)
         this.#last = key
-        try {
-          await this.#apply(key, value as LogEntry, vectors, run)
-        } catch (error) {
-          run.signal.throwIfAborted()
-          this.#warn(`The vector in '${key}' is left out: ${messageOf(error)}`)
-        }
       }
       count = page.length
     }
   }
 
-  async #apply(key: string, { id, vector, at }: LogEntry, vectors: FlatVectors, run: Run): Promise<void> {
-    if (vector === undefined) {
-      vectors.delete(id)
-      this.#keys.delete(id)
-      if (Date.now() - at > FORGET_MS) await this.#storage.delete(key, run)
-    } else {
+  /** @returns whether all servers have read the entry, so that it can go */
+  #apply(key: string, entry: LogEntry, vectors: FlatVectors): boolean {
+    try {
+      const { id, vector, at } = entry
+      if (vector === undefined) {
+        vectors.delete(id)
+        this.#keys.delete(id)
+        return Date.now() - at > FORGET_MS
+      }
       vectors.set(id, new Float32Array(new Uint8Array(Buffer.from(vector, 'base64')).buffer))
       this.#keys.set(id, key)
+    } catch (error) {
+      this.#warn(`The vector in '${key}' is left out: ${messageOf(error)}`)
     }
+    return false
   }
 }

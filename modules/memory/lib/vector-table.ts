@@ -66,6 +66,8 @@ export class VectorTable implements VectorRecords {
       try {
         vectors.set(id, new Float32Array(new Uint8Array(row.vector).slice().buffer))
       } catch (error) {
+        // Nor does the vector that it replaces stay.
+        vectors.delete(id)
         this.#warn(`The vector '${id}' is left out: ${messageOf(error)}`)
       }
     }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describeProcess, hasEnded } from '../../process-identity.ts'
 import { NO_LINKS, readRegularFileSync } from '../../read-regular-file.ts'
@@ -14,9 +14,11 @@ let isNoted = false
 export function noteServer(url: string): void {
   const own = describeProcess()
   mkdirSync(dirname(FILE), { recursive: true, mode: 0o700 })
-  // A link in its place goes with it: nothing is written where that leads.
-  rmSync(FILE, { force: true })
-  writeFileSync(FILE, JSON.stringify({ url, process: own }), { flag: 'wx' })
+  const draft = `${FILE}.${process.pid}`
+  rmSync(draft, { force: true })
+  writeFileSync(draft, JSON.stringify({ url, process: own }), { flag: 'wx' })
+  // Replaces a link, too: nothing is written where that leads.
+  renameSync(draft, FILE)
   if (isNoted) return
   isNoted = true
   process.once('exit', () => {

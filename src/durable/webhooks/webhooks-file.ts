@@ -58,7 +58,7 @@ function findMistakes({ webhooks: hooks }: Static<typeof FileSchema>): ValueProb
   })
 }
 
-/** Returns the normalized form of an address: ids are made of it. */
+/** Returns an address in its normal form, from which the ids are derived. */
 function hrefOf(text: string): string {
   return parseUrl(text)?.href ?? text
 }

@@ -185,7 +185,7 @@ export class Exchange {
       this.#disposables ??= []
       this.#disposables.push({ id: wired.id, instance: made })
     }
-    // What is refused here is disposed of, too.
+    // An instance that fails this check is disposed of, too.
     checkInstance(wired, instance)
     this.#instances.set(wired.id, instance)
   }

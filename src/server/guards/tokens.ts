@@ -74,8 +74,8 @@ export class Tokens {
   }
 
   /**
-   * Ends the connection of a request, when its token no longer holds, where more may come of it: a WebSocket, of which each message is a request, and a GET,
-   * which may listen. Any other goes on to the end of its answer.
+   * Ends the connection of a request when its token expires, if that may bring more: a WebSocket, each of whose messages is a request, or a
+   * GET, which may be listening. Any other request goes on to the end of its answer.
    */
   guard({ untilMs }: Verified, request: FastifyRequest, reply: FastifyReply): void {
     const { socket } = request.raw

@@ -104,7 +104,8 @@ export function describeRoutes<const T extends RouteTable>(group: RouteGroup, ta
     const { method, path: url, schema = {}, scope = 'run', isWrittenBySchema, answer, status = 200 } = route
     const config = withScope({ openapi: { ...route, operationId, group } } satisfies DescribedRoute, scope)
     const checked = schema.body ? { ...schema, body: inDialect(schema.body, group) } : schema
-    const written = isWrittenBySchema ? { ...checked, response: { [status]: inDialect(answer, group) } } : checked
+    const written =
+      isWrittenBySchema && answer ? { ...checked, response: { [status]: inDialect(answer, group) } } : checked
     return [operationId, (handler: object) => ({ method, url, schema: written, config, handler })]
   })
   return Object.fromEntries(makers)

@@ -39,7 +39,7 @@ export class TraceIndex {
   readonly #dirty = new Set<string>()
   #lock: Database.Database | undefined
 
-  /** Opens the index; one that is damaged is made from the files again, where no other process keeps it. */
+  /** Opens the index. A damaged one is rebuilt from the trace files, unless another process keeps it. */
   static open(...options: ConstructorParameters<typeof TraceIndex>): TraceIndex {
     try {
       return new TraceIndex(...options)
@@ -97,7 +97,7 @@ export class TraceIndex {
     this.#lock = undefined
   }
 
-  /** Removes the index where an error says that it is damaged, and this process keeps it: the next one is made from the files. */
+  /** Removes the index if the error says that it is damaged and this process keeps it. The next one is built from the trace files. */
   removeIfDamaged(error: unknown): void {
     if (this.#lock && isDamage(error)) removeIndex(this.#files.path(INDEX_FILE))
   }

@@ -12,9 +12,9 @@ const ECHO = 'id: echo\nmodules:\n  - { id: main, module: echo }\n'
 describe('a large stored response', () => {
   afterEach(killRunning)
 
-  it('is streamed to twenty slow readers at once, and sent to others, by a server with a heap of 128 MB', async () => {
+  it('is streamed to twenty slow readers at once, and sent to others, by a server with a heap of 96 MB', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
-    const server = await startResponses(dir, [], { NODE_OPTIONS: '--max-old-space-size=128' })
+    const server = await startResponses(dir, [], { NODE_OPTIONS: '--max-old-space-size=96' })
     const text = 'A "text" of 32 characters, \u00e9\u{1f600}. '.repeat((3 * MIB) / 32)
     const { json } = await server.ask('', { model: 'echo', input: text })
     const open = async (): Promise<IncomingMessage> => {

@@ -67,7 +67,7 @@ export class PythonTools {
 
   async #execute(file: string, tool: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
     const current = this.#child()
-    const child = await withinTimeout(tool, current, this.#config.timeout, run.signal)
+    const child = await current
     const call = child.ask({ op: 'call', file, tool, args }, (question) => run.ask(question))
     try {
       const value = await withinTimeout(tool, call.result, this.#config.timeout, run.signal)
