@@ -249,17 +249,28 @@ export function messageOf(thrown: unknown): string {
 }
 
 /**
- * Returns what was thrown and its causes, each once: those of errors that others have made may form a circle. Nothing where one of them,
- * such as a proxy that was revoked, cannot be read.
+ * Returns what was thrown and its causes, each once: those of errors that others have made may form a circle. It ends before one that
+ * cannot be read, such as a proxy that was revoked.
+ *
+ * @example
+ * ```ts
+ * export function isAborted(error: unknown): boolean {
+ *   return causesOf(error).some((cause) => cause instanceof Error && cause.name === 'AbortError')
+ * }
+ * ```
  */
 export function causesOf(thrown: unknown): unknown[] {
   const causes = new Set([thrown])
+  const read: unknown[] = []
   try {
-    for (const cause of causes) if (cause instanceof Error && cause.cause !== undefined) causes.add(cause.cause)
-    return [...causes]
+    for (const cause of causes) {
+      if (cause instanceof Error && cause.cause !== undefined) causes.add(cause.cause)
+      read.push(cause)
+    }
   } catch {
-    return []
+    // Nobody can say what this one is.
   }
+  return read
 }
 
 /** Creates or throws errors that are never read: capturing their stacks would cost more than the rest of the work. */

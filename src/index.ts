@@ -59,6 +59,7 @@ export type { IdempotentRequest } from './durable/idempotency/idempotent-request
 export type { DurableEvent } from './durable/runs/durable-event.ts'
 export {
   type ClientCode,
+  causesOf,
   ERROR_CODES,
   type ErrorCode,
   HostError,

@@ -12,8 +12,9 @@ export interface ReadFileLimits {
 }
 
 const LIMITS = object({ maxBytes: optional(POSITIVE), within: optional(TEXT) })
-const MIB = 1024 * 1024
-const MAX_BYTES = 64 * MIB
+const MAX_BYTES = 64 * 1024 * 1024
+/** Room for files that have no size. */
+const MIN_BYTES = 1024
 /** Without O_NONBLOCK opening a pipe already waits for its other end. Windows does not have the flag. */
 const NO_WAIT = constants.O_NONBLOCK ?? 0
 const READ = constants.O_RDONLY | NO_WAIT
@@ -38,16 +39,28 @@ export async function readRegularFile(path: string, limits: ReadFileLimits = {})
   requireGiven(TEXT, path, 'path')
   requireGiven(LIMITS, limits, 'limits')
   const { maxBytes = MAX_BYTES } = limits
-  const file = await openRegularFile(path, limits)
+  const { file, size } = await openSized(path, limits)
   try {
-    // Not `readFile`: a file may grow while it is read, and those of /proc have no size.
-    const pieces = await file.createReadStream({ end: maxBytes, highWaterMark: MIB, autoClose: false }).toArray()
-    const bytes = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+    const bytes = await readToEnd(file, size, maxBytes)
     if (bytes.length > maxBytes) throw tooLarge(maxBytes)
     return bytes
   } finally {
     await file.close()
   }
+}
+
+/** Not `readFile`: a file may grow while it is read, and those of /proc have no size. */
+async function readToEnd(file: FileHandle, size: number, maxBytes: number): Promise<Buffer> {
+  // No larger than the file: many are read at once, and what is allocated outside of the heap has it collected early.
+  let bytes = Buffer.allocUnsafe(Math.max(size + 1, MIN_BYTES))
+  let length = 0
+  while (length <= maxBytes) {
+    if (length === bytes.length) bytes = Buffer.concat([bytes], 2 * length)
+    const { bytesRead } = await file.read(bytes, length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return bytes.subarray(0, length)
 }
 
 /**
@@ -67,23 +80,32 @@ export function readRegularFileSync(path: string, maxBytes = MAX_BYTES, flags = 
 
 /** Opens what {@link readRegularFile} reads, for the same errors. The caller closes it. */
 export async function openRegularFile(path: string, limits: ReadFileLimits = {}): Promise<FileHandle> {
+  return (await openSized(path, limits)).file
+}
+
+async function openSized(path: string, limits: ReadFileLimits): Promise<{ file: FileHandle; size: number }> {
   const file = await open(path, READ)
   try {
-    await check(file, path, limits)
-    return file
+    return { file, size: await check(file, path, limits) }
   } catch (error) {
     await file.close()
     throw error
   }
 }
 
-/** Checks what was opened: a look before may be at another file. */
-async function check(file: FileHandle, path: string, { maxBytes = MAX_BYTES, within }: ReadFileLimits): Promise<void> {
-  checkStats(await file.stat(), maxBytes)
-  if (within === undefined) return
+/** Checks what was opened: a look before may be at another file. @returns its size in bytes */
+async function check(
+  file: FileHandle,
+  path: string,
+  { maxBytes = MAX_BYTES, within }: ReadFileLimits,
+): Promise<number> {
+  const stats = await file.stat()
+  checkStats(stats, maxBytes)
+  if (within === undefined) return stats.size
   const place = await placeOf(file, path)
   if (!place?.startsWith(within.endsWith(sep) ? within : within + sep))
     throw new Error('a link leads out of its folder')
+  return stats.size
 }
 
 /** @throws Error `EISDIR`, and one without a code for anything else that is no regular file of this size */

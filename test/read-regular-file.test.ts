@@ -43,6 +43,15 @@ describe('reading a regular file', () => {
     expect([await read(100_000), await read(10)]).deep.equal(['read', 'it has more than 10 bytes'])
   })
 
+  it('needs no more memory than the files have', async () => {
+    const { path } = await makeProject({ 'a.txt': 'a'.repeat(1500), 'empty.txt': '' })
+    const before = process.memoryUsage().arrayBuffers
+    const read = await Promise.all(Array.from({ length: 50 }, () => readRegularFile(path('a.txt'))))
+    expect(process.memoryUsage().arrayBuffers - before).to.be.below(1024 * 1024)
+    expect(read.map(String)).to.deep.equal(read.map(() => 'a'.repeat(1500)))
+    expect(String(await readRegularFile(path('empty.txt')))).to.equal('')
+  })
+
   it('stays within a folder, whatever links are in it or on the way', async () => {
     const { path } = await makeProject({ 'in/a.txt': 'inside', 'in/sub/b.txt': 'below', 'inner/c.txt': 'canary' })
     symlinkSync('sub/b.txt', path('in/stays'))

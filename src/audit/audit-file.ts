@@ -31,7 +31,7 @@ export class AuditFile {
   }
 
   /**
-   * Appends a line with one write, so that no other process can write into it.
+   * Appends one line or several with one write, so that no other process can write into them.
    *
    * @throws Error of the system
    */

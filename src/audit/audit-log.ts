@@ -67,12 +67,12 @@ export class AuditLog {
   }
 
   /**
-   * Writes the line of something that must not happen without.
+   * Writes the lines of things that must not happen without, in one piece: one of several that are refused together says nothing alone.
    *
    * @throws HostError `AUDIT_UNAVAILABLE`
    */
-  require(facts: AuditFacts): void {
-    if (this.note(facts)) return
+  require(...things: readonly AuditFacts[]): void {
+    if (this.note(...things)) return
     throw new HostError('AUDIT_UNAVAILABLE', 'The audit log cannot be written: nothing was done', {
       suggestions: [
         `Give ${this.#options.file.path} room, and the rights to write it. /readyz says when it is written again.`,
@@ -80,14 +80,15 @@ export class AuditLog {
     })
   }
 
-  /** Writes the line of something that happens anyway. @returns false where it cannot be written */
-  note(facts: AuditFacts): boolean {
+  /** Writes the lines of things that happen anyway. @returns false where they cannot be written */
+  note(...things: readonly AuditFacts[]): boolean {
+    if (things.length === 0) return true
     try {
       this.#endGap()
-      this.#append(facts)
+      this.#append(...things)
       return true
     } catch (error) {
-      this.#miss(error)
+      this.#miss(error, things.length)
       return false
     }
   }
@@ -107,14 +108,17 @@ export class AuditLog {
     return createHmac('sha256', this.#key).update(toSortedJson(value)).digest('hex')
   }
 
-  #append(facts: AuditFacts): void {
-    const short = Object.entries(facts).map(([name, fact]) => [
-      name,
-      typeof fact === 'string' ? shorten(fact, MAX_CHARS) : fact,
-    ])
-    this.#options.file.append(
-      JSON.stringify({ time: new Date().toISOString(), server: this.#options.server, ...Object.fromEntries(short) }),
-    )
+  #append(...things: readonly AuditFacts[]): void {
+    const { file, server } = this.#options
+    const time = new Date().toISOString()
+    const lines = things.map((facts) => {
+      const short = Object.entries(facts).map(([name, fact]) => [
+        name,
+        typeof fact === 'string' ? shorten(fact, MAX_CHARS) : fact,
+      ])
+      return JSON.stringify({ time, server, ...Object.fromEntries(short) })
+    })
+    file.append(lines.join('\n'))
   }
 
   /** The first line that can be written again tells what is missing before it. */
@@ -125,12 +129,12 @@ export class AuditLog {
     this.#options.log.info(`The audit log ${this.#options.file.path} is written again.`)
   }
 
-  #miss(error: unknown): void {
+  #miss(error: unknown, count: number): void {
     const { file, log } = this.#options
     if (!this.#gap)
       log.error(`The audit log ${file.path} cannot be written, so calls and decisions are refused: ${messageOf(error)}`)
     this.#gap ??= { since: new Date().toISOString(), missed: 0 }
-    this.#gap.missed++
+    this.#gap.missed += count
   }
 }
 

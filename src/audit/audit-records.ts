@@ -17,11 +17,12 @@ export function auditRecords(records: RecordStore, audit: AuditLog, visits: Visi
   records.commit = async (changes, guards, notify) => {
     const { current } = visits
     const decided = decisionsIn(changes, guards?.equal, audit).map((facts) => ({ ...factsOf(current), ...facts }))
-    for (const facts of decided) audit.require({ event: 'decision', ...facts })
-    if (current)
-      for (const facts of queuedIn(changes)) audit.note({ event: 'run_queued', ...factsOf(current), ...facts })
+    audit.require(...decided.map((facts) => ({ event: 'decision', ...facts }) as const))
+    if (current) {
+      audit.note(...queuedIn(changes).map((facts) => ({ event: 'run_queued', ...factsOf(current), ...facts }) as const))
+    }
     const tell = (event: 'decision_lost' | 'decision_unknown') => {
-      for (const facts of decided) audit.note({ event, ...facts })
+      audit.note(...decided.map((facts) => ({ event, ...facts })))
     }
     try {
       const isCommitted = await commit(changes, guards, notify)

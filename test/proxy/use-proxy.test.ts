@@ -1,9 +1,11 @@
 import dns from 'node:dns'
+import { once } from 'node:events'
 import http, { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import https from 'node:https'
 import { syncBuiltinESMExports } from 'node:module'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { mock } from 'node:test'
 import { expect } from 'chai'
 import { makeGuardedFetch } from '../../src/proxy/guarded-fetch.ts'
 import { readProxySettings } from '../../src/proxy/proxy-settings.ts'
@@ -43,6 +45,7 @@ describe('a process that asks proxies', () => {
     })
     proxy.server.on('connect', (request, socket) => {
       asked.push(`CONNECT ${request.url} ${request.headers['proxy-authorization']}`)
+      if (request.url?.startsWith('silent.')) return
       if (request.url?.startsWith('closed.')) return socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
       // It speaks no TLS: the client ends the tunnel.
       const target = connect(direct.port, '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'))
@@ -84,6 +87,24 @@ describe('a process that asks proxies', () => {
     expect(asked).to.deep.equal([`CONNECT api.invalid:443 ${key}`, `CONNECT api.invalid:8443 ${key}`])
     const refused = await ask('https://closed.invalid/').catch(String)
     expect(refused).to.match(/The proxy http:\/\/127\.0\.0\.1:\d+ answered 403 when asked for closed\.invalid:443\./)
+  })
+
+  it('gives up a tunnel that a proxy never opens nor refuses, and one whose connection it closes', async () => {
+    const url = 'https://silent.invalid/'
+    const asks = once(proxy.server, 'connect')
+    mock.timers.enable({ apis: ['setTimeout'] })
+    try {
+      const failure = ask(url).catch(String)
+      const [, socket] = (await asks) as [IncomingMessage, Socket]
+      mock.timers.tick(29_999)
+      expect(socket.destroyed).to.equal(false)
+      mock.timers.tick(1)
+      expect(await failure).to.match(/The proxy http:\S+ did not answer for 30 s when asked for silent\.invalid:443\./)
+    } finally {
+      mock.timers.reset()
+    }
+    proxy.server.once('connect', (_request, socket: Socket) => socket.destroy())
+    expect(await ask(url).catch(String)).to.include('hang up')
   })
 
   it('reaches loopback, and what NO_PROXY lists, directly', async () => {

@@ -22,6 +22,13 @@ const MCP_CALL = {
   params: { name: 'probe', arguments: { message: 'facts' } },
 }
 
+/** What each request of MCP 2026-07-28 tells of its client. */
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
 describe('tokens of an issuer', () => {
   let issuer: Issuer
 
@@ -185,6 +192,34 @@ describe('tokens of an issuer', () => {
     expect(Date.now()).to.be.within(untilMs - 50, untilMs + 5000)
     expect((await lasting.ask({ model: 'probe', input: 'facts' })).at(-1).type).to.equal('response.completed')
     lasting.socket.close()
+  })
+
+  it('end the subscription to changes that they have opened, but no answer', async () => {
+    const { listen } = await open()
+    const url = `${await listen()}/mcp`
+    const untilMs = (Math.floor(Date.now() / 1000) + 2) * 1000
+    const authorization = `Bearer ${await issuer.sign({ exp: untilMs / 1000 })}`
+    const send = async (method: string, params: object, more: Record<string, string> = {}) =>
+      fetch(url, {
+        method: 'POST',
+        headers: {
+          authorization,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': method,
+          ...more,
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }),
+      })
+    const listening = await send('subscriptions/listen', { notifications: { toolsListChanged: true } })
+    expect(listening.status).to.equal(200)
+    const call = { name: 'probe', arguments: { message: 'wait 3000' } }
+    const answering = send('tools/call', call, { 'mcp-name': 'probe' })
+    const end = await listening.text().catch((error: Error) => error.message)
+    expect(end).to.equal('terminated')
+    expect(Date.now()).to.be.within(untilMs - 50, untilMs + 5000)
+    expect(await (await answering).text()).to.include('waited')
   })
 
   it('have what /mcp keeps of their user in memory deleted, with all other data', async () => {

@@ -5,6 +5,7 @@ import type {
   SharedV3ProviderOptions,
 } from '@ai-sdk/provider'
 import {
+  causesOf,
   fieldsOf,
   HostError,
   type LLM,
@@ -259,7 +260,7 @@ function makeFail(rawSecrets: readonly string[]) {
   return (message: string, cause: unknown, messages?: readonly Message[]): Error => {
     const limit = limitOf(cause)
     const refusal = messages && toRefusal(hide(message), cause, messages)
-    for (let error = cause; error instanceof Error; error = error.cause) hideIn(error, hide)
+    for (const error of causesOf(cause)) if (error instanceof Error) hideIn(error, hide)
     if (refusal) return refusal
     return limit ? new ModelLimited(hide(message), { ...limit, cause }) : new Error(hide(message), { cause })
   }

@@ -74,12 +74,12 @@ export class Tokens {
   }
 
   /**
-   * Ends the connection of a request when its token expires, if that may bring more: a WebSocket, each of whose messages is a request, or a
-   * GET, which may be listening. Any other request goes on to the end of its answer.
+   * Ends the connection of a request when its token expires, if that may bring more: a WebSocket, each of whose messages is a request, or
+   * what may be listening. Any other request goes on to the end of its answer.
    */
   guard({ untilMs }: Verified, request: FastifyRequest, reply: FastifyReply): void {
     const { socket } = request.raw
-    const connection = isUpgrade(request) ? socket : request.method === 'GET' ? reply.raw : undefined
+    const connection = isUpgrade(request) ? socket : mayListen(request) ? reply.raw : undefined
     if (!connection) return
     const timer = setTimeout(() => socket.destroy(), Math.min(untilMs - Date.now(), MAX_TIMER_MS)).unref()
     connection.once('close', () => clearTimeout(timer))
@@ -148,6 +148,11 @@ export class Tokens {
       throw this.#failure
     }
   }
+}
+
+/** A GET, or a subscription of MCP: the SDK compares the header with the method of the message. */
+function mayListen({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' || headers['mcp-method'] === 'subscriptions/listen'
 }
 
 function isName(value: unknown): value is string {

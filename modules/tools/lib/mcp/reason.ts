@@ -1,5 +1,5 @@
 import { SdkHttpError } from '@modelcontextprotocol/client'
-import { fieldsOf, messageOf } from 'agent-host'
+import { causesOf, fieldsOf, messageOf } from 'agent-host'
 
 const MAX_CHARS = 300
 
@@ -18,7 +18,7 @@ export function saysUnknownTool(text: string): boolean {
 /** The reason why a server cannot be used, in a sentence. That of the network where there is one: `fetch failed` says nothing. */
 export function reasonOf(error: unknown): string {
   const message = messageOf(networkErrorOf(error) ?? error)
-  const reason = message.endsWith('fetch failed') ? messageOf(innermost(error)) : message
+  const reason = message.endsWith('fetch failed') ? messageOf(causesOf(error).at(-1)) : message
   const status = statusOf(error)
   const [, type] = /Unexpected content type: ([\w/+.-]+)/.exec(reason) ?? []
   if (type !== undefined) return `it does not speak MCP: it answers with ${type === 'null' ? 'nothing' : type}`
@@ -34,20 +34,12 @@ export function reasonOf(error: unknown): string {
 const SDK_WORDS = /^(Version negotiation (probe )?failed|Error POSTing to endpoint): /
 
 function statusOf(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof SdkHttpError) return ` (status ${cause.status})`
-  }
-  return ''
-}
-
-function innermost(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error
+  const answer = causesOf(error).find((cause) => cause instanceof SdkHttpError)
+  return answer ? ` (status ${answer.status})` : ''
 }
 
 /** The cause of an error that is one of the network. */
-function networkErrorOf(error: unknown): Error | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|EPIPE|UND_ERR_SOCKET)/.test(String(fieldsOf(cause).code))) return cause
-  }
-  return undefined
+function networkErrorOf(error: unknown): unknown {
+  const isOfNetwork = /^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|EPIPE|UND_ERR_SOCKET)/
+  return causesOf(error).find((cause) => isOfNetwork.test(String(fieldsOf(cause).code)))
 }

@@ -9,6 +9,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import {
+  causesOf,
   fieldsOf,
   type GuardedFetch,
   type ModuleContext,
@@ -55,8 +56,7 @@ const LOOK_AGAIN_MS = 50
 
 /** Returns true for an error of a call that needs a person to sign in first, wherever it was thrown. */
 export function needsSignIn(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof SignInNeeded) return true
-  return false
+  return causesOf(error).some((cause) => cause instanceof SignInNeeded)
 }
 
 /** Error of a call that needs a person to sign in first. */
