@@ -85,5 +85,6 @@ describe('edited tapes', () => {
     expect([...outcomes].sort()).deep.equal(['differs', 'refused', 'the same'])
     expect(counted('deskDone').length).equal(done)
     expect({}).not.property('polluted')
-  })
+    // 150 replays: half a minute, and more beside other work.
+  }).timeout(180_000)
 })
