@@ -37,10 +37,14 @@ describe('reading a regular file', () => {
     }
   })
 
-  it('takes no more than its limit of a file that says it is empty', async function () {
+  it('reads a file that says it is empty to its end, and takes no more than its limit', async function () {
     if (process.platform !== 'linux') this.skip()
     const read = (maxBytes: number) => readRegularFile('/proc/self/status', { maxBytes }).then(() => 'read', messageOf)
     expect([await read(100_000), await read(10)]).deep.equal(['read', 'it has more than 10 bytes'])
+    // The last of its lines: the file is longer than what is read at first.
+    const text = String(await readRegularFile('/proc/self/status'))
+    expect(text.length).to.be.greaterThan(1024)
+    expect(text).to.match(/\nnonvoluntary_ctxt_switches:\t\d+\n$/)
   })
 
   it('needs no more memory than the files have', async () => {

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { versions } from 'node:process'
 import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { DescribeFailure } from '../assembly/failures.ts'
@@ -123,15 +124,15 @@ const GUARDS = [
 const kept: object[] = []
 
 /**
- * Keeps the shape (V8's hidden class) of the objects that `process.nextTick` makes in Node 20. A collection of the whole heap at a moment
- * without such an object forgets the shape, and code that has seen it makes each later one by a path that takes 0.3 us in place of 0.05: up
- * to a tenth of a plain request, for as long as the process lives. In Node 22 and 24, which have the same fault, none can be made from outside.
+ * Keeps the shape (V8's hidden class) of the objects that `process.nextTick` makes in Node 20. If the whole heap is collected while there is
+ * no such object, V8 forgets the shape, and code that has seen it makes each later object in 0.3 us instead of 0.05: up to a tenth of a plain
+ * request, for as long as the process lives. Node 22 and 24 have the same fault, but there such an object cannot be made from outside.
  *
- * @returns the object that has the shape
+ * @returns the object that has the shape; undefined where none can be made
  */
 export function keepTickShape(): object | undefined {
   const [asyncId, triggerId] = Object.getOwnPropertySymbols(new AsyncResource('agent-host'))
-  if (!asyncId || !triggerId) return undefined
+  if (!versions.node.startsWith('20.') || !asyncId || !triggerId) return undefined
   const [callback, args] = [() => {}, undefined]
   // In Node's order, with numbers that are no integers: that is how ids are represented there.
   kept[0] ??= { [asyncId]: 0.5, [triggerId]: 0.5, callback, args }

@@ -42,7 +42,8 @@ describe('the lines of a decision', () => {
     }
     const log = { info: () => {}, error: () => {} }
     const audit = new AuditLog({ file: { path: 'audit.jsonl', append } as AuditFile, server: 'a', log } as never)
-    const records = auditRecords({ commit: async () => true } as unknown as RecordStore, audit, new Visits())
+    const commit = () => Promise.reject(new Error('It was committed.'))
+    const records = auditRecords({ commit } as unknown as RecordStore, audit, new Visits())
     const keys = ['approval:apr_1', 'approval:apr_2']
     const decide = () =>
       records.commit(

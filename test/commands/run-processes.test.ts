@@ -1,9 +1,10 @@
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { execa } from 'execa'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-const GROUP = new URL('../support/group-process.ts', import.meta.url).pathname
+const GROUP = fileURLToPath(new URL('../support/group-process.ts', import.meta.url))
 /** Listens, and ends by a fault when it is told to. */
 const PROGRAM = `require('node:http').createServer((request, reply) => process.exit(3)).listen(0, '127.0.0.1', function () {
   console.log('listens at ' + this.address().port)

@@ -1,4 +1,4 @@
-// Runs a group of processes of which some cannot be made: the system has no room, and says so by an error or by a process without id.
+// Runs a group of processes of which some cannot be made, as on a machine that has no room for another.
 // node --import=tsx group-process.ts <program of the processes> <failing forks, such as 1,2>
 import cluster from 'node:cluster'
 import { runProcesses } from '../../src/commands/server/run-processes.ts'
