@@ -1,5 +1,5 @@
 import { badRequest } from './errors.ts'
-import { isObject } from './json.ts'
+import { fieldsOf, isObject } from './json.ts'
 
 /**
  * Says what is wrong with a value that a program or an adapter hands over, after its name: `.user must be a string.`; undefined when it
@@ -87,6 +87,14 @@ export function object(fields: Readonly<Record<string, Given>>): Given {
     }
     return undefined
   }
+}
+
+/** Returns the named fields alone, those that are set: what stands beside them was not checked, and has no effect. */
+export function pick<T extends object>(value: T, fields: Readonly<Record<string, Given>>): T {
+  const read = fieldsOf(value)
+  return Object.fromEntries(
+    Object.keys(fields).flatMap((key) => (read[key] === undefined ? [] : [[key, read[key]]])),
+  ) as T
 }
 
 /**

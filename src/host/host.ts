@@ -15,7 +15,7 @@ import type { Capabilities } from '../run/agent/agent-capabilities.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { type AgentEventListener, EventListeners, type ReplayOrigin } from '../run/calls/agent-events.ts'
 import { type Boundaries, behind } from '../run/calls/boundaries.ts'
-import { CHANGES, LOCAL_OPTIONS, MESSAGES, PENDING, TURN } from '../run/checks/given-turn.ts'
+import { CHANGES, LOCAL_OPTIONS, localOptions, MESSAGES, PENDING, TURN } from '../run/checks/given-turn.ts'
 import { answersTo } from '../run/child-runs/child-run.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { RunQuota } from '../run/state/run-quota.ts'
@@ -581,7 +581,7 @@ export class AgentHost {
     requireGiven(LOCAL_OPTIONS, options, 'options')
     checkAnswers(waiting, answers)
     const { messages, ...turn } = toNextTurn(waiting, answers)
-    return this.run(waiting.agent, messages, { ...turn, ...options })
+    return this.run(waiting.agent, messages, { ...turn, ...localOptions(options) })
   }
 
   /** Number of runs under way. A run that ignores its abort counts until its code ends. */

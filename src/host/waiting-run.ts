@@ -4,7 +4,7 @@ import type { Message } from '../protocols/message.ts'
 import { CheckTime } from '../run/checks/check-time.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/waiting/pending-call.ts'
-import { findAnswerProblem } from '../run/waiting/settle-answers.ts'
+import { findAnsweredTwice, findAnswerProblem } from '../run/waiting/settle-answers.ts'
 
 /** Part of a turn that a run takes along when it goes on. */
 export type WaitingOptions = Pick<
@@ -53,7 +53,7 @@ export function toNextTurn({ trail, pending, options }: ResumableRun, answers: r
 
 const ANSWERS = list(object({ callId: TEXT }))
 
-/** @throws HostError `REQUEST_INVALID` for an answer that does not fit, and for none */
+/** @throws HostError `REQUEST_INVALID` for an answer that does not fit, for a second one to a call, and for none */
 export function checkAnswers({ runId, pending }: WaitingRun, answers: readonly PendingAnswer[]): void {
   requireGiven(ANSWERS, answers, 'answers')
   const time = new CheckTime()
@@ -62,6 +62,8 @@ export function checkAnswers({ runId, pending }: WaitingRun, answers: readonly P
     const problem = asked ? findAnswerProblem(asked, answer, time) : `no call '${answer.callId}' waits for an answer.`
     if (problem !== undefined) throw badRequest(`Run '${runId}': ${problem}`)
   }
+  const twice = findAnsweredTwice(answers)
+  if (twice !== undefined) throw badRequest(`Run '${runId}': ${twice}`)
   if (answers.length === 0) throw badRequest(`Run '${runId}': no answer was given.`)
 }
 

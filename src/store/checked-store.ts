@@ -22,15 +22,18 @@ export class CheckedStore implements RecordStore {
     return inTime(this.#store.get(keys))
   }
 
-  list(range: KeyRange): Promise<string[]> {
+  async list(range: KeyRange): Promise<string[]> {
+    checkEnds(range)
     return inTime(this.#store.list(range))
   }
 
-  entries(range: KeyRange): Promise<Entry[]> {
+  async entries(range: KeyRange): Promise<Entry[]> {
+    checkEnds(range)
     return inTime(this.#store.entries(range))
   }
 
-  entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
+  async entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
+    ranges.forEach(checkEnds)
     return inTime(this.#store.entriesOfEach(ranges))
   }
 
@@ -63,6 +66,12 @@ export class CheckedStore implements RecordStore {
 
 function checkKey(key: string): void {
   if (!/^[\x21-\x7e]+$/.test(key)) throw badRequest(`'${key}' cannot be the key of a record.`)
+}
+
+/** Clients name the end of a page before. */
+function checkEnds({ after, before }: KeyRange): void {
+  if (after !== undefined) checkKey(after)
+  if (before !== undefined) checkKey(before)
 }
 
 /** @throws HostError `STORE_UNAVAILABLE` */

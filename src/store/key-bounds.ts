@@ -10,6 +10,9 @@ export interface KeyBounds {
   readonly limit: number
 }
 
+/** The largest number that every database takes. */
+const MAX_LIMIT = 2 ** 31 - 1
+
 /**
  * Returns the ends of a range. Keys are visible ASCII: the characters before and after those stand between any two of them.
  *
@@ -19,7 +22,7 @@ export function boundsOf({ prefix, after, before, order = 'asc', limit }: KeyRan
   const [first, end] = [toName(prefix), endOf(toName(prefix))]
   const from = after === undefined || after < prefix ? first : `${toName(after)}\x01`
   const to = before === undefined || toName(before) > end ? end : toName(before)
-  return { from, to, order, limit }
+  return { from, to, order, limit: Math.min(limit, MAX_LIMIT) }
 }
 
 /** Returns the first text after all that begin with the prefix. */

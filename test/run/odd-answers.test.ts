@@ -29,6 +29,16 @@ const ODD_ANSWERS: readonly unknown[] = [
 /** Values that are no list, and no map. */
 const NO_COLLECTIONS: readonly unknown[] = [undefined, null, 0, 'approve', true, {}, new Set(), new Date()]
 
+/** Answers of which the order would decide: whichever counted, another door might take the other. */
+const contradictions = (callId: string): readonly (readonly object[])[] => {
+  const [reject, approve] = ['reject', 'approve'].map((decision) => ({ callId, kind, decision })) as [object, object]
+  return [
+    [reject, approve],
+    [approve, reject],
+    [approve, approve],
+  ]
+}
+
 type Give = (answer: unknown) => Promise<unknown>
 
 describe('an odd answer to an approval', () => {
@@ -98,6 +108,7 @@ describe('an odd answer to an approval', () => {
       const given = [
         ...ODD_ANSWERS.map((answer) => [one(opened), answer] as const),
         ...NO_COLLECTIONS.map((answers) => [all(opened), answers] as const),
+        ...contradictions(opened.callId).map((answers) => [all(opened), answers] as const),
       ]
       const wrong: unknown[] = []
       for (const [give, answer] of given) {
@@ -114,6 +125,40 @@ describe('an odd answer to an approval', () => {
       await project.close()
     })
   }
+
+  it('is not taken from the options of host.resume, which are those of this process alone', async () => {
+    const { files, project, value, callId } = await open()
+    const answers = [{ callId, kind, decision: 'reject' }] as const
+    const approved = [{ callId, kind, decision: 'approve' }]
+    for (const more of [
+      { answers: approved },
+      { pending: [] },
+      { messages: [] },
+      { tenant: 'other', answersTo: 'x' },
+    ]) {
+      const { status } = await project.host.resume(value, answers, more as never)
+      expect([status, files.exists('paid.txt')]).to.deep.equal(['completed', false])
+    }
+    await project.close()
+  })
+
+  it('is not taken by value either: of an unknown kind, or twice, and the call does not begin', async () => {
+    const { files, project, value, callId } = await open()
+    const approve = { callId, kind, decision: 'approve' }
+    for (const answers of [
+      [{ callId, kind: 'decision', decision: 'reject' }],
+      [{ callId, decision: 'reject' }],
+      [approve, approve],
+    ]) {
+      for (const pending of [undefined, value.pending]) {
+        const options = { answers, pending } as never
+        const refused = await project.host.run('shop', value.trail, options).catch((error) => error.code)
+        expect(refused).to.equal('REQUEST_INVALID')
+      }
+    }
+    expect(files.exists('paid.txt')).to.equal(false)
+    await project.close()
+  })
 
   it('the inbox and responses: 400, nothing is executed, and the call waits', async () => {
     const { app, project } = await makeServer({ adapters: ['ResponsesCompatApiAdapter'] }, SHOP_FILES)

@@ -166,6 +166,19 @@ export function describeRecordStore(
       }
     })
 
+    it('refuses the same as the ends of a range, and takes any limit', async () => {
+      await store.commit([['end:a', '1']])
+      for (const bound of [{ after: 'end:\0' }, { before: 'end:ü' }]) {
+        const range = { prefix: 'end:', limit: 1, ...bound }
+        for (const read of [store.list(range), store.entries(range), store.entriesOfEach([range])])
+          expect(await read.catch(({ code }) => code)).to.equal('REQUEST_INVALID')
+      }
+      const range = { prefix: 'end:', limit: Number.MAX_SAFE_INTEGER }
+      expect(await store.list(range)).to.deep.equal(['end:a'])
+      expect(await store.entries(range)).to.deep.equal([['end:a', '1']])
+      expect(await store.entriesOfEach([range])).to.deep.equal([[['end:a', '1']]])
+    })
+
     it('lists like a sorted array, whatever the range', async () => {
       const key = fc.stringMatching(/^[ab:-]{1,4}$/)
       const range = fc.record(

@@ -2,13 +2,16 @@ import { onAbort, raceAbort } from '../../async.ts'
 import { badRequest, failureOf, HostError } from '../../errors.ts'
 import {
   COUNT,
+  FLAG,
   JSON_VALUE,
+  list,
   mapOf,
   matching,
   OBJECT,
   object,
   optional,
   POSITIVE,
+  pick,
   requireGiven,
   SIGNAL,
   TEXT,
@@ -66,19 +69,22 @@ const REQUEST_FIELDS = {
   previousId: optional(TEXT),
   thread: optional(TEXT),
   data: optional(JSON_VALUE),
-  idempotency: optional(OBJECT),
+  idempotency: optional(object({ hash: TEXT, body: TEXT, atMs: COUNT, keptMs: optional(COUNT) })),
   ...STORED_FIELDS,
 }
-const REQUEST = object(REQUEST_FIELDS)
-const BEGUN = object({ ...REQUEST_FIELDS, by: optional(TEXT) })
-const KEPT = object({
+const BEGUN_FIELDS = { ...REQUEST_FIELDS, answers: optional(list(object({ callId: TEXT }))), by: optional(TEXT) }
+const KEPT_FIELDS = {
   agent: TEXT,
   messages: STORED_MESSAGES,
   result: object({ text: TEXT, usage: stored(OBJECT), pending: stored(PENDING), trail: STORED_MESSAGES }),
   id: optional(matching(/^resp_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/, 'the id of a run')),
   data: optional(JSON_VALUE),
+  background: optional(FLAG),
   ...STORED_FIELDS,
-})
+}
+const REQUEST = object(REQUEST_FIELDS)
+const BEGUN = object(BEGUN_FIELDS)
+const KEPT = object(KEPT_FIELDS)
 const ANSWERS = mapOf(OBJECT)
 const FOLLOW = object({ after: optional(COUNT), signal: optional(SIGNAL) })
 const RANGE = object({ limit: optional(POSITIVE), after: optional(TEXT) })
@@ -113,7 +119,8 @@ class StoredTenantRuns implements TenantRuns {
     // An unknown name is refused before the store is read.
     this.#options.host.resolve(request.agent)
     const runs = await this.#open()
-    const enqueue = async () => enqueueRequest(this.#options, runs, await this.#inThread(runs, request))
+    const own = pick(request, REQUEST_FIELDS)
+    const enqueue = async () => enqueueRequest(this.#options, runs, await this.#inThread(runs, own))
     return this.#describe(runs, await claimed(request, enqueue))
   }
 
@@ -121,9 +128,10 @@ class StoredTenantRuns implements TenantRuns {
     requireGiven(BEGUN, request, 'request')
     requireGiven(LOCAL_OPTIONS, options, 'options')
     this.#options.host.resolve(request.agent)
+    const own = pick(request, BEGUN_FIELDS)
     const runs = await this.#open()
     return claimed(request, async () => {
-      const next = await nextOf(this.#options, runs, await this.#inThread(runs, request), {})
+      const next = await nextOf(this.#options, runs, await this.#inThread(runs, own), {})
       return this.#run(runs, next, options)
     })
   }
@@ -164,13 +172,13 @@ class StoredTenantRuns implements TenantRuns {
 
   async keep(waiting: KeptRun): Promise<readonly OpenCall[]> {
     requireGiven(KEPT, waiting, 'waiting')
-    const { agent, messages, result, data = null, ...given } = waiting
+    const { agent, messages, result, data = null, ...given } = pick(waiting, KEPT_FIELDS)
     const { service, host, adapter } = this.#options
     const { isRestartSafe } = host.resolve(agent).agent
     const runs = await this.#open()
     const { text, usage, trail, pending } = result
     const createdAt = nowSeconds()
-    const { tenant, id = service.ids.next(), ...asked } = given
+    const { id = service.ids.next(), ...asked } = given
     const { user = asked.user } = host[VISITS].current ?? {}
     const options = { ...asked, user, shows: SHOWN_AFTER_DECISION, isRestartSafe }
     const begun = { id, createdAt, tenant: runs.tenant, adapter, agent, messages, data, by: adapter }

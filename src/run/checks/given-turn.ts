@@ -12,6 +12,7 @@ import {
   object,
   oneOf,
   optional,
+  pick,
   SECONDS,
   SIGNAL,
   TEXT,
@@ -23,6 +24,8 @@ export function stored(given: Given): Given {
   return (value) => given(value) ?? JSON_VALUE(value)
 }
 
+/** Ways in which a call waits, and is answered. */
+const KIND = oneOf('client_tool', 'approval', 'question')
 const ATTACHMENTS = optional(list(object({ mediaType: TEXT, data: BYTES })))
 const CALL = { name: TEXT, arguments: OBJECT }
 
@@ -55,7 +58,7 @@ const STORED_MESSAGE = object({
 export const STORED_MESSAGES: Given = (value) => MESSAGES(value) ?? list(STORED_MESSAGE)(value)
 
 /** Calls that a run waits for. */
-export const PENDING = list(object({ callId: TEXT, kind: oneOf('client_tool', 'approval', 'question'), ...CALL }))
+export const PENDING = list(object({ callId: TEXT, kind: KIND, ...CALL }))
 
 /** Changes of a variant. */
 export const CHANGES = stored(list(object({ agent: optional(TEXT), module: TEXT, path: list(KEY) })))
@@ -92,7 +95,7 @@ const TURN_FIELDS = {
   clientTools: optional(TOOLS),
   runId: optional(matching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'a UUID')),
   tenant: optional(TEXT),
-  answers: optional(list(object({ callId: TEXT }))),
+  answers: optional(list(object({ callId: TEXT, kind: KIND }))),
   pending: optional(PENDING),
   answersTo: optional(TEXT),
   conversation: optional(TEXT),
@@ -106,6 +109,11 @@ export const RUN_OPTIONS = object({ ...TURN_FIELDS, ...STORED_FIELDS })
 
 /** Options of a run that goes on in this process. */
 export const LOCAL_OPTIONS = object(LOCAL_FIELDS)
+
+/** Returns such options alone: no other part of a turn has an effect beside the one that waits. */
+export function localOptions<T extends object>(options: T): T {
+  return pick(options, LOCAL_FIELDS)
+}
 
 /** Turn of a conversation. */
 export const TURN = object({ messages: MESSAGES, ...TURN_FIELDS })

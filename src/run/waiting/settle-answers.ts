@@ -85,6 +85,16 @@ export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer, t
   return isEdited ? findMisfit(pending.schema, answer.arguments ?? {}, time) : undefined
 }
 
+/** Problem of several answers to one call: which of them counts must not depend on their order. */
+export function findAnsweredTwice(answers: readonly PendingAnswer[]): string | undefined {
+  const ids = new Set<string>()
+  for (const { callId } of answers) {
+    if (ids.has(callId)) return `the call '${callId}' has more than one answer.`
+    ids.add(callId)
+  }
+  return undefined
+}
+
 /** Problem of an answer as such: programs and adapters hand over whatever they were sent. Nothing but an explicit approval executes a call. */
 function findShapeProblem(answer: PendingAnswer): string | undefined {
   const { decision, arguments: edited, reason, answers, result } = fieldsOf(answer)
@@ -127,6 +137,8 @@ function checkAnswers({ answers = [], pending }: Turn, open: readonly ToolCall[]
     const problem = asked && !isExpiry ? findAnswerProblem(asked, answer, run.checkTime) : findShapeProblem(answer)
     if (problem !== undefined) throw run.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
   }
+  const twice = findAnsweredTwice(answers)
+  if (twice !== undefined) throw run.refuse(`The answers do not fit: ${twice}`)
 }
 
 /** Takes a decision about a text that a guard holds; one about an earlier version of the agent does not count. */

@@ -12,6 +12,7 @@ import { Approvals } from '../../../src/durable/approvals/approvals.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { CLIENT_TOOLS_PROJECT } from '../../support/client-tools.ts'
 import { eventually } from '../../support/eventually.ts'
+import { SHOP_FILES } from '../../support/shop.ts'
 import { makeProject, type TempProject } from '../../support/temp-project.ts'
 
 const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters: { type: 'object' } } as const
@@ -268,5 +269,40 @@ describe('durable runs that wait for their client', () => {
     }
     const { continuedBy } = await one.runs.of('').answer(answers, 'ann')
     expect((await one.runs.of('').outcome(continuedBy ?? '')).text).to.equal('weather: sunny')
+  })
+})
+
+describe('durable runs', () => {
+  it('take nothing from a request but its fields: no id, no changes of the store, no limits of another', async () => {
+    const files = await makeProject(SHOP_FILES)
+    const project = await openProject({ projectDir: files.dir, logLevel: 'silent', drainTimeout: 0 })
+    const runs = project.runs.of('')
+    const { runId } = await project.run('shop', 'please')
+    const id = `resp_${runId}`
+    const before = [await runs.find(id), await runs.listWaiting()]
+    const [{ id: approval } = { id: '' }] = (await runs.find(id))?.open ?? []
+    const claim = {
+      changes: [
+        [`approval:${approval}`, undefined],
+        [`open-approval:${approval}`, undefined],
+      ],
+      equal: [],
+    }
+    const messages = [{ role: 'user' as const, content: 'please' }]
+    for (const more of [{ id }, { id: 7 }, { claim }, { key: 7, named: { head: id } }, { other: 1n }]) {
+      const request = { agent: 'shop', messages, ...more }
+      await runs.outcome((await runs.start(request)).id)
+      await (await runs.begin(request)).result
+      const result = await project.host.run('shop', 'please')
+      await runs.keep({ agent: 'shop', messages, ...more, id: undefined, result } as never)
+      const { waiting } = await runs.listWaiting()
+      expect([await runs.find(id), { waiting: waiting.slice(0, 1), hasMore: false }]).to.deep.equal(before)
+    }
+    for (const idempotency of [{}, { hash: 'a', body: 'b' }, { hash: 'a', body: 'b', atMs: 'now' }]) {
+      const request = { agent: 'shop', messages, idempotency } as never
+      const refused = [runs.start(request), runs.begin(request)].map((run) => run.catch(({ code }) => code))
+      expect(await Promise.all(refused)).to.deep.equal(['REQUEST_INVALID', 'REQUEST_INVALID'])
+    }
+    await project.close()
   })
 })
