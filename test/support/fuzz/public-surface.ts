@@ -24,6 +24,10 @@ const STORED = {
   clientTools: [{ name: 'look', description: '', parameters: { type: 'object' } }],
   variant: [{ module: 'm', path: ['prefix'], value: 'x' }],
 }
+/** Fields that requests have inside alone: beside those of a program they have no effect. */
+const INNER = { id: 'x', key: 'x', named: { head: 'x' }, claim: { changes: [['x', '1']], equal: [] }, isOnce: true }
+const REQUEST = { agent: 'echo', messages: MESSAGES, data: { a: 1 }, ...STORED, ...INNER }
+const ONCE = { hash: 'x', body: 'x', atMs: 1, keptMs: 1 }
 const HERE = { signal: new AbortController().signal, onEvent: () => {}, overrides: {} }
 const TURN = { ...STORED, runId: ID, tenant: '', background: false, isTrailLost: false, onQuestion: async () => 1 }
 const RESULT = { runId: ID, text: '', usage: {}, pending: [PENDING], trail: TEXTS }
@@ -118,10 +122,11 @@ const METHODS: readonly Method[] = [
   ],
   ['project.onWaiting', [() => {}], (project, listener: () => void) => project.onWaiting(listener)()],
   ['runs.of', [''], ({ runs }, tenant: string) => runs.of(tenant).find('x')],
+  ['runs.start', [{ ...REQUEST, previousId: `resp_${ID}` }], ({ runs }, request: never) => runs.of('').start(request)],
   [
-    'runs.start',
-    [{ agent: 'echo', messages: MESSAGES, previousId: `resp_${ID}`, data: { a: 1 }, ...STORED }],
-    ({ runs }, request: never) => runs.of('').start(request),
+    'runs.begin',
+    [{ ...REQUEST, idempotency: ONCE, answers: [APPROVE], by: 'x' }, HERE],
+    async ({ runs }, ...args: [never, object]) => (await runs.of('').begin(...args)).result,
   ],
   [
     'runs.keep',
@@ -168,6 +173,7 @@ export const ODD_VALUES: readonly unknown[] = [
     new Map(),
     new Map([[1, 2]]),
     new Date(),
+    { toString: null, valueOf: null },
     () => {},
     CIRCULAR,
     UNREADABLE,
