@@ -5,13 +5,14 @@ import {
   discoverOAuthProtectedResourceMetadata,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
-import type { ServerOptions } from 'agent-host'
+import type { Message, ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import { exportSPKI, SignJWT } from 'jose'
 import { Issuer } from '../support/issuer.ts'
 import { openSocket } from '../support/response-socket.ts'
 import { chat, closeServers, makeServer } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
+import { hasRedis, startRedis } from '../support/store-servers.ts'
 import { TENANT_PROJECT } from '../support/tenant-walk.ts'
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -179,6 +180,60 @@ describe('tokens of an issuer', () => {
       expect((await rpc('resources/read', { uri })).error.message).to.equal(`Resource not found: ${uri}`)
     }
   })
+
+  for (const place of ['in memory', 'in a store']) {
+    it(`list, read and continue MCP conversations of their own user alone, ${place}`, async function () {
+      if (place === 'in a store' && !hasRedis()) this.skip()
+      const redis = place === 'in a store' ? await startRedis() : undefined
+      try {
+        const options = { mcpApiKey: 'mcp-key-1234', jwtClaims: ['scopes=scope'], ...(redis && { store: redis.url }) }
+        const { ask } = await open(options, {
+          'agents/talk.yml':
+            'id: talk\nconversation: true\nexpose: [conversations]\nmodules: [{ id: main, module: echo }]',
+        })
+        const senders = {
+          ada: await issuer.sign({ scope: 'run forget' }),
+          eve: await issuer.sign({ scope: 'run', sub: 'eve' }),
+          key: 'mcp-key-1234',
+        }
+        type Sender = keyof typeof senders
+        const rpc = async (sender: Sender, method: string, params: object = {}) =>
+          (await ask(senders[sender], { jsonrpc: '2.0', id: 1, method, params }, '/mcp')).json
+        const say = (sender: Sender, message: string, conversation_id?: string) =>
+          rpc(sender, 'tools/call', { name: 'talk', arguments: { message, conversation_id } })
+        const begin = async (sender: Sender, message: string): Promise<string> =>
+          (await say(sender, message)).result.content.at(-1).text.replace('conversation_id: ', '')
+        const list = async (sender: Sender) =>
+          (await rpc(sender, 'resources/list')).result.resources.map(({ name }: { name: string }) => name).sort()
+        const read = async (sender: Sender, id: string) => {
+          const { result, error } = await rpc(sender, 'resources/read', {
+            uri: `agent-host://talk/conversations/${id}`,
+          })
+          return error?.message ?? JSON.parse(result.contents[0].text).map(({ content }: Message) => content)
+        }
+        const id = await begin('eve', 'my PIN is 4711')
+        await begin('ada', 'hi')
+        await begin('key', 'of no user')
+        expect(await list('ada')).to.deep.equal(['talk: hi'])
+        expect(await list('eve')).to.deep.equal(['talk: my PIN is 4711'])
+        expect(await list('key')).to.deep.equal(['talk: hi', 'talk: my PIN is 4711', 'talk: of no user'])
+        expect(await read('ada', id)).to.equal(`Resource not found: agent-host://talk/conversations/${id}`)
+        expect((await say('ada', 'x', id)).error.message).to.equal(
+          'Invalid params: conversation_id is unknown, or was forgotten',
+        )
+        expect((await say('key', 'of a key', id)).result.content.at(-1).text).to.equal(`conversation_id: ${id}`)
+        await say('eve', 'again', id)
+        const said = ['my PIN is 4711', 'of a key', 'again'].flatMap((text) => [text, text])
+        for (const sender of ['eve', 'key'] as const) expect(await read(sender, id)).to.deep.equal(said)
+        expect(await list('eve')).to.deep.equal(['talk: my PIN is 4711'])
+        expect((await ask(senders.ada, { user: 'eve' }, '/forget')).json.records).to.equal(1)
+        expect(await list('key')).to.deep.equal(['talk: hi', 'talk: of no user'])
+      } finally {
+        await closeServers()
+        await redis?.remove()
+      }
+    })
+  }
 
   it('end the WebSocket that they have opened, when their time is over', async () => {
     const { listen } = await open()

@@ -65,6 +65,40 @@ for (const [place, open] of Object.entries(KINDS)) {
       await memory.close()
     })
 
+    it('keeps the conversations of a user for that user, and for who has all', async () => {
+      const memory = await open()
+      const id = await memory.writeConversation(undefined, { ...CONVERSATION, user: 'eve' })
+      const ofNobody = await memory.writeConversation(undefined, CONVERSATION)
+      const listOf = async (user?: string) => (await memory.listTitles('guide', { limit: 9, user })).map(({ id }) => id)
+      expect([await listOf('eve'), await listOf('ada')]).to.deep.equal([[id], []])
+      expect(await listOf()).to.have.members([id, ofNobody])
+      for (const other of [id, ofNobody]) {
+        expect(await memory.readConversation(other, 'guide', 'ada')).to.equal(undefined)
+        const itsOwn = await memory.writeConversation(other, { ...CONVERSATION, messages: [], user: 'ada' })
+        expect(itsOwn).to.not.equal(other)
+        expect(await memory.readConversation(other, 'guide')).to.deep.equal(CONVERSATION.messages)
+      }
+      expect(await memory.writeConversation(id, { ...CONVERSATION, user: undefined })).to.equal(id)
+      expect(await memory.readConversation(id, 'guide', 'eve')).to.deep.equal(CONVERSATION.messages)
+      expect(await listOf('eve')).to.deep.equal([id])
+      await memory.close()
+    })
+
+    it('lists the conversations of a user among many of others, page by page', async () => {
+      const memory = await open()
+      const ids: string[] = []
+      for (let n = 0; n < 450; n++) {
+        const user = n % 150 === 0 ? 'ada' : 'eve'
+        const id = await memory.writeConversation(undefined, { ...CONVERSATION, user })
+        if (user === 'ada') ids.push(id)
+      }
+      const first = await memory.listTitles('guide', { limit: 2, user: 'ada' })
+      const rest = await memory.listTitles('guide', { limit: 2, user: 'ada', after: first[1]?.id })
+      expect([first, rest].map((page) => page.length)).to.deep.equal([2, 1])
+      expect([...first, ...rest].map(({ id }) => id)).to.deep.equal(ids.sort())
+      await memory.close()
+    })
+
     it('keeps tenants apart, also where an id of another is known', async () => {
       const memory = await open()
       const [acme, globex] = [memory.of('acme'), memory.of('globex')]
@@ -109,6 +143,18 @@ describe('the memory of calls over MCP, in a store', () => {
       ids.map((id, index) => ({ id, title: titles[index] })),
     )
     expect(read).to.deep.equal(['mcp-title', 'mcp-title', 'mcp-title'])
+    await memory.close()
+  })
+
+  it('lists a title of an earlier version, which has no user, to who has all', async () => {
+    const records = await KeyvStore.open(new Map())
+    const memory = stored(records)
+    const id = await memory.writeConversation(undefined, { ...CONVERSATION, user: 'ada' })
+    await records.commit([[`mcp-title:guide:${id}`, '"see"']])
+    expect(await memory.listTitles('guide', { limit: 9 })).to.deep.equal([{ id, title: 'see' }])
+    expect(await memory.listTitles('guide', { limit: 9, user: 'ada' })).to.deep.equal([])
+    await memory.writeConversation(id, { ...CONVERSATION, user: 'ada' })
+    expect(await memory.listTitles('guide', { limit: 9, user: 'ada' })).to.deep.equal([{ id, title: 'see' }])
     await memory.close()
   })
 

@@ -20,6 +20,8 @@ export interface TitleRange {
   /** Id of the last one before. */
   readonly after?: string | undefined
   readonly limit: number
+  /** User whose conversations alone are listed; undefined for those of all. */
+  readonly user?: string | undefined
 }
 
 /** Question to a client, which its session alone answers. */
@@ -34,16 +36,28 @@ export function titleOf({ messages }: KeptConversation): string {
   return messages[0]?.content.slice(0, MAX_TITLE) ?? ''
 }
 
+/** Agent and user of a request for conversations. Without a user those of all exist. */
+export type Seeker = Pick<KeptConversation, 'agentId' | 'user'>
+
+/** Tells whether a conversation exists for who asks. */
+export function isFor({ agentId, user }: Seeker, kept: Seeker): boolean {
+  return kept.agentId === agentId && (user === undefined || kept.user === user)
+}
+
 /** Conversations that later calls go on with, and open questions to clients. Their ids cannot be guessed. */
 export interface CallMemory {
   /** Returns the part of a tenant: nothing in it exists for another, and it needs no closing. */
   of(tenant: string): CallMemory
-  /** Returns the messages so far; undefined when there is no such conversation with that agent. */
-  readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined>
+  /**
+   * Returns the messages so far; undefined when there is no such conversation with that agent.
+   *
+   * @param user whose conversations alone exist; undefined for those of all
+   */
+  readConversation(id: string, agentId: string, user?: string): Promise<readonly Message[] | undefined>
   /** Returns conversations with an agent. Reads none of them. */
   listTitles(agentId: string, range: TitleRange): Promise<readonly ConversationTitle[]>
   /**
-   * Keeps what was said.
+   * Keeps what was said. A conversation that goes on stays its user's, and one that does not exist for the sender stays as it is.
    *
    * @param id of the conversation that goes on; a new one when left out
    * @returns its id

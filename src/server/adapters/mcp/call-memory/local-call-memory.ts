@@ -5,6 +5,7 @@ import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
 import {
   type CallMemory,
   type ConversationTitle,
+  isFor,
   type KeptConversation,
   type TitleRange,
   titleOf,
@@ -27,23 +28,26 @@ export class LocalCallMemory implements CallMemory {
     return new LocalCallMemory(tenant, this.#entries)
   }
 
-  async readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined> {
+  async readConversation(id: string, agentId: string, user?: string): Promise<readonly Message[] | undefined> {
     const found = this.#entries.get(this.#prefix + id)
-    return found?.agentId === agentId ? found.messages : undefined
+    return found && isFor({ agentId, user }, found) ? found.messages : undefined
   }
 
-  async listTitles(agentId: string, { after = '', limit }: TitleRange): Promise<ConversationTitle[]> {
+  async listTitles(agentId: string, { after = '', limit, user }: TitleRange): Promise<ConversationTitle[]> {
     const found: ConversationTitle[] = []
     for (const [key, conversation] of this.#entries) {
       const id = key.slice(this.#prefix.length)
-      const isMeant = key.startsWith(this.#prefix) && conversation.agentId === agentId && id > after
+      const isMeant = key.startsWith(this.#prefix) && isFor({ agentId, user }, conversation) && id > after
       if (isMeant) found.push({ id, title: titleOf(conversation) })
     }
     return found.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
   }
 
   async writeConversation(id: string = randomUUID(), conversation: KeptConversation): Promise<string> {
-    this.#entries.set(this.#prefix + id, conversation)
+    const key = this.#prefix + id
+    const earlier = this.#entries.get(key) ?? conversation
+    if (!isFor(conversation, earlier)) return this.writeConversation(undefined, conversation)
+    this.#entries.set(key, { ...conversation, user: earlier.user })
     return id
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseRow, ROW_VERSION, type RowShape } from '../../../../durable/rows/parse-row.ts'
-import { parseJson } from '../../../../json.ts'
+import { isObject, parseJson } from '../../../../json.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
 import { LazyStore } from '../../../../store/lazy-store.ts'
@@ -9,6 +9,7 @@ import { parseIndexKey, tenantRecords } from '../../../../store/tenant-records.t
 import {
   type CallMemory,
   type ConversationTitle,
+  isFor,
   type KeptConversation,
   type OpenQuestion,
   type TitleRange,
@@ -36,7 +37,7 @@ interface QuestionRow extends Expiring {
 
 const CONVERSATION_SHAPE = { agentId: 'string', messages: 'array' } as const
 const CONVERSATION = 'mcp-conversation:'
-/** Followed by the agent and the id of a conversation: lists read these alone. */
+/** Followed by the agent and the id of a conversation: lists read these alone. The value has the title, and the user. */
 const TITLE = 'mcp-title:'
 const QUESTION = 'mcp-question:'
 /** Followed by a time and a key: the records to remove, of all tenants, the next one first. */
@@ -72,22 +73,34 @@ export class StoredCallMemory implements CallMemory {
     return new StoredCallMemory(this.#options, tenant, this.#shared)
   }
 
-  async readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined> {
+  async readConversation(id: string, agentId: string, user?: string): Promise<readonly Message[] | undefined> {
     const row = await this.#read<ConversationRow>(CONVERSATION, id, CONVERSATION_SHAPE)
-    return row?.agentId === agentId ? row.messages.map(fromMessageJson) : undefined
+    return row && isFor({ agentId, user }, row) ? row.messages.map(fromMessageJson) : undefined
   }
 
-  async listTitles(agentId: string, { after, limit }: TitleRange): Promise<ConversationTitle[]> {
+  async listTitles(agentId: string, { after, limit, user }: TitleRange): Promise<ConversationTitle[]> {
     const prefix = titlePrefix(agentId)
-    const range = { prefix, limit, after: after && prefix + after }
-    const entries = await (await this.#open()).entries(range)
-    return entries.map(([key, text]) => ({ id: key.slice(prefix.length), title: readTitle(text) }))
+    const records = await this.#open()
+    // Those of one user are found among those of all.
+    const pageSize = user === undefined ? limit : PAGE
+    const found: ConversationTitle[] = []
+    for (let last = after && prefix + after; ; ) {
+      const entries = await records.entries({ prefix, limit: pageSize, after: last })
+      for (const [key, text] of entries) {
+        const row = readTitle(text)
+        if (user === undefined || row.user === user) found.push({ id: key.slice(prefix.length), title: row.title })
+      }
+      if (found.length >= limit || entries.length < pageSize) return found.slice(0, limit)
+      last = entries.at(-1)?.[0]
+    }
   }
 
   async writeConversation(id: string = randomUUID(), conversation: KeptConversation): Promise<string> {
-    const { agentId, messages, user } = conversation
+    const { agentId, messages } = conversation
     const { retentionDays } = this.#options
     const earlier = await this.#read<ConversationRow>(CONVERSATION, id, CONVERSATION_SHAPE)
+    if (earlier && !isFor(conversation, earlier)) return this.writeConversation(undefined, conversation)
+    const { user } = earlier ?? conversation
     const expiresMs = retentionDays === undefined ? null : Date.now() + retentionDays * DAY_MS
     const row: ConversationRow = {
       version: ROW_VERSION,
@@ -96,7 +109,7 @@ export class StoredCallMemory implements CallMemory {
       user,
       messages: messages.map(toMessageJson),
     }
-    const title = [titlePrefix(agentId) + id, JSON.stringify(titleOf(conversation))] as const
+    const title = [titlePrefix(agentId) + id, JSON.stringify({ title: titleOf(conversation), user })] as const
     await this.#write(CONVERSATION + id, row, earlier, [title])
     return id
   }
@@ -187,10 +200,11 @@ function titlePrefix(agentId: string): string {
   return `${TITLE}${encodeURIComponent(agentId)}:`
 }
 
-/** A damaged title is empty: the conversation stays in the list. */
-function readTitle(text: string): string {
-  const title = parseJson(text)
-  return typeof title === 'string' ? title : ''
+/** A damaged title is empty: the conversation stays in the list of who has all. One that is text alone is of an earlier version. */
+function readTitle(text: string): { readonly title: string; readonly user?: unknown } {
+  const row = parseJson(text)
+  const { title, user } = isObject(row) ? row : { title: row, user: undefined }
+  return { title: typeof title === 'string' ? title : '', user }
 }
 
 function expiryKey(key: string, expiresMs: number): string {

@@ -116,7 +116,8 @@ export class AgentResources {
         ? this.#readMemory({ ...place, user }, tenant)
         : this.#readModuleConversation({ ...place, user }, tenant)
     }
-    return (await this.#options.memory.of(tenant).readConversation(place.conversationId, agentId))?.map(toView)
+    const memory = this.#options.memory.of(tenant)
+    return (await memory.readConversation(place.conversationId, agentId, this.#ownUser))?.map(toView)
   }
 
   async #readMemory(
@@ -182,7 +183,7 @@ export class AgentResources {
     const addresses = resourceUri(agentId, 'conversations', '')
     const isWithin = after.startsWith(addresses)
     if (after > addresses && !isWithin) return []
-    const range = { limit, after: isWithin ? after.slice(addresses.length) : undefined }
+    const range = { limit, user: this.#ownUser, after: isWithin ? after.slice(addresses.length) : undefined }
     const titles = await this.#options.memory.of(tenant).listTitles(agentId, range)
     return titles.map(({ id, title }) => ({
       uri: addresses + id,

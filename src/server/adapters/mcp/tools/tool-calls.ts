@@ -195,7 +195,8 @@ export class ToolCalls {
   /** Reads what was said before; undefined for a conversation that is not known. */
   async #earlierOf({ info, input }: ToolRequest, { tenant }: CallOptions): Promise<readonly Message[] | undefined> {
     if (input.conversationId === undefined) return []
-    return this.#options.memory.of(tenant).readConversation(input.conversationId, info.id)
+    const { host, memory } = this.#options
+    return memory.of(tenant).readConversation(input.conversationId, info.id, host[VISITS].current?.user)
   }
 
   /** Returns what a call that goes on had to say. A conversation that is forgotten while it waits does not undo a person's decision. */
