@@ -6,6 +6,7 @@ import { callCli } from '../support/call-cli.ts'
 import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
 import { FORGET_KEYS, FORGET_OPTIONS, FORGET_PROJECT, filesWith, sayEverywhere } from '../support/forget-walk.ts'
+import { openSocket } from '../support/response-socket.ts'
 import { closeServers, makeServer } from '../support/server.ts'
 import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
 import { Visitor } from '../support/tenant-visitor.ts'
@@ -134,6 +135,29 @@ describe('data of one user', () => {
     const next = await respond('bob', 'more', third)
     expect((await acme.ask('GET', `/v1/responses/${next}`)).json.output[0].content[0].text).to.equal('more')
     expect((await acme.ask('DELETE', `/v1/responses/${next}`)).status).to.equal(200)
+  })
+
+  it('is in no response that a WebSocket can continue, whoever has continued it meanwhile', async () => {
+    const { acme, nobody, url } = await open()
+    const [socket, other] = [await openSocket(url, acme.headers), await openSocket(url, nobody.headers)]
+    const say = async ({ ask }: typeof socket, more: object) => {
+      const last = (await ask({ model: 'probe', store: false, input: 'facts', ...more })).at(-1)
+      return last.response?.id ?? last.error.code
+    }
+    const stored = await say(socket, { user: 'ada', input: ADA, store: true })
+    const theirs = [await say(socket, { user: 'ada', input: ADA })]
+    theirs.push(await say(socket, { previous_response_id: theirs[0] }))
+    theirs.push(await say(socket, { user: 'bob', previous_response_id: theirs[1] }))
+    theirs.push(await say(socket, { previous_response_id: stored }))
+    const [ofBob, ofOther] = [await say(socket, { user: 'bob' }), await say(other, { user: 'ada' })]
+    const { status, json } = await acme.ask('POST', '/forget', { user: 'ada' })
+    expect([status, json.responses, json.records]).to.deep.equal([200, 1, theirs.length])
+    for (const previous_response_id of theirs)
+      expect(await say(socket, { previous_response_id })).to.equal('previous_response_not_found')
+    expect(await say(socket, { previous_response_id: ofBob })).to.match(/^resp_/)
+    expect(await say(other, { previous_response_id: ofOther })).to.match(/^resp_/)
+    expect((await acme.ask('POST', '/forget', { user: 'ada' })).json.records).to.equal(0)
+    for (const each of [socket, other]) each.socket.close()
   })
 
   it('goes with all that a decision meanwhile has go on', async () => {

@@ -17,4 +17,23 @@ describe('calls that were handed to chat clients', () => {
     expect(handed.find('a', { tenant: '', messages: [{ ...user, content: 'stop' }, output] })).to.equal(undefined)
     expect(handed.find('a', { tenant: '', messages: [user] })).to.equal(undefined)
   })
+
+  it('are kept without the words of the user, in keys that are short for a long id, too', () => {
+    const handed = new HandedCalls()
+    const keys: string[] = []
+    const { set } = Map.prototype
+    Map.prototype.set = function (key, value) {
+      keys.push(String(key))
+      return set.call(this, key, value)
+    }
+    try {
+      const [call] = waiting.pending.map((each) => ({ ...each, callId: 'c'.repeat(10_000) }))
+      const messages = [{ ...user, content: 'my PIN is 4711' }]
+      handed.note('a', { tenant: '', messages }, { ...waiting, pending: call ? [call] : [] })
+    } finally {
+      Map.prototype.set = set
+    }
+    expect(keys).to.have.length(1)
+    expect(keys[0]).to.match(/^[\w-]{43}$/)
+  })
 })

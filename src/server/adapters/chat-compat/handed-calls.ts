@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { isUser } from '../../../protocols/message.ts'
 import { RecentlyUsed } from '../../../recently-used.ts'
 import type { RunResult, Turn } from '../../../run/turn.ts'
@@ -6,6 +7,8 @@ import { isClientCall } from './completion.ts'
 const LIMITS = { maxItems: 10_000, maxBytes: 8 * 1024 * 1024 }
 /** Part of a question that tells conversations apart in which a model repeats the id of a call. */
 const QUESTION_LENGTH = 100
+/** Length of a SHA-256 in base64url. */
+const KEY_LENGTH = 43
 
 type Asked = Pick<Turn, 'tenant' | 'messages'>
 
@@ -14,7 +17,7 @@ type Asked = Pick<Turn, 'tenant' | 'messages'>
  * in traces.
  */
 export class HandedCalls {
-  readonly #runs = new RecentlyUsed<string>({ ...LIMITS, bytesOf: (runId) => runId.length + 2 * QUESTION_LENGTH })
+  readonly #runs = new RecentlyUsed<string>({ ...LIMITS, bytesOf: (runId) => runId.length + KEY_LENGTH })
 
   /** Keeps the run of the calls. */
   note(agent: string, turn: Asked, { runId, pending }: Pick<RunResult, 'runId' | 'pending'>): void {
@@ -28,8 +31,8 @@ export class HandedCalls {
   }
 }
 
-/** Common part of the requests before and after a call of the client. */
+/** Digest of what the requests before and after a call of the client have in common: what a user said is not kept. */
 function keyOf(agent: string, { tenant, messages }: Asked, callId: string): string {
   const question = messages.findLast(isUser)?.content ?? ''
-  return JSON.stringify([tenant, agent, callId, question.slice(0, QUESTION_LENGTH)])
+  return hash('sha256', JSON.stringify([tenant, agent, callId, question.slice(0, QUESTION_LENGTH)]), 'base64url')
 }

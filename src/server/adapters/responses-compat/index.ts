@@ -15,7 +15,7 @@ import { addResponseRoutes } from './routes/response-routes.ts'
 import { responseRoutes } from './routes/table.ts'
 import { LargeReplies } from './runs/large-replies.ts'
 import { openParts } from './runs/open-parts.ts'
-import { openUnstoredMemory } from './runs/unstored-responses.ts'
+import { forgetUnstored, openUnstoredMemory } from './runs/unstored-responses.ts'
 
 /** Agents behind a responses-compatible API: every answer is stored, can be continued, left and joined again. */
 export class ResponsesCompatApiAdapter implements Adapter {
@@ -43,6 +43,10 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   async checkReady(): Promise<void> {
     await this.#options.durableRuns.checkReady()
+  }
+
+  forgetUser(tenant: string, user: string): number {
+    return forgetUnstored(this.#unstored, tenant, user)
   }
 
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {

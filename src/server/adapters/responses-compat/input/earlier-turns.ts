@@ -61,7 +61,10 @@ export class EarlierTurns {
     const known = unstored?.read(previous, limits.budget)
     if (known) return { before: { conversation: known, approvals: [] } }
     const before = this.#ids.isId(previous) ? await loadBefore(this.#runs, previous, limits) : undefined
-    if (before) return { before }
+    if (before) {
+      unstored?.noteStored(before.conversation)
+      return { before }
+    }
     throw new HostError('RESPONSE_NOT_FOUND', 'Response not found', { field: 'previous_response_id' })
   }
 }

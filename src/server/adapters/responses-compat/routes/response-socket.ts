@@ -60,7 +60,7 @@ export class ResponseSocket {
   constructor(socket: WebSocket, request: FastifyRequest, options: ResponseSocketOptions) {
     this.#options = options
     this.#request = request
-    this.#unstored = new UnstoredResponses(options.unstored)
+    this.#unstored = new UnstoredResponses(options.unstored, principalOf(request).tenant)
     this.#stream = options.streams.openOn(webSocketTransport(socket, request.raw.socket), {
       keepAliveMs: options.options.streamingTimeout * 1000,
       onDrain: () => this.#drain(),

@@ -21,6 +21,9 @@ const LIMITS = { maxItems: 10_000, maxBytes: 256 * 1024 * 1024 }
 interface Unstored extends Pick<Draft, 'items' | 'earlier'> {
   readonly run: Pick<DurableRun, 'id' | 'outcome'>
   readonly turn: StoredTurn
+  readonly tenant: string
+  /** Users that the turn, or one before it, names. */
+  readonly users: readonly string[]
 }
 
 /** Responses with `store: false` of all connections. */
@@ -30,15 +33,30 @@ export function openUnstoredMemory(limits = LIMITS): UnstoredMemory {
   return new RecentlyUsed<Unstored>({ ...limits, bytesOf })
 }
 
+/**
+ * Removes the responses of a user of a tenant, and all that continue them: these hold the earlier messages too.
+ *
+ * @returns their number
+ */
+export function forgetUnstored(memory: UnstoredMemory, tenant: string, user: string): number {
+  const theirs = [...memory].filter(([, kept]) => kept.tenant === tenant && kept.users.includes(user))
+  for (const [id] of theirs) memory.delete(id)
+  return theirs.length
+}
+
 /** Responses with `store: false`, for as long as their connection lasts. */
 export class UnstoredResponses {
   readonly #memory: UnstoredMemory
+  readonly #tenant: string
   readonly #ids = new Set<string>()
   /** Those whose calls a person has decided. */
   readonly #decided = new Set<string>()
+  /** Response that was read last, and its users: requests of a connection are answered one after another. */
+  #read: { readonly id: string; readonly users: readonly string[] } | undefined
 
-  constructor(memory: UnstoredMemory) {
+  constructor(memory: UnstoredMemory, tenant = '') {
     this.#memory = memory
+    this.#tenant = tenant
   }
 
   add(run: DurableRun, draft: Draft): void {
@@ -52,7 +70,10 @@ export class UnstoredResponses {
 
   /** Adds a response that has ended. */
   addEnded(run: Unstored['run'], { items, earlier, makeTurn }: Draft): Unstored {
-    const added = { run, turn: makeTurn(), items, earlier }
+    const turn = makeTurn()
+    const before = turn.previous_response_id === this.#read?.id ? this.#read?.users : undefined
+    const users = [...new Set([...(before ?? []), ...usersOf([turn])])]
+    const added = { run, turn, items, earlier, tenant: this.#tenant, users }
     this.#ids.add(run.id)
     this.#memory.set(run.id, added)
     const [oldest] = this.#ids
@@ -90,15 +111,25 @@ export class UnstoredResponses {
   read(id: string, budget: HistoryBudget): LoadedConversation | undefined {
     const found = this.#ids.has(id) ? this.#memory.get(id) : undefined
     if (!found?.run.outcome) return undefined
+    this.#read = { id, users: found.users }
     const last = withOutcome(found.turn, found.run.outcome)
     const messages = [...found.earlier, ...messagesOf(last)]
     for (const message of messages) budget.addItems(1, sizeOf(message))
     return { last, turns: [last], messages }
   }
+
+  /** Notes whose words a stored conversation has that the next response may continue. */
+  noteStored({ last, turns }: LoadedConversation): void {
+    this.#read = { id: last.response_id, users: usersOf(turns) }
+  }
+}
+
+function usersOf(turns: readonly StoredTurn[]): string[] {
+  return turns.flatMap(({ user }) => (user === undefined ? [] : [user]))
 }
 
 /** Memory that a response takes at most: earlier messages are counted although other responses may share them. */
-function bytesOf({ run: { outcome }, turn, items, earlier }: Unstored): number {
+function bytesOf({ run: { outcome }, turn, items, earlier, users }: Unstored): number {
   const messages = [...earlier, ...messagesOf(turn), ...(outcome?.messages ?? [])]
-  return bytesOfMessages(messages) + 2 * JSON.stringify(items).length
+  return bytesOfMessages(messages) + 2 * JSON.stringify([items, users]).length
 }
