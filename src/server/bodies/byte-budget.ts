@@ -18,6 +18,14 @@ export interface ByteLimits {
   readonly waitMs?: number
 }
 
+/** Bytes that something holds, or waits for. */
+export interface HeldBytes {
+  /** Undefined when they are free, otherwise rejected with a HostError `OVERLOADED` when they do not become free in time. */
+  readonly free: Promise<void> | undefined
+  /** To be called once. */
+  readonly release: () => void
+}
+
 interface Claim extends Deferred<void> {
   readonly bytes: number
   readonly timer: NodeJS.Timeout
@@ -47,17 +55,23 @@ export class ByteBudget {
    * Takes bytes until the answer is sent, or its client has left.
    *
    * @param of what the bytes are of: answers that share it take them once
-   * @returns undefined when they are free, otherwise a promise that is rejected with a HostError `OVERLOADED` when they do not become free in
-   *   time
+   * @returns see {@link HeldBytes.free}
    */
   take(bytes: number, answer: Writable, of: unknown = answer): Promise<void> | undefined {
+    const { free, release } = this.hold(bytes, of)
+    finished(answer, release)
+    return free
+  }
+
+  /** Takes bytes until they are released. */
+  hold(bytes: number, of: unknown): HeldBytes {
     const claim = this.#claims.get(of) ?? this.#add(bytes, of)
     claim.answers++
-    finished(answer, () => {
+    const release = () => {
       if (--claim.answers === 0) this.#remove(claim, of)
-    })
+    }
     this.#admit()
-    return claim.isAdmitted ? undefined : claim.promise
+    return { free: claim.isAdmitted ? undefined : claim.promise, release }
   }
 
   /** Reads something for an answer. What is large and has to wait is forgotten meanwhile, and read again: many may wait. */

@@ -1,6 +1,13 @@
 import { Transform } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
-import { ByteBudget, type ByteLimits, MIN_BYTES } from './byte-budget.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ByteBudget, type ByteLimits, type HeldBytes, MIN_BYTES } from './byte-budget.ts'
+
+const BUDGET = Symbol('byte budget')
+
+/** An app with the budget of its bodies. */
+interface Limited {
+  [BUDGET]?: ByteBudget
+}
 
 /**
  * Bounds the bytes of the large bodies whose requests are under way at the same time. A body above that is not read before others
@@ -8,6 +15,7 @@ import { ByteBudget, type ByteLimits, MIN_BYTES } from './byte-budget.ts'
  */
 export function limitParsedBytes(app: FastifyInstance, limits?: ByteLimits): void {
   const budget = new ByteBudget(limits)
+  ;(app as Limited)[BUDGET] = budget
   app.addHook('preParsing', (request, reply, payload, done) => {
     const { 'content-length': header, 'transfer-encoding': encoding } = request.headers
     const isLarge = header === undefined ? encoding !== undefined : Number(header) >= MIN_BYTES
@@ -19,6 +27,16 @@ export function limitParsedBytes(app: FastifyInstance, limits?: ByteLimits): voi
     if (Number(header) > bodyLimit) return done(null, payload)
     take(Number(header)).then(() => done(null, payload), done)
   })
+}
+
+/**
+ * Takes the bytes of a message of a WebSocket, beside those of bodies.
+ *
+ * @param request that the WebSocket was opened with
+ * @returns undefined for a small message
+ */
+export function holdMessage({ server }: FastifyRequest, message: Buffer): HeldBytes | undefined {
+  return message.length < MIN_BYTES ? undefined : (server as Limited)[BUDGET]?.hold(message.length, message)
 }
 
 /** Passes a body of unknown length on, and takes its bytes once it is known to be a large one. */

@@ -5,12 +5,23 @@ import { type Deferred, deferred } from '../../../src/async.ts'
 import type { ByteLimits } from '../../../src/server/bodies/byte-budget.ts'
 import { limitParsedBytes } from '../../../src/server/bodies/limit-parsed-bytes.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startResponses } from '../../support/responses-process.ts'
+import { openSocket, type SocketClient } from '../../support/response-socket.ts'
+import { HEADERS, startResponses } from '../../support/responses-process.ts'
 import { killRunning } from '../../support/run-cli.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
+const SLOW = {
+  'agents/slow.yml': 'id: slow\nmodules: [{ id: main, module: slow }]',
+  'modules/slow.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+import { setTimeout } from 'node:timers/promises'
+export default defineModule({ name: 'Slow', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText(text, { signal }) {
+    await setTimeout(text === 'hang' ? 60_000 : text.trim().length > 1 ? 1000 : 0, undefined, { signal })
+    await response.respondText('done')
+  } }) })`,
+}
 
 describe('limitParsedBytes', () => {
   const apps: FastifyInstance[] = []
@@ -96,6 +107,46 @@ describe('limitParsedBytes', () => {
     const send = () => server.ask('', { model: 'echo', input: 'x'.repeat(3 * MIB) })
     const replies = await Promise.all([send(), send(), send(), send()])
     expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
+  })
+
+  it('keeps a server with a heap of 96 MB alive that gets a message of 3 MB over each of 30 WebSockets', async () => {
+    const { dir } = await makeProject(SLOW)
+    const server = await startResponses(dir, [], { NODE_OPTIONS: '--max-old-space-size=96' })
+    const open = () => openSocket(new URL(server.url).origin, HEADERS)
+    const sockets = await Promise.all(Array.from({ length: 30 }, open))
+    const ask = ({ ask }: SocketClient, input: string) => ask({ model: 'slow', store: false, input })
+    const ends = await Promise.all(sockets.map((socket) => ask(socket, 'x'.repeat(3 * MIB))))
+    const seen = new Set(ends.map((events) => events.at(-1)).map((end) => end?.status ?? end?.type ?? 'disconnected'))
+    expect([...seen].sort()).to.deep.equal([503, 'response.completed'])
+    for (const socket of sockets) expect((await ask(socket, 'x')).at(-1)?.type).to.equal('response.completed')
+    for (const { socket } of sockets) socket.close()
+  })
+
+  it('keeps a server with a heap of 96 MB alive whose WebSockets can continue a response of 3 MB each', async () => {
+    const { dir } = await makeProject(SLOW)
+    const server = await startResponses(dir, [], { NODE_OPTIONS: '--max-old-space-size=96' })
+    for (let count = 0; count < 40; count++) {
+      const { ask } = await openSocket(new URL(server.url).origin, HEADERS)
+      const input = ' '.repeat(3 * MIB)
+      expect((await ask({ model: 'slow', store: false, input })).at(-1)?.type, `${count}`).to.equal(
+        'response.completed',
+      )
+    }
+  })
+
+  it('counts messages that wait for their turn on a WebSocket, until it is closed', async () => {
+    const { dir } = await makeProject(SLOW)
+    const server = await startResponses(dir, [], { NODE_OPTIONS: '--max-old-space-size=96' })
+    const sockets = await Promise.all([1, 2, 3].map(() => openSocket(new URL(server.url).origin, HEADERS)))
+    const large = { model: 'slow', input: 'x'.repeat(3 * MIB) }
+    for (const { send, next } of sockets) {
+      send({ type: 'response.create', model: 'slow', input: 'hang' })
+      for (let event = await next(); event.type !== 'response.in_progress'; ) event = await next()
+      send({ type: 'response.create', ...large })
+    }
+    expect((await server.ask('', large)).status).to.equal(503)
+    for (const { socket } of sockets) socket.terminate()
+    expect((await server.ask('', large)).status).to.equal(200)
   })
 })
 

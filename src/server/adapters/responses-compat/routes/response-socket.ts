@@ -1,11 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
+import { deferred } from '../../../../async.ts'
 import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import { readEnded } from '../../../../durable/runs/read-run.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { badRequest, HostError, messageOf } from '../../../../errors.ts'
 import { fieldsOf, isObject } from '../../../../json.ts'
+import type { HeldBytes } from '../../../bodies/byte-budget.ts'
 import { invalidJson, parseJson } from '../../../bodies/json-body.ts'
+import { holdMessage } from '../../../bodies/limit-parsed-bytes.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { makeValidator } from '../../../bodies/validator.ts'
 import { limitMessageTime } from '../../../guards/limit-message-time.ts'
@@ -43,6 +46,13 @@ export interface ResponseSocketOptions
   readonly options: AdapterOptions['options']
 }
 
+/** Message that waits for its turn. It becomes text, which counts towards the heap, when its bytes are free. */
+interface Waiting {
+  readonly data: Buffer
+  /** Undefined for a small one. */
+  readonly held: HeldBytes | undefined
+}
+
 /**
  * A client that asks for responses over a WebSocket: one after the other, each with the events of a stream, one in a frame. Responses
  * that are not stored can be continued as long as the socket is open.
@@ -52,7 +62,7 @@ export class ResponseSocket {
   readonly #request: FastifyRequest
   readonly #stream: EventStream
   readonly #unstored: UnstoredResponses
-  readonly #waiting: string[] = []
+  readonly #waiting: Waiting[] = []
   #isBusy = false
   #isDraining = false
   #leave: (() => void) | undefined
@@ -67,29 +77,37 @@ export class ResponseSocket {
       onLeave: () => this.#leave?.(),
     })
     limitMessageTime(socket, request.raw.socket, MESSAGE_TIMEOUT_MS)
-    socket.on('message', (data, isBinary) => this.#take(isBinary ? undefined : data.toString()))
+    socket.on('message', (data, isBinary) => this.#take(isBinary ? undefined : (data as Buffer)))
     socket.once('close', () => this.#unstored.clear())
     // Invalid frames and oversized messages: the socket closes by itself.
     socket.on('error', ({ message }) => request.log.warn({ reqId: request.id }, `web socket: ${message}`))
   }
 
-  #take(text: string | undefined): void {
-    if (text === undefined) this.#fail(badRequest('A message must be text'))
-    else this.#queue(text)
+  #take(data: Buffer | undefined): void {
+    if (data === undefined) this.#fail(badRequest('A message must be text'))
+    else this.#queue(data)
   }
 
-  #queue(text: string): void {
-    const problem = this.#findProblem(text)
-    if (problem) this.#fail(problem)
-    else {
-      this.#waiting.push(text)
-      if (!this.#isBusy) void this.#work()
-    }
+  #queue(data: Buffer): void {
+    const problem = this.#findProblem(data)
+    if (problem) return void this.#fail(problem)
+    const message = { data, held: holdMessage(this.#request, data) }
+    this.#waiting.push(message)
+    message.held?.free?.catch((error) => this.#drop(message, error))
+    if (!this.#isBusy) void this.#work()
   }
 
-  #findProblem(text: string): HostError | undefined {
+  /** Refuses a message whose turn has not come. */
+  #drop(message: Waiting, error: Error): void {
+    const index = this.#waiting.indexOf(message)
+    if (index === -1) return
+    this.#waiting.splice(index, 1)
+    this.#fail(error)
+  }
+
+  #findProblem(data: Buffer): HostError | undefined {
     const { bodyLimit } = this.#options.options
-    const length = this.#waiting.reduce((sum, waiting) => sum + waiting.length, text.length)
+    const length = this.#waiting.reduce((sum, waiting) => sum + waiting.data.length, data.length)
     if (this.#waiting.length < MAX_WAITING && length <= bodyLimit) return undefined
     const limit = `${MAX_WAITING} messages, or ${bodyLimit} bytes,`
     return new HostError('OVERLOADED', `More than ${limit} wait for the response in progress`)
@@ -97,8 +115,9 @@ export class ResponseSocket {
 
   async #work(): Promise<void> {
     this.#isBusy = true
-    for (let text = this.#waiting.shift(); text !== undefined && this.#stream.isOpen; text = this.#waiting.shift()) {
-      await this.#answer(text)
+    for (let message = this.#waiting.shift(); message; message = this.#waiting.shift()) {
+      if (this.#stream.isOpen) await this.#answer(message)
+      message.held?.release()
     }
     this.#isBusy = false
     if (this.#isDraining) this.#stream.end('')
@@ -111,9 +130,9 @@ export class ResponseSocket {
   }
 
   /** Answers a message, and logs its line. */
-  async #answer(text: string): Promise<void> {
+  async #answer(message: Waiting): Promise<void> {
     const startedMs = performance.now()
-    const { statusCode = 200, error } = await this.#serve(text)
+    const { statusCode = 200, error } = await this.#serve(message)
     logMessage(this.#request, {
       statusCode: this.#stream.isOpen ? statusCode : undefined,
       elapsedMs: performance.now() - startedMs,
@@ -122,10 +141,12 @@ export class ResponseSocket {
   }
 
   /** @returns the error of the message or of its run, and the status of one that was refused */
-  async #serve(text: string): Promise<{ readonly statusCode?: number; readonly error?: unknown }> {
+  async #serve({ data, held }: Waiting): Promise<{ readonly statusCode?: number; readonly error?: unknown }> {
     let previous: string | undefined
     try {
-      const body = resumeByApproval(readMessage(text))
+      if (held?.free) await this.#whenFree(held.free)
+      if (!this.#stream.isOpen) return {}
+      const body = resumeByApproval(readMessage(data.toString()))
       previous = body.previous_response_id ?? undefined
       this.#options.host.resolve(body.model)
       noteAgent(this.#request, body.model)
@@ -153,6 +174,13 @@ export class ResponseSocket {
       if (previous !== undefined) this.#unstored.forget(previous)
       return { error, statusCode: this.#fail(error instanceof Error ? error : new Error(messageOf(error))) }
     }
+  }
+
+  /** Resolves when the bytes of a message are free, or its client has left. */
+  #whenFree(free: Promise<void>): Promise<void> {
+    const left = deferred()
+    this.#leave = left.resolve
+    return Promise.race([free, left.promise])
   }
 
   /** Shows a response that has ended. */

@@ -11,12 +11,13 @@ import type { Draft } from '../../../../durable/runs/run-row.ts'
 import { HostError } from '../../../../errors.ts'
 import { RecentlyUsed } from '../../../../recently-used.ts'
 import type { PendingAnswer } from '../../../../run/waiting/pending-call.ts'
+import { heapShare } from '../../../bodies/byte-budget.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
 
 /** Responses of one connection that can be continued: the oldest are forgotten. */
 const MAX_RESPONSES = 8
 /** Of all connections together. */
-const LIMITS = { maxItems: 10_000, maxBytes: 256 * 1024 * 1024 }
+const LIMITS = { maxItems: 10_000, maxBytes: Math.min(256 * 1024 * 1024, heapShare(1 / 4)) }
 
 interface Unstored extends Pick<Draft, 'items' | 'earlier'> {
   readonly run: Pick<DurableRun, 'id' | 'outcome'>
