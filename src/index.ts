@@ -153,7 +153,13 @@ export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/to
 export { sumUsage } from './protocols/usage.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
 export { checkHeaders, isForbiddenHeader } from './proxy/forbidden-headers.ts'
-export { type GuardedFetch, type GuardedFetchOptions, hostOf, makeGuardedFetch } from './proxy/guarded-fetch.ts'
+export {
+  fetchWithinOrigin,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+  hostOf,
+  makeGuardedFetch,
+} from './proxy/guarded-fetch.ts'
 export { proxyAgentFor } from './proxy/proxy-agent-for.ts'
 export { type ReadFileLimits, readRegularFile } from './read-regular-file.ts'
 export { makeRedact, type Redact } from './redaction/redact.ts'

@@ -141,6 +141,38 @@ function refusePrivate(
   throw new Error(`${host}${host === address ? '' : ` has the address ${address}, which`} is not public. ${advice}`)
 }
 
+/** Redirects within the origin that {@link fetchWithinOrigin} follows for one request. */
+const MAX_REDIRECTS = 5
+
+/**
+ * Fetches from an address of the operator: no other origin gets its headers, which may hold keys. Redirects that keep the method are
+ * followed within the origin.
+ *
+ * @throws Error that names the origin of a redirect that is not followed; as `fetch`
+ *
+ * @example
+ * ```ts
+ * export async function countItems(url: string, key: string): Promise<number> {
+ *   const reply = await fetchWithinOrigin(`${url}/count`, { headers: { 'x-api-key': key } })
+ *   return Number(await reply.text())
+ * }
+ * ```
+ */
+export async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise<Response> {
+  for (let [target, followed] = [url, 0]; ; followed++) {
+    const response = await fetch(target, { ...init, redirect: 'manual' })
+    const { status, headers } = response
+    const location = status >= 300 && status < 400 ? headers.get('location') : null
+    if (location === null || !URL.canParse(location, response.url) || followed === MAX_REDIRECTS) return response
+    void response.body?.cancel()
+    const next = new URL(location, response.url)
+    if (next.origin !== new URL(response.url).origin || (status !== 307 && status !== 308)) {
+      throw new Error(`the server redirects to ${next.protocol}//${next.host}, which is not followed (${status})`)
+    }
+    target = next
+  }
+}
+
 /**
  * Returns the host of an address as it is looked up: an IPv6 address without brackets.
  *

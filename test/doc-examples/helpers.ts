@@ -9,6 +9,7 @@ import {
   compileSchema,
   decodeText,
   ERROR_CODES,
+  fetchWithinOrigin,
   fieldsOf,
   HostError,
   hasPatterns,
@@ -154,6 +155,13 @@ export function settableOf(names: readonly string[]): string[] {
 // #region hostOf
 export function isLocal(address: string): boolean {
   return ['localhost', '127.0.0.1', '::1'].includes(hostOf(new URL(address)))
+}
+// #endregion
+
+// #region fetchWithinOrigin
+export async function countItems(url: string, key: string): Promise<number> {
+  const reply = await fetchWithinOrigin(`${url}/count`, { headers: { 'x-api-key': key } })
+  return Number(await reply.text())
 }
 // #endregion
 

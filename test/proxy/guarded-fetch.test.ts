@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { type AddressInfo, isIP, type LookupFunction, Socket } from 'node:net'
 import { messageOf } from 'agent-host'
 import { expect } from 'chai'
-import { isPrivate, makeGuardedFetch } from '../../src/proxy/guarded-fetch.ts'
+import { fetchWithinOrigin, isPrivate, makeGuardedFetch } from '../../src/proxy/guarded-fetch.ts'
 
 describe('the guarded fetch', () => {
   it('tells private addresses from public ones, in every notation', () => {
@@ -114,5 +114,50 @@ describe('the guarded fetch', () => {
       }
       expect(seen).to.deep.equal([])
     })
+  })
+})
+
+describe('fetchWithinOrigin', () => {
+  const seen: string[] = []
+  const servers: Server[] = []
+  afterEach(() => {
+    seen.length = 0
+    for (const server of servers.splice(0)) server.close()
+  })
+
+  async function listen(status: number, location: string): Promise<string> {
+    const server = createServer(async (request, response) => {
+      let body = ''
+      for await (const chunk of request) body += chunk
+      seen.push(`${request.method} ${request.url} ${request.headers['x-key']} ${body}`)
+      response.writeHead(request.url === '/end' ? 200 : status, { location, connection: 'close' }).end()
+    }).listen(0, '127.0.0.1')
+    servers.push(server)
+    await once(server, 'listening')
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  const post = { method: 'POST', body: 'hi', headers: { 'x-key': 'secret' } }
+  const said = (url: string) => fetchWithinOrigin(url, post).then(({ status }) => `status ${status}`, messageOf)
+
+  for (const status of [301, 302, 303, 307, 308]) {
+    it(`sends nothing to another origin, and names it (${status})`, async () => {
+      const other = await listen(200, '/')
+      const url = await listen(status, `${other}/end?key=x`)
+      expect(await said(`${url}/`)).to.equal(`the server redirects to ${other}, which is not followed (${status})`)
+      expect(seen).to.deep.equal(['POST / secret hi'])
+    })
+  }
+
+  it('follows redirects within the origin that keep the method', async () => {
+    for (const status of [307, 308]) expect(await said(await listen(status, '/end'))).to.equal('status 200')
+    expect(seen).to.deep.equal(Array(2).fill(['POST / secret hi', 'POST /end secret hi']).flat())
+    expect(await said(await listen(302, '/end'))).to.match(/ redirects to http:.* not followed \(302\)$/)
+  })
+
+  it('ends where redirects lead in a circle, or nowhere', async () => {
+    expect(await said(await listen(307, '/'))).to.equal('status 307')
+    expect(seen).to.have.lengthOf(6)
+    expect(await said(await listen(307, 'http://'))).to.equal('status 307')
   })
 })

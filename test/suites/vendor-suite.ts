@@ -204,6 +204,21 @@ export function describeVendor(vendor: VendorCase): void {
     expect(server.requests).to.have.lengthOf(1)
   })
 
+  it('follows no redirect to another origin, which would get the key', async () => {
+    const other = await connect([plays(wire, words)])
+    for (const status of [302, 307, 308]) {
+      const { server, llm } = await connect([
+        (response) => void response.writeHead(status, { location: `${other.server.url}?key=x` }).end(),
+      ])
+      const { origin } = new URL(other.server.url)
+      expect(await failure(collect(llm, asks))).to.match(
+        new RegExp(`^the server redirects to ${origin}, which is not followed \\(${status}\\) \\(the model 'm' of `),
+      )
+      expect(server.requests).to.have.lengthOf(1)
+    }
+    expect(other.server.requests).to.deep.equal([])
+  })
+
   it("fails on a reason that is a vendor's failure, and on an empty answer that ends for an unknown one", async () => {
     const failed = await connect([plays(wire, { text: ['half an ans'], end: 'failed' })])
     expect(await failure(collect(failed.llm, asks))).to.match(/^the answer ended with '\w+' \(the model 'm' of .*\)$/)

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { fieldsOf, messageOf, parseJson, type Run } from 'agent-host'
+import { fetchWithinOrigin, fieldsOf, messageOf, parseJson, type Run } from 'agent-host'
 
 export interface Endpoint {
   readonly url: string
@@ -56,7 +56,7 @@ async function attemptOnce(endpoint: Endpoint, texts: readonly string[], run: Ru
   let reply: string
   let retryAfter: string | null
   try {
-    const response = await fetch(url, {
+    const response = await fetchWithinOrigin(url, {
       method: 'POST',
       headers,
       signal,
@@ -67,6 +67,8 @@ async function attemptOnce(endpoint: Endpoint, texts: readonly string[], run: Ru
     reply = await response.text()
   } catch (cause) {
     if (timeout.aborted) throw new Error(`said nothing for ${timeoutSeconds} s.`, { cause })
+    // What is no error of the network would happen again.
+    if (!(cause instanceof TypeError)) throw new Error(`cannot be used: ${messageOf(cause)}`, { cause })
     throw new PassingError(`cannot be reached: ${reasonOf(cause)}`, 0, cause)
   }
   if (status === 200) return readVectors(reply, texts.length, run)

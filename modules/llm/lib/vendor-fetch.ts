@@ -1,3 +1,4 @@
+import { fetchWithinOrigin } from 'agent-host'
 import { UnusableAnswer } from './ai-sdk-retry.ts'
 import { BYTES } from './idle-timeout.ts'
 import { describeBody } from './vendor-words.ts'
@@ -11,7 +12,7 @@ export const vendorFetch: typeof fetch = makeFetch()
 /** @param makeMend called for each answer, with the signal of its call. Default: events stay as they are. */
 export function makeFetch(makeMend?: (signal: AbortSignal) => MendEvent): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, init)
+    const response = await fetchWithinOrigin(String(input), init)
     const { body, ok, headers } = response
     const { signal } = init ?? {}
     if (!ok || !body || !signal) return response

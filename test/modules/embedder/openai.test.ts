@@ -53,7 +53,8 @@ async function makeEmbedder(answers: Answer[] = [vectors], config: object = {}) 
     () => server.closeAllConnections(),
     () => server.close(),
   )
-  const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const base_url = `${origin}/v1/`
   const settings = {
     base_url,
     model: 'm',
@@ -64,7 +65,7 @@ async function makeEmbedder(answers: Answer[] = [vectors], config: object = {}) 
     timeout: 5,
     ...config,
   }
-  return { embedder: await openai.create({}, settings, makeContext()), asked }
+  return { embedder: await openai.create({}, settings, makeContext()), asked, origin }
 }
 
 async function failureOf(answers: Answer[], config: object = {}, run = makeRun()): Promise<string> {
@@ -134,6 +135,23 @@ describe('embedder/openai', () => {
     expect(unreachable)
       .to.match(/^The model 'm' at http:\/\/127\.0\.0\.1:1\/v1 /)
       .and.not.to.contain('other-secret')
+  })
+
+  it('follows a redirect within the origin, but none to another one, which would get the key', async () => {
+    const within: Answer = (response) => void response.writeHead(308, { location: '/v2/embeddings' }).end()
+    const { embedder, asked } = await makeEmbedder([within, vectors])
+    expect(await embedder.embed(['a'], makeRun())).to.have.length(1)
+    expect(asked.map(({ path }) => path)).to.deep.equal(['/v1/embeddings', '/v2/embeddings'])
+    const other = await makeEmbedder()
+    for (const status of [302, 307, 308]) {
+      const away: Answer = (response) => void response.writeHead(status, { location: `${other.origin}/x?key=y` }).end()
+      const { embedder: leaving, asked } = await makeEmbedder([away])
+      const failure = await leaving.embed(['a'], makeRun()).catch(({ message }: Error) => message)
+      expect(failure).to.match(/^The model 'm' at \S+ cannot be used: the server redirects to /)
+      expect(failure).to.contain(` ${other.origin}, which is not followed (${status})`)
+      expect(asked).to.have.length(1)
+    }
+    expect(other.asked).to.deep.equal([])
   })
 
   it('rejects a malformed answer', async () => {

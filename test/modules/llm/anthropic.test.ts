@@ -14,6 +14,7 @@ import {
   type VendorCase,
   weather,
 } from '../../suites/vendor-suite.ts'
+import { failure } from '../../support/connect-model.ts'
 import { event } from '../../support/fake-model-server.ts'
 import { type makeContext, makeRun, says } from '../../support/fake-run.ts'
 import { anthropicWire } from '../../support/model-wires.ts'
@@ -46,6 +47,14 @@ describe('llm/anthropic', () => {
     expect(request?.url).to.equal('/v1/messages/count_tokens')
     expect(request?.headers).to.include({ 'x-api-key': 'sk-ant-secret' })
     expect(Object.keys(request?.body as object).toSorted()).to.deep.equal(['messages', 'model', 'tool_choice', 'tools'])
+  })
+
+  it('follows no redirect to another origin when it asks for the number of tokens', async () => {
+    const other = await connect([plays(anthropicWire, { text: ['no'] })])
+    const { llm } = await connect([(response) => void response.writeHead(307, { location: other.server.url }).end()])
+    const counting = llm.countTokens?.({ messages: [says('hi')] }, makeRun()) ?? Promise.resolve()
+    expect(await failure(counting)).to.contain(`the server redirects to ${new URL(other.server.url).origin}, which`)
+    expect(other.server.requests).to.deep.equal([])
   })
 
   it('sends the key, the whole conversation, tools and images, and the results of one step together', async () => {
