@@ -33,21 +33,25 @@ for (let level = 0; level < 200; level++) deep = { type: 'object', properties: {
 const deepText = '['.repeat(5000) + ']'.repeat(5000)
 const withDeep = `{"a":${deepText}}`
 const call = (text: string) => ({ type: 'function_call', call_id: 'x', name: 'find', arguments: text })
-const made = (text: string) => [
+const made = (text: string, id = 'x') => [
   user,
   {
     role: 'assistant',
     content: '',
-    tool_calls: [{ id: 'x', type: 'function', function: { name: 'find', arguments: text } }],
+    tool_calls: [{ id, type: 'function', function: { name: 'find', arguments: text } }],
   },
-  { role: 'tool', tool_call_id: 'x', content: '' },
+  { role: 'tool', tool_call_id: id, content: '' },
   user,
 ]
 const foul = '{"__proto__":{"isAdmin":true}}'
-const decision = (text: string) => ({ messages: [user, { role: 'tool', tool_call_id: 'mcpr_x', content: text }] })
+const decision = (content: unknown) => ({ messages: [user, { role: 'tool', tool_call_id: 'mcpr_x', content }] })
+const said = (text: unknown) => [{ type: 'text', text }]
 const slow = { type: 'grammar', syntax: 'regex', definition: '(\\w+\\s?)+!' }
 const called = { type: 'custom_tool_call', call_id: 'x', name: 'note', input: 'a' }
 const answered = { type: 'function_call_output', call_id: 'x', output: '' }
+/** Cannot be made a text: JavaScript throws where it tries to. */
+const textless = { toString: null, valueOf: null }
+const callWith = (args: unknown) => ({ input: [user, { ...call(''), arguments: args }, answered] })
 
 /** Sealed items: of this tenant, and of others. */
 interface Sealed {
@@ -73,6 +77,18 @@ const RESPONSES: readonly (readonly [what: string, body: (sealed: Sealed) => obj
   ['an expression that backtracks', () => ({ tools: [{ ...note, format: slow }] }), 'tools'],
   ['arguments 5,000 deep', () => ({ input: [user, call(withDeep), answered] }), 'input[1].arguments'],
   ['arguments that change prototypes', () => ({ input: [user, call(foul), answered] }), 'input[1].arguments'],
+  ['arguments that cannot be a text', () => callWith(textless), 'input[1].arguments'],
+  ['arguments that are a list of a text', () => callWith(['{}']), 'input[1].arguments'],
+  [
+    'the id of an approval that cannot be a text',
+    () => ({ input: [{ type: 'mcp_approval_response', approval_request_id: textless, approve: true }] }),
+    'input[0].approval_request_id',
+  ],
+  [
+    'a type of a part of an output that cannot be a text',
+    () => ({ input: [user, call('{}'), { ...answered, output: [{ type: textless }] }] }),
+    'input[2].output[0].type',
+  ],
   [
     'an output for a call of the other kind',
     () => ({ input: [user, called, answered], tools: [note] }),
@@ -142,6 +158,12 @@ const CHAT: readonly (readonly [what: string, body: object, param: string])[] = 
   ],
   ['arguments 5,000 deep', { messages: made(withDeep) }, 'messages[1].tool_calls[0].function.arguments'],
   ['arguments that change prototypes', { messages: made(foul) }, 'messages[1].tool_calls[0].function.arguments'],
+  ['a decision that cannot be a text', decision(said(textless)), 'messages[1].content[0].text'],
+  [
+    'the result of a call that cannot be a text',
+    { messages: [...made('{}', 'mcpr_x').slice(0, 2), ...decision(said({ a: 1 })).messages.slice(1)] },
+    'messages[2].content[0].text',
+  ],
   ['a decision 5,000 deep', decision(`{"decision":"edit","arguments":${withDeep}}`), 'messages'],
   [
     'an expression that backtracks',
@@ -186,6 +208,17 @@ describe('bad input', () => {
   after(async () => {
     await closeServers()
     for (const dir of dirs.splice(0)) await removeFolder(dir)
+  })
+
+  it('gets 400, and no run: arguments that cannot be a text, in the items of a conversation, and in the other dialect', async () => {
+    const before = asked()
+    const { input: items } = callWith(textless)
+    const replies = [await send('/v1/conversations', { items }), await send('/compat/responses', { input: items })]
+    expect(replies.map(({ status }) => status)).to.deep.equal([400, 400])
+    const details = replies.map(({ json }) => json.detail)
+    const sentence = '[1].arguments must be a JSON object, as a string'
+    expect(details).to.deep.equal([`items${sentence}`, `input${sentence}`])
+    expect(asked() - before).to.equal(0)
   })
 
   for (const stream of [false, true]) {

@@ -80,7 +80,7 @@ async function send(
   headers: Readonly<Record<string, string>>,
   signal?: AbortSignal,
 ): Promise<Reply> {
-  const { method, params } = request as { method: string; params: { name?: string; taskId?: string } }
+  const { method, params } = request as { method: string; params: { name?: string; taskId?: unknown } }
   const reply = await fetch(url, {
     method: 'POST',
     headers: {
@@ -88,7 +88,7 @@ async function send(
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': VERSION,
       'mcp-method': method,
-      'mcp-name': params.name ?? params.taskId ?? '',
+      'mcp-name': params.name ?? (typeof params.taskId === 'string' ? params.taskId : ''),
       ...headers,
     },
     ...(signal ? { signal } : {}),

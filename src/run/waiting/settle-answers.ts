@@ -116,7 +116,8 @@ function findToolResultProblem(result: unknown): string | undefined {
 /** Checks the answer to a question: what another site sent back has its `state`, so that no answer to another one counts. */
 function findQuestionProblem(pending: PendingCall, answer: unknown, time: CheckTime): string | undefined {
   const state = stateOf(pending)
-  const given = new URLSearchParams(String(answer).replace(/^[^?]*\?|#.*/g, '')).get('state')
+  const text = typeof answer === 'string' ? answer : ''
+  const given = new URLSearchParams(text.replace(/^[^?]*\?|#.*/g, '')).get('state')
   if (state !== undefined && given !== state) return 'it belongs to another question, by its state.'
   return pending.schema && findMisfit(pending.schema, answer, time)
 }

@@ -58,6 +58,9 @@ describe('an answer', () => {
     expect(problemOf(ASK, { answers: [1, 'x'] })).to.be.a('string')
     const { schema: _schema, ...free } = ASK
     expect(problemOf(free, { answers: [{}] })).to.equal(undefined)
+    const textless = { toString: null, valueOf: null }
+    expect(problemOf(free, { answers: [textless] })).to.equal(undefined)
+    expect(problemOf(ASK, { answers: [textless] })).to.be.a('string')
   })
 
   it('from another site has the state of its question, in an address or a query', () => {

@@ -65,6 +65,11 @@ describe('skills over MCP (SEP-2640)', () => {
         const missing = await ask(client, 'skills/get', { uri }).catch((error: Json) => error.code)
         expect(missing).to.equal(-32602)
       }
+      for (const uri of [{ toString: null, valueOf: null }, [URI], undefined]) {
+        const { code, message } = await ask(client, 'skills/get', { uri }).catch((error: Json) => error)
+        expect(code).to.equal(-32602)
+        expect(message).to.match(/uri must be a string/)
+      }
       await client.close()
     })
   }

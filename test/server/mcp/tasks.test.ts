@@ -218,6 +218,10 @@ describe('calls over MCP as tasks', () => {
       expect([reply.error?.code, reply.error?.message]).to.deep.equal([
         ...[-32602, "Invalid params: there is no task 'unknown'"],
       ])
+      for (const taskId of [{ toString: null, valueOf: null }, [handle.taskId], undefined]) {
+        const { error } = await client.send(method, { taskId, inputResponses: {} })
+        expect([error?.code, error?.message]).to.deep.equal([-32602, 'Invalid params: taskId must be a string'])
+      }
     }
   })
 

@@ -20,6 +20,8 @@ const anything = fc.letrec((tie) => ({
   list: fc.array(tie('value'), { maxLength: 4 }),
   object: fc.dictionary(text, tie('value'), { maxKeys: 4 }),
 })).value
+/** Of a field that no schema closes: often what cannot be made a text, where JavaScript throws. */
+const unchecked = fc.oneof(text, fc.constant({ toString: null, valueOf: null }), anything)
 /** Mostly what a field takes, now and then anything. */
 const mostly = <T>(...values: T[]) => fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...values) }, anything)
 const fields = (shape: Record<string, fc.Arbitrary<unknown>>) => fc.record(shape, { requiredKeys: [] })
@@ -33,7 +35,7 @@ const tool = fields({
 })
 const part = fields({
   type: mostly('text', 'input_text', 'image_url', 'input_image', 'file'),
-  text,
+  text: unchecked,
   image_url: anything,
   file: anything,
 })
@@ -41,7 +43,7 @@ const message = fields({
   role: mostly('user', 'system', 'tool', 'assistant', 'developer'),
   content: fc.oneof(text, fc.array(part, { maxLength: 2 }), anything),
   tool_calls: anything,
-  tool_call_id: anything,
+  tool_call_id: mostly('mcpr_1', 'a'),
 })
 const chat = fields({
   model,
@@ -72,10 +74,10 @@ const item = fields({
   id: mostly('{item}'),
   call_id: mostly('a', 'b'),
   encrypted_content: text,
-  approval_request_id: text,
+  approval_request_id: unchecked,
   approve: anything,
-  output: anything,
-  arguments: anything,
+  output: fc.oneof(fc.array(fields({ type: unchecked, text: unchecked }), { maxLength: 2 }), anything),
+  arguments: unchecked,
   name: text,
 })
 export const response = fields({
@@ -108,6 +110,10 @@ const rpc = fields({
     'resources/list',
     'resources/templates/list',
     'resources/read',
+    'skills/get',
+    'tasks/get',
+    'tasks/update',
+    'tasks/cancel',
   ),
   params: fc.oneof(
     fields({
@@ -119,6 +125,7 @@ const rpc = fields({
       ),
       arguments: fc.oneof(fields({ message: text, conversation_id: text }), anything),
       protocolVersion: mostly('2025-06-18', '2026-07-28', '2024-11-05'),
+      taskId: unchecked,
       cursor: anything,
       requestId: anything,
       _meta: anything,

@@ -2,6 +2,7 @@ import type { OpenCall } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
 import { badRequest } from '../../../errors.ts'
 import type { GivenAnswer, PendingCall } from '../../../run/waiting/pending-call.ts'
+import { invalidField } from '../../bodies/invalid-field.ts'
 import { parseField } from '../../bodies/json-body.ts'
 import { makeValidator } from '../../bodies/validator.ts'
 import { DecisionRequest, toGivenAnswer } from '../../inbox/decision-request.ts'
@@ -38,10 +39,12 @@ export function readDecisions(messages: Messages): Decisions {
   if (decisions.length === 0) return NO_DECISIONS
   const calls = messages.flatMap(({ tool_calls: made }) => made ?? [])
   const read = new Map<string, GivenAnswer>()
-  for (const { tool_call_id: id, content } of decisions) {
+  for (const decision of decisions) {
+    const { tool_call_id: id } = decision
     if (read.has(id)) throw badRequest(`messages: '${id}' is decided twice`, { field: 'messages' })
     const isOutput = calls.some((call) => call.id === id && toolNameOf(call) !== APPROVAL_TOOL)
-    read.set(id, isOutput ? { kind: 'client_tool', result: { text: textOf(content) } } : parseDecision(id, content))
+    const text = textOf(decision.content, `messages[${messages.indexOf(decision)}].content`)
+    read.set(id, isOutput ? { kind: 'client_tool', result: { text } } : parseDecision(id, text))
   }
   return read
 }
@@ -92,18 +95,22 @@ export function toApprovalCall({ id, call }: OpenCall): PendingCall {
   return { callId: id, kind: 'client_tool', name: APPROVAL_TOOL, arguments: asked }
 }
 
-function parseDecision(id: string, content: Messages[number]['content']): GivenAnswer {
-  const { value, error } = validate(parseResult(id, content))
+function parseDecision(id: string, text: string): GivenAnswer {
+  const { value, error } = validate(parseResult(id, text))
   if (error) throw badRequest(`The decision about '${id}': ${error.message}`)
   return toGivenAnswer(value)
 }
 
-function textOf(content: Messages[number]['content']): string {
-  return typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('')
+function textOf(content: Messages[number]['content'], field: string): string {
+  if (typeof content === 'string') return content
+  const texts = (content ?? []).map((part) => part.text ?? '')
+  const wrong = texts.findIndex((text) => typeof text !== 'string')
+  if (wrong !== -1) throw invalidField(`${field}[${wrong}].text`, 'must be a string.')
+  return texts.join('')
 }
 
-function parseResult(id: string, content: Messages[number]['content']): unknown {
-  const value = parseField(textOf(content), 'messages')
+function parseResult(id: string, text: string): unknown {
+  const value = parseField(text, 'messages')
   if (value !== undefined) return value
   const form = '{"decision": "approve"}, "reject", "edit" or "answer"'
   throw badRequest(`messages: the result of '${id}' must be JSON such as ${form}`)

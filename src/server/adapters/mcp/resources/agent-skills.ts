@@ -61,7 +61,8 @@ export class AgentSkills {
 
   /** @throws JsonRpcError `INVALID_PARAMS` for a skill that does not exist */
   async get({ uri }: Readonly<Record<string, unknown>>, tenant: string): Promise<{ readonly skill: SkillEntry }> {
-    const place = readUri(String(uri))
+    if (typeof uri !== 'string') throw invalidParams('uri must be a string')
+    const place = readUri(uri)
     const skills = this.#isExposed(place) ? await this.#listOf(place, tenant) : []
     const found = skills.map(toEntry).find((entry) => entry.uri === uri)
     if (!found) throw invalidParams(`there is no skill ${uri}`)

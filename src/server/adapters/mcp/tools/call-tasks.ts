@@ -181,6 +181,7 @@ export class CallTasks {
 }
 
 function unknownTask({ taskId }: Params): JsonRpcError {
+  if (typeof taskId !== 'string') return invalidParams('taskId must be a string')
   return invalidParams(`there is no task '${taskId}'`)
 }
 

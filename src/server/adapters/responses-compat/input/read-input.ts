@@ -214,7 +214,8 @@ function toCustomCall(item: InputItem, at: string): ToolCall {
 
 function parseArguments(text: unknown, at: string): Fields {
   const field = `${at}.arguments`
-  const value = text === '' ? {} : parseField(String(text), field)
+  if (typeof text !== 'string') throw invalidField(field, 'must be a JSON object, as a string')
+  const value = text === '' ? {} : parseField(text, field)
   if (isObject(value)) return value
   throw invalidField(field, 'must be a JSON object')
 }

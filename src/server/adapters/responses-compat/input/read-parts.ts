@@ -31,10 +31,10 @@ export function readParts(
   return { text, attachments }
 }
 
-const ATTACHMENT_TYPES: ReadonlySet<string> = new Set(['input_image', 'input_file', 'input_audio'])
+const ATTACHMENT_TYPES: ReadonlySet<unknown> = new Set(['input_image', 'input_file', 'input_audio'])
 
 function tryAttachment(part: Fields): Attachment | undefined {
-  if (!ATTACHMENT_TYPES.has(String(part.type))) return undefined
+  if (!ATTACHMENT_TYPES.has(part.type)) return undefined
   try {
     return withoutStack(() => readAttachment(part, ''))
   } catch {
@@ -60,7 +60,8 @@ function readPart(part: Fields, at: string): Attachment | undefined {
     return readAddress(address, `${at}.${field}`, 'application/octet-stream', name)
   }
   if (type === 'input_audio') return readAudio(input_audio, `${at}.input_audio`)
-  const message = `${at}.type: parts of the type '${String(type)}' cannot be handled`
+  if (type !== undefined && typeof type !== 'string') throw invalidField(`${at}.type`, 'must be a string')
+  const message = `${at}.type: parts of the type '${type}' cannot be handled`
   throw badRequest(message, { field: `${at}.type` })
 }
 

@@ -15,7 +15,8 @@ export function resumeByApproval(body: CreateRequest): CreateRequest {
   const approval = answers.find(isAnswer)
   if (!approval) return { ...body, input: input.filter((item) => !isAnswer(item)) }
   const { approval_request_id: id }: Fields = approval
-  return { ...body, input: answers, previous_response_id: runIdOf(String(id)) }
+  // An id that is no text is refused where the item is read.
+  return typeof id === 'string' ? { ...body, input: answers, previous_response_id: runIdOf(id) } : body
 }
 
 function isAnswer({ type }: RawInputItem): boolean {
