@@ -1,4 +1,4 @@
-import { type AdapterOptions, type Attachment, fieldsOf } from 'agent-host'
+import { type AdapterOptions, type Attachment, fieldsOf, isObject } from 'agent-host'
 import { invalid } from './errors.ts'
 import type { Block, Content } from './schema.ts'
 
@@ -30,8 +30,10 @@ function join(parts: readonly Parts[]): Parts {
   }
 }
 
+/** Blocks within a block are checked here alone. */
 function readBlock(block: Block, field: string, readAddress: ReadAddress): Parts {
-  switch (block.type) {
+  if (!isObject(block)) throw invalid(field, 'must be an object')
+  switch (readText(block.type, `${field}.type`)) {
     case 'text':
       return said(readText(block.text, `${field}.text`))
     case 'image':
@@ -47,7 +49,8 @@ function readBlock(block: Block, field: string, readAddress: ReadAddress): Parts
   }
 }
 
-function readText(text: unknown, field: string): string {
+/** @throws HostError `REQUEST_INVALID` naming the field */
+export function readText(text: unknown, field: string): string {
   if (typeof text !== 'string') throw invalid(field, 'must be a string')
   return text
 }
@@ -82,7 +85,10 @@ function titled(title: string | undefined, parts: Parts): Parts {
 function readSource(block: Block, field: string, fallback: string, readAddress: ReadAddress): Attachment {
   const { type, data, url, media_type: mediaType } = fieldsOf(block.source)
   if (type === 'url') return readAddress(url, `${field}.source.url`, fallback)
-  if (type !== 'base64') throw invalid(`${field}.source.type`, `'${String(type)}' is not served: send base64 or a URL`)
+  if (type !== 'base64') {
+    const name = readText(type, `${field}.source.type`)
+    throw invalid(`${field}.source.type`, `'${name}' is not served: send base64 or a URL`)
+  }
   if (typeof mediaType !== 'string') throw invalid(`${field}.source.media_type`, 'must be a string')
   const bytes = Buffer.from(readText(data, `${field}.source.data`), 'base64')
   if (bytes.length === 0) throw invalid(`${field}.source.data`, 'holds no bytes in base64')

@@ -7,7 +7,7 @@ import {
   type ToolCall,
 } from 'agent-host'
 import { invalid } from './errors.ts'
-import { type Parts, readParts } from './read-blocks.ts'
+import { type Parts, readParts, readText } from './read-blocks.ts'
 import type { Block, Content, MessageRequest, WireMessage } from './schema.ts'
 import type { Signatures, SignedData } from './signatures.ts'
 
@@ -146,17 +146,22 @@ async function openSignatures(messages: readonly WireMessage[], signatures: Sign
   return new Map(await Promise.all(kept.map(async (one) => [one, await signatures.open(one)] as const)))
 }
 
-/** Every call has one result, in the next message, and every result its call. */
+/** Every call has one result, in the next message, and every result its call. Ids and names are texts from here on. */
 function checkResults(messages: readonly WireMessage[]): void {
-  const open = new Set<unknown>()
+  const open = new Set<string>()
   for (const [index, message] of messages.entries()) {
     const field = `messages[${index}].content`
     for (const [place, block] of blocksOf(message).entries()) {
-      if (message.role === 'assistant' && block.type === 'tool_use') open.add(block.id)
-      if (message.role !== 'user' || block.type !== 'tool_result' || open.delete(block.tool_use_id)) continue
-      throw invalid(`${field}[${place}].tool_use_id`, `'${String(block.tool_use_id)}' is no open call of an answer`)
+      const at = `${field}[${place}]`
+      if (message.role === 'assistant' && block.type === 'tool_use') {
+        readText(block.name, `${at}.name`)
+        open.add(readText(block.id, `${at}.id`))
+      }
+      if (message.role !== 'user' || block.type !== 'tool_result') continue
+      const id = readText(block.tool_use_id, `${at}.tool_use_id`)
+      if (!open.delete(id)) throw invalid(`${at}.tool_use_id`, `'${id}' is no open call of an answer`)
     }
     const [id] = message.role === 'user' ? open : []
-    if (id !== undefined) throw invalid(field, `has no tool_result for the call '${String(id)}'`)
+    if (id !== undefined) throw invalid(field, `has no tool_result for the call '${id}'`)
   }
 }

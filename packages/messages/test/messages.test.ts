@@ -287,6 +287,36 @@ describe('POST /anthropic/v1/messages', () => {
     )
   })
 
+  it('names what is no block within a block, and what cannot be a text', async () => {
+    const textless = { toString: null, valueOf: null }
+    const call = { type: 'tool_use', id: 't1', name: 'read_file', input: {} }
+    const result = { type: 'tool_result', tool_use_id: 't1', content: '' }
+    const ask = async (...contents: unknown[]) => {
+      const messages = contents.map((content, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content }))
+      const [status, , type, message] = await refusal({ model: 'mirror', max_tokens: 9, messages })
+      assert.deepEqual([status, type], [400, 'invalid_request_error'], message)
+      return message
+    }
+    const inDocument = (inner: unknown) => [{ type: 'document', source: { type: 'content', content: [inner] } }]
+    const said = 'messages[0].content[0]'
+    for (const wrong of [null, 'x', 1, []]) {
+      assert.equal(await ask(inDocument(wrong)), `${said}.source.content[0]: must be an object`)
+      const found = [{ type: 'search_result', content: [{ type: 'text', text: 'a' }, wrong] }]
+      assert.equal(await ask(found), `${said}.content[1]: must be an object`)
+      const results = [{ ...result, content: [wrong] }]
+      assert.equal(await ask('hi', [call], results), 'messages[2].content[0].content[0]: must be an object')
+    }
+    assert.equal(await ask(inDocument({ type: textless })), `${said}.source.content[0].type: must be a string`)
+    const image = [{ type: 'image', source: { type: textless } }]
+    assert.equal(await ask(image), `${said}.source.type: must be a string`)
+    const wrongId = await ask('hi', [{ ...call, id: textless }], [result])
+    assert.equal(wrongId, 'messages[1].content[0].id: must be a string')
+    const wrongName = await ask('hi', [{ ...call, name: textless }], [result])
+    assert.equal(wrongName, 'messages[1].content[0].name: must be a string')
+    const wrongResult = await ask('hi', [call], [{ ...result, tool_use_id: textless }])
+    assert.equal(wrongResult, 'messages[2].content[0].tool_use_id: must be a string')
+  })
+
   it('refuses conversations with open calls, unknown results, and without a question', async () => {
     const call = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'read_file', input: {} }] }
     const ask = (...messages: unknown[]) => refusal({ model: 'mirror', max_tokens: 9, messages })
