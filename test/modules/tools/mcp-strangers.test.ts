@@ -8,7 +8,12 @@ import { type RudeMcpServer, startRudeMcpServer } from '../../support/rude-mcp-s
 const PLAIN = { type: 'object', properties: { x: { type: 'string' } } }
 const EMPTY = { type: 'object', properties: {} }
 const NO_MESSAGE = 'it does not speak MCP: its answer is no message of it'
+/** Takes more of the stack than there is where a validator walks it. */
+const DEEP: unknown = JSON.parse('['.repeat(3000) + ']'.repeat(3000))
 const GOOD = { name: 'good', inputSchema: PLAIN }
+
+const nest = (levels: number, inner: object): object =>
+  levels === 0 ? inner : { type: 'object', properties: { x: nest(levels - 1, inner) } }
 
 describe('tools/mcp with servers as strangers write them', () => {
   const open: (() => unknown)[] = []
@@ -72,6 +77,10 @@ describe('tools/mcp with servers as strangers write them', () => {
           { inputSchema: { $ref: '#/definitions/Args', definitions: { Args: PLAIN } } },
           { ...PLAIN, definitions: { Args: PLAIN } },
         ],
+        'the deepest schema, and a value of 100 levels in it': [
+          { inputSchema: nest(100, { default: JSON.parse('['.repeat(98) + ']'.repeat(98)) }) },
+          nest(100, { default: JSON.parse('['.repeat(98) + ']'.repeat(98)) }),
+        ],
         'alternatives at the top': [
           { inputSchema: { ...PLAIN, anyOf: [{ required: ['x'] }] } },
           { ...PLAIN, anyOf: [{ required: ['x'] }] },
@@ -107,6 +116,12 @@ describe('tools/mcp with servers as strangers write them', () => {
           JSON.parse(`${'{"type":"object","properties":{"x":'.repeat(200)}{}${'}}'.repeat(200)}`),
           'it is more than 100 levels deep',
         ],
+        ...Object.fromEntries(
+          ['default', 'enum', 'examples', 'x-foo'].map((word) => [
+            `whose ${word} is 3,000 deep`,
+            [{ ...PLAIN, properties: { x: { [word]: DEEP } } }, 'it is more than 100 levels deep'],
+          ]),
+        ),
       }
       for (const [what, [inputSchema, reason]] of Object.entries(refused)) {
         it(`leaves out a tool with a schema ${what}, and names it once`, async () => {

@@ -1,9 +1,11 @@
 import { fieldsOf, isObject } from 'agent-host'
+import { isDeeper } from '../is-deeper.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
 const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']
 const MAX_DEPTH = 100
+const TOO_DEEP = `it is more than ${MAX_DEPTH} levels deep`
 
 /**
  * Mends the schema of a tool's arguments: what means nothing is left out or filled in, as servers write it who have no arguments.
@@ -12,6 +14,8 @@ const MAX_DEPTH = 100
  */
 export function mendSchema(raw: unknown): Schema {
   if (raw != null && !isObject(raw)) throw new Error('it is no object')
+  // A level of schemas takes two of JSON. What is no schema, such as a default, has as many levels as they have.
+  if (isDeeper(raw, 3 * MAX_DEPTH)) throw new Error(TOO_DEEP)
   const schema = withoutReference(fieldsOf(mend(raw, 0)))
   const { type = 'object', properties = {} } = schema
   if (![type].flat().includes('object')) throw new Error(`it is of type '${type}', and arguments are an object`)
@@ -24,7 +28,7 @@ function mend(schema: unknown, depth: number): unknown {
   if (schema == null) return {}
   if (typeof schema === 'boolean') return schema
   if (!isObject(schema)) throw new Error(`it has ${JSON.stringify(schema).slice(0, 100)} in the place of a schema`)
-  if (depth > MAX_DEPTH) throw new Error(`it is more than ${MAX_DEPTH} levels deep`)
+  if (depth > MAX_DEPTH) throw new Error(TOO_DEEP)
   const entries = Object.entries(schema).map(([word, value]) => {
     const read = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined
     return [word, read ? read(value, depth + 1) : value] as const

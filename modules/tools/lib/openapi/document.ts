@@ -13,6 +13,7 @@ import {
   readRegularFile,
   readYamlText,
 } from 'agent-host'
+import { isDeeper } from '../is-deeper.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -187,11 +188,6 @@ function readSource(text: string, name: string): Source {
   }
   if (!isDeeper(data, MAX_LEVELS)) return { data, lineOf }
   throw invalid(`${name}:${lineOfLevel(text, MAX_LEVELS)}`, `the document is nested deeper than ${MAX_LEVELS} levels.`)
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((child) => isDeeper(child, levels - 1))
 }
 
 /** Line of a JSON text that leads deeper than this. */
