@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Anthropic from '@anthropic-ai/sdk'
@@ -344,6 +345,12 @@ describe('webhooks', () => {
       await app.inject({ method: 'POST', url: '/compat/responses', payload: { model: 'tools', input: 'hello' } })
       await eventually(() => expect(received).to.have.lengthOf(1))
       expect(await readiness()).to.deep.equal({ status: 'ok', detail })
+      await folder.write('webhooks.yml', `webhooks:\n${hook()}`)
+      await eventually(async () => expect(await readiness()).to.deep.equal({ status: 'ok' }), 5000)
+      await rm(`${folder.dir}/webhooks.yml`)
+      await eventually(async () => expect(await readiness()).to.deep.equal({ status: 'ok', detail }), 5000)
+      await app.inject({ method: 'POST', url: '/compat/responses', payload: { model: 'tools', input: 'hello' } })
+      await eventually(() => expect(received).to.have.lengthOf(2))
       await folder.write('webhooks.yml', `webhooks:\n${hook()}`)
       await eventually(async () => expect(await readiness()).to.deep.equal({ status: 'ok' }), 5000)
     })

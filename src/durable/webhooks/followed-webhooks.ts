@@ -21,7 +21,9 @@ export class FollowedWebhooks {
       return readWebhooks(projectDir, environment)
     }
     this.#file = new FollowedFile(path, WEBHOOKS_FILE, log, async () => {
-      this.all = await this.#load()
+      const read = await this.#load()
+      if (this.all.length > 0 && !existsSync(path)) throw new Error('The file is gone.')
+      this.all = read
       this.#onRead()
     })
   }
