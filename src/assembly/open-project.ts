@@ -96,7 +96,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       isShared: isRemote(options.store),
       openRecords: audit ? async () => audit.guard(await shared.open()) : () => shared.open(),
       sealing,
-      onStored: sweeper && ((id, tenant) => sweeper.noteStored(id, tenant)),
+      onStored: sweeper && ((...run) => sweeper.noteStored(...run)),
       describeFailure: makeDescribeFailure(options.debug, redact),
       onFailure: (error, id) => logRunFailure(error, id, log),
     })

@@ -1,6 +1,5 @@
 import { type AgentHost, ATTACH } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
-import type { Run } from '../protocols/run.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { TapeRecorder } from '../tape/recording/tape-recorder.ts'
 import { TapeWriter } from '../tape/recording/tape-writer.ts'
@@ -36,8 +35,8 @@ export class Tapes {
     const { projectDir, record: share } = this.#options
     const writer = this.#writer
     const sweeper = new TapeSweeper({ projectDir, writer, openRecords, log: this.#log })
-    const onRun = ({ id }: Pick<Run, 'id'>) => sweeper.noteTape(id)
-    host[ATTACH](new TapeRecorder({ writer, share, environment: process.env, onRun }))
+    const { env: environment } = process
+    host[ATTACH](new TapeRecorder({ writer, share, environment, onRun: (...run) => sweeper.noteRun(...run) }))
     return sweeper
   }
 

@@ -25,7 +25,7 @@ import { UnreadableRows } from './rows/unreadable-rows.ts'
 import { admit, withKey } from './runs/admit.ts'
 import { DurableRun, type DurableRunOptions } from './runs/durable-run.ts'
 import { followRun, readEnded, type StepLog } from './runs/read-run.ts'
-import type { RunIds } from './runs/run-ids.ts'
+import { type RunIds, uuidOf } from './runs/run-ids.ts'
 import type { Draft } from './runs/run-row.ts'
 import { RunStore, type StoredRun } from './runs/run-store.ts'
 import { StepFeed } from './runs/step-feed.ts'
@@ -47,8 +47,8 @@ export interface DurableRunsOptions {
   readonly log: Log
   /** Webhooks at this moment; undefined where there are never any. */
   readonly webhooks?: Webhooks | undefined
-  /** Called when a run of this process is stored, or was stored before. */
-  readonly onStored?: ((id: string, tenant: string) => void) | undefined
+  /** Called when a run of this process is stored, or was stored before. `runId` is its own id: the row may have another. */
+  readonly onStored?: ((id: string, tenant: string, runId: string) => void) | undefined
 }
 
 /** Parts that the runs of all tenants share. */
@@ -259,13 +259,17 @@ export class DurableRuns {
   follow(run: DurableRun, isWatched: boolean): void {
     this.#runs.set(run.id, run)
     void this.#whenSettled(run)
-    const { onStored } = this.#shared.options
-    if (onStored)
+    if (this.#shared.options.onStored)
       run.stored.then(
-        () => run.isStored && onStored(run.id, this.tenant),
+        () => run.isStored && this.noteStored(run.id, uuidOf(run.id)),
         () => {},
       )
     if (isWatched) this.#watchOutcome(run)
+  }
+
+  /** Tells that a run of this process is stored. @param runId its own id */
+  noteStored(id: string, runId: string): void {
+    this.#shared.options.onStored?.(id, this.tenant, runId)
   }
 
   /**

@@ -6,7 +6,7 @@ import type { RecordStore } from '../store/record-store.ts'
 import type { RecordSealing } from '../store/sealing.ts'
 import { isOtherFormat } from '../store/store-format.ts'
 import type { HistoryLimits } from './conversations/history-budget.ts'
-import { DurableRuns } from './durable-runs.ts'
+import { DurableRuns, type DurableRunsOptions } from './durable-runs.ts'
 import type { BullDelivery } from './queue/bull-delivery.ts'
 import { type DeliveryOptions, openDelivery } from './queue/open-delivery.ts'
 import type { QueuePoller } from './queue/queue-poller.ts'
@@ -41,7 +41,7 @@ export interface RunServiceOptions extends Pick<RunWorkerOptions, 'describeFailu
   readonly openRecords: () => Promise<RecordStore>
   readonly sealing: RecordSealing
   /** See {@link DurableRunsOptions.onStored}. */
-  readonly onStored?: ((id: string, tenant: string) => void) | undefined
+  readonly onStored?: DurableRunsOptions['onStored']
 }
 
 interface Opened {

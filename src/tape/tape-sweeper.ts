@@ -1,15 +1,19 @@
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodeUri } from '../decode-uri.ts'
 import { tenantPart } from '../durable/rows/tenant-part.ts'
-import { RUN_PREFIX, RunIds } from '../durable/runs/run-ids.ts'
+import { RUN_PREFIX, RunIds, secondsOf, uuidOf } from '../durable/runs/run-ids.ts'
 import { RUNS_DELETED, rowKey } from '../durable/runs/run-keys.ts'
 import { messageOf, systemCodeOf } from '../errors.ts'
+import { getOrAdd } from '../get-or-add.ts'
 import type { Log } from '../protocols/log.ts'
 import { readRegularFile } from '../read-regular-file.ts'
 import { RecentlyUsed } from '../recently-used.ts'
+import type { AgentRun } from '../run/agent-run.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import { TAPE_FOLDER } from './file/tape-folder.ts'
+import { MAX_PART_AGE_MS, TAPE_FOLDER } from './file/tape-folder.ts'
 import type { TapeWriter } from './recording/tape-writer.ts'
 
 export interface TapeSweeperOptions {
@@ -19,25 +23,47 @@ export interface TapeSweeperOptions {
   readonly log: Log
 }
 
-/** File that names the tapes whose runs are stored, one a line: tenants as in a URL, a space, the id. */
+/** Run whose row is stored. */
+interface StoredRow {
+  /** Without the prefix. */
+  readonly id: string
+  readonly tenant: string
+}
+
+/** Run that a client began, with those that it began itself. */
+interface RunFamily {
+  /** Their tapes, until the run is stored. */
+  tapes: string[]
+  row: StoredRow | undefined
+}
+
+/**
+ * File that names the tapes whose runs are stored, one a line: tenant as in a URL, a space, the id of the run, and behind another space
+ * the name of the tape where it is another. In this order a line that was cut off names no tape of another run.
+ */
 const STORED = 'stored.txt'
+/** Files that a server which starts has moved aside, until it has looked for their runs. */
+const ASIDE = /^stored\..+\.txt$/
 const SWEEP_EVERY_MS = 60 * 60 * 1000
-/** Runs with a tape of which it is not known yet if they are stored: more than run at once. */
-const MAX_TAPED = 10_000
+/** Ended runs with a tape of which it is not known yet if they are stored. */
+const MAX_ENDED = 10_000
 /** Rows that are looked for together. */
 const PAGE = 500
 
 /**
- * Deletes the tapes of stored runs that were deleted: by a request or their retention, on this server or another, also while this one
- * did not run. Opens the store only once a stored run has a tape.
+ * Deletes the tapes of stored runs that were deleted, with those of the runs that they began: by a request or their retention, on this
+ * server or another, also while this one did not run. Opens the store only once a stored run has a tape.
  */
 export class TapeSweeper {
   readonly #options: TapeSweeperOptions
   readonly #ids = new RunIds(RUN_PREFIX)
-  /** Tenants of the stored runs that have a tape, by id. */
-  readonly #stored = new Map<string, string>()
-  /** Others that have one. */
-  readonly #taped = new RecentlyUsed<true>({ maxItems: MAX_TAPED })
+  /** Runs in progress, by id. */
+  readonly #running = new Map<string, RunFamily>()
+  readonly #ended = new RecentlyUsed<RunFamily>({ maxItems: MAX_ENDED })
+  /** Tapes of stored runs, by the id of the run. */
+  readonly #stored = new Map<string, { readonly tenant: string; readonly tapes: Set<string> }>()
+  /** Files that were moved aside, with their sizes when they were read. */
+  readonly #aside = new Map<string, number>()
   #records: Promise<RecordStore> | undefined
   #unwatch: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
@@ -48,28 +74,51 @@ export class TapeSweeper {
   constructor(options: TapeSweeperOptions) {
     this.#options = options
     this.#work = this.#readStored().catch((error) =>
-      options.log.warn(`Tapes of runs deleted before stay: ${this.#file} cannot be read: ${messageOf(error)}`),
+      options.log.warn(`Tapes of runs deleted before stay: ${this.#folder} cannot be used: ${messageOf(error)}`),
     )
   }
 
-  /** Notes a run that has a tape, before it is stored. */
-  noteTape(runId: string): void {
-    if (this.#ids.isId(RUN_PREFIX + runId)) this.#taped.set(runId, true)
+  /** Notes a run that begins. One without a tape may begin others that have one. */
+  noteRun({ id, parent }: Pick<AgentRun, 'id' | 'parent'>, hasTape: boolean, result: Promise<unknown>): void {
+    const family = this.#running.get(parent?.runId ?? '') ?? { tapes: [], row: undefined }
+    this.#running.set(id, family)
+    if (hasTape && family.row) this.#addStored(family.row, [id])
+    else if (hasTape) family.tapes.push(id)
+    const end = () => {
+      this.#running.delete(id)
+      if (!parent && family.tapes.length > 0) this.#ended.set(id, family)
+    }
+    result.then(end, end)
   }
 
-  /** Notes a run of this process when its row is stored. */
-  noteStored(id: string, tenant: string): void {
-    const runId = id.slice(RUN_PREFIX.length)
-    if (!this.#taped.get(runId)) return
-    this.#taped.delete(runId)
-    this.#stored.set(runId, tenant)
+  /** Notes a run of this process when its row is stored. @param runId its own id, which names the tape: the row may have another */
+  noteStored(id: string, tenant: string, runId: string): void {
+    const family = this.#running.get(runId) ?? this.#ended.get(runId)
+    if (!family) return
+    this.#ended.delete(runId)
+    family.row = { id: uuidOf(id), tenant }
+    const { tapes } = family
+    family.tapes = []
+    if (tapes.length > 0) this.#addStored(family.row, tapes)
+  }
+
+  #addStored(row: StoredRow, tapes: readonly string[]): void {
+    for (const tape of tapes) this.#keep(row, tape)
     try {
-      // Behind a line end: a process that was cut off may have left half a line.
-      appendFileSync(this.#file, `\n${toLine(runId, tenant)}`, { mode: 0o600 })
+      this.#append(tapes.map((tape) => toLine(row, tape)))
     } catch (error) {
       this.#report(error)
     }
     if (!this.#records) this.#sweep()
+  }
+
+  #keep({ id, tenant }: StoredRow, tape: string): void {
+    getOrAdd(this.#stored, id, () => ({ tenant, tapes: new Set<string>() })).tapes.add(tape)
+  }
+
+  #append(lines: readonly string[]): void {
+    // Behind a line end: a process that was cut off may have left half a line.
+    appendFileSync(join(this.#folder, STORED), `\n${lines.join('')}`, { mode: 0o600 })
   }
 
   async close(): Promise<void> {
@@ -84,20 +133,52 @@ export class TapeSweeper {
     await records?.close()
   }
 
-  /** Reads the file of stored runs, and writes it again without those whose tapes are gone. */
+  /** Takes over what was noted before. What other processes note from now on is in a new file, and theirs to look after. */
   async #readStored(): Promise<void> {
-    const text = await readIfThere(this.#file)
-    for (const line of text.split('\n')) {
-      const [written = '', runId = ''] = line.split(' ')
-      const tenant = decodeUri(written)
-      // A line that is damaged names no tenant: its tape stays.
-      const isWhole = runId !== '' && toLine(runId, tenant) === `${line}\n`
-      if (isWhole && this.#options.writer.has(runId)) this.#stored.set(runId, tenant)
+    moveIfThere(join(this.#folder, STORED), join(this.#folder, `stored.${randomUUID()}.txt`))
+    for (const name of await readdir(this.#folder)) if (ASIDE.test(name)) await this.#readLines(name)
+    if (this.#stored.size > 0) this.#sweep()
+    else this.#bringBack()
+  }
+
+  async #readLines(name: string): Promise<void> {
+    const path = join(this.#folder, name)
+    try {
+      const bytes = await readRegularFile(path)
+      for (const line of bytes.toString().split('\n')) this.#readLine(line)
+      this.#aside.set(path, bytes.length)
+    } catch (error) {
+      // Another process has brought its lines back.
+      if (systemCodeOf(error) === 'ENOENT') return
+      this.#options.log.warn(`Tapes of runs deleted before stay: ${path} cannot be read: ${messageOf(error)}`)
     }
-    const kept = [...this.#stored].map(([runId, tenant]) => toLine(runId, tenant)).join('')
-    // At once: runs that are stored meanwhile add lines.
-    if (kept !== text) writeFileSync(this.#file, kept, { mode: 0o600 })
-    if (kept !== '') this.#sweep()
+  }
+
+  #readLine(line: string): void {
+    const [tenant = '', id = '', tape = id] = line.split(' ')
+    const row = { id, tenant: decodeUri(tenant) }
+    // A line that is damaged names no tenant, or no run: its tape stays.
+    const isWhole = this.#ids.isId(RUN_PREFIX + id) && toLine(row, decodeUri(tape)) === `${line}\n`
+    if (isWhole && this.#mayCome(id, decodeUri(tape))) this.#keep(row, decodeUri(tape))
+  }
+
+  /** True for a tape that is there, and for one that another process may still write: its part is kept no longer than that, either. */
+  #mayCome(id: string, tape: string): boolean {
+    return secondsOf(id) * 1000 > Date.now() - MAX_PART_AGE_MS || this.#options.writer.has(tape)
+  }
+
+  /** Notes what is left of what was moved aside, and removes it. */
+  #bringBack(): void {
+    if (this.#aside.size === 0) return
+    const left = [...this.#stored].flatMap(([id, { tenant, tapes }]) =>
+      [...tapes].map((tape) => toLine({ id, tenant }, tape)),
+    )
+    this.#append(left)
+    for (const [path, size] of this.#aside) {
+      // One that has grown since has lines that were not read: the next start reads it.
+      if (statSync(path, { throwIfNoEntry: false })?.size === size) rmSync(path, { force: true })
+    }
+    this.#aside.clear()
   }
 
   #sweep(): void {
@@ -116,17 +197,21 @@ export class TapeSweeper {
 
   async #removeDeleted(): Promise<void> {
     const records = await this.#open()
-    const known = [...this.#stored]
+    const known = [...this.#stored].map(([id, { tenant }]) => ({ id, tenant }))
     for (let from = 0; from < known.length; from += PAGE) {
       const gone: string[] = []
-      for (const [tenant, runIds] of groupByTenant(known.slice(from, from + PAGE))) {
-        const rows = await tenantPart(records, tenant).get(runIds.map((runId) => rowKey(RUN_PREFIX + runId)))
-        runIds.forEach((runId, index) => {
-          if (rows[index] === undefined && this.#stored.delete(runId)) gone.push(runId)
+      for (const [tenant, ids] of groupByTenant(known.slice(from, from + PAGE))) {
+        const rows = await tenantPart(records, tenant).get(ids.map((id) => rowKey(RUN_PREFIX + id)))
+        ids.forEach((id, index) => {
+          if (rows[index] !== undefined) return
+          gone.push(...(this.#stored.get(id)?.tapes ?? []))
+          this.#stored.delete(id)
         })
       }
-      if (gone.length > 0) this.#options.writer.delete(gone)
+      // Before their lines go.
+      if (gone.length > 0) await this.#options.writer.delete(gone)
     }
+    this.#bringBack()
   }
 
   #open(): Promise<RecordStore> {
@@ -141,30 +226,25 @@ export class TapeSweeper {
     return this.#records
   }
 
-  get #file(): string {
-    return join(this.#options.projectDir, TAPE_FOLDER, STORED)
+  get #folder(): string {
+    return join(this.#options.projectDir, TAPE_FOLDER)
   }
 }
 
-async function readIfThere(path: string): Promise<string> {
+function moveIfThere(from: string, to: string): void {
   try {
-    return String(await readRegularFile(path))
+    renameSync(from, to)
   } catch (error) {
-    if (systemCodeOf(error) === 'ENOENT') return ''
-    throw error
+    if (systemCodeOf(error) !== 'ENOENT') throw error
   }
 }
 
-function toLine(runId: string, tenant: string): string {
-  return `${encodeURIComponent(tenant)} ${runId}\n`
+function toLine({ id, tenant }: StoredRow, tape: string): string {
+  return `${encodeURIComponent(tenant)} ${id}${tape === id ? '' : ` ${encodeURIComponent(tape)}`}\n`
 }
 
-function groupByTenant(runs: readonly (readonly [runId: string, tenant: string])[]): Map<string, string[]> {
+function groupByTenant(rows: readonly StoredRow[]): Map<string, string[]> {
   const groups = new Map<string, string[]>()
-  for (const [runId, tenant] of runs) {
-    const group = groups.get(tenant)
-    if (group) group.push(runId)
-    else groups.set(tenant, [runId])
-  }
+  for (const { id, tenant } of rows) getOrAdd(groups, tenant, (): string[] => []).push(id)
   return groups
 }

@@ -193,6 +193,7 @@ class StoredTenantRuns implements TenantRuns {
     const outcome = { messages: trail.slice(messages.length), pending, waiting: opened }
     if (!(await runs.store.create({ ...withKey(host, draft), claim }, steps, outcome)))
       throw new HostError('RESPONSE_CONFLICT', `Another run is stored as '${id}': give each run an id of its own.`)
+    runs.noteStored(id, result.runId)
     return pending.map((call, index) => ({ id: approvalId(id, index), call }))
   }
 

@@ -7,7 +7,7 @@ export const TAPE_ENDING = '.jsonl.gz'
 /** Of files that are being written. */
 export const PART_ENDING = '.part'
 /** Older parts belong to a process that is gone. */
-const MAX_PART_AGE_MS = 2 * 24 * 60 * 60 * 1000
+export const MAX_PART_AGE_MS = 2 * 24 * 60 * 60 * 1000
 /** Share of the limit that deleting leaves: files are not looked at again for each tape. */
 const KEPT_SHARE = 0.9
 

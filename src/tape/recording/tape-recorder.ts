@@ -12,8 +12,8 @@ export interface TapeRecorderOptions {
   readonly share: number
   /** Source of `${NAME}` in a config. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Called with each run that is recorded. */
-  readonly onRun?: (run: AgentRun) => void
+  /** Called with each run that begins. */
+  readonly onRun?: (run: AgentRun, isRecorded: boolean, result: Promise<RunResult>) => void
 }
 
 /** Records the runs of a host, each as a tape. */
@@ -29,11 +29,13 @@ export class TapeRecorder implements Boundaries {
 
   begin(run: AgentRun, turn: Turn, result: Promise<RunResult>, agent: BoundedAgent): boolean {
     // Calls of a single module are no turns.
-    if (turn.messages.length === 0 || !this.#takes(run)) return false
+    if (turn.messages.length === 0) return false
+    const isRecorded = this.#takes(run)
+    this.#options.onRun?.(run, isRecorded, result)
+    if (!isRecorded) return false
     const sink = this.#options.writer.open(run.id, run.waiting.continues, () => this.#headOf(agent))
     const recorder = new RunRecorder(run, turn, sink)
     this.#runs.set(run.answer, recorder)
-    this.#options.onRun?.(run)
     result.then(
       (ended) => recorder.succeed(ended),
       (error) => recorder.fail(error),
