@@ -132,6 +132,34 @@ export default defineModule({ name: 'Notes', provides: [Memory], create: () => (
     await client.close()
   })
 
+  it('are read once for a batch that names them several times', async () => {
+    const { post } = await makeMcp(
+      {},
+      {
+        'agents/counter.yml':
+          'id: counter\nexpose: [memory]\nmodules: [{ id: main, module: act }, { id: reads, module: reads }]',
+        'modules/reads.ts': `import { defineModule, Memory } from 'agent-host'
+let reads = 0
+export default defineModule({ name: 'Reads', provides: [Memory], create: () => ({
+  store: async () => 'x', search: async () => [], update: async () => false, delete: async () => false,
+  list: async () => [], get: async (id) => ({ id, text: String(++reads), metadata: {} }) }) })`,
+      },
+    )
+    const read = (entry: string, id: number) => {
+      const params = { uri: `agent-host://counter/memory/reads/${entry}` }
+      return { jsonrpc: '2.0', id, method: 'resources/read', params }
+    }
+    const batch = JSON.stringify(['a', 'b', 'a', 'a', 'b'].map(read))
+    const answers: Json[] = (await post(batch, { 'mcp-protocol-version': '2025-03-26' })).json()
+    expect(answers.map(({ id, result }) => [id, JSON.parse(result.contents[0].text).text])).to.deep.equal([
+      [0, '1'],
+      [1, '2'],
+      [2, '1'],
+      [3, '1'],
+      [4, '2'],
+    ])
+  })
+
   it('do not change capabilities if no agent exposes anything', async () => {
     const { ask } = await makeMcp()
     const params = { protocolVersion: '2024-11-05', clientInfo: { name: 'test', version: '1' }, capabilities: {} }

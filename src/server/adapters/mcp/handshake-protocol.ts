@@ -1,6 +1,5 @@
 import { isObject } from '../../../json.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
-import type { LoggedRequest } from '../../monitoring/request-log.ts'
 import type { CallMemory } from './call-memory/call-memory.ts'
 import { type ElicitationResponse, toElicitation } from './elicitation/elicitation.ts'
 import { Elicitations } from './elicitation/elicitations.ts'
@@ -22,20 +21,17 @@ import {
   success,
 } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
-import { type AgentTools, isRead } from './tools/agent-tools.ts'
+import { type AgentTools, BatchReads, isRead, type Reader, tooLong } from './tools/agent-tools.ts'
 import { type Call, type CallOptions, toCall } from './tools/call.ts'
 import type { ToolResult } from './tools/tool-result.ts'
 import { negotiate } from './versions.ts'
 
 /** Client of a request. */
-export interface Peer {
+export interface Peer extends Reader {
   /** Version of MCP that it speaks. */
   readonly version: string
   /** Name of its session, a secret between both sides; undefined when it has none, and so cannot cancel. */
   readonly key: string | undefined
-  readonly tenant: string
-  /** Its HTTP request. */
-  readonly source: LoggedRequest
   /** Address of the server as it knows it. */
   readonly baseUrl: string
   /** Trace context of the HTTP request. */
@@ -108,7 +104,7 @@ export class CallInFlight {
     const { version, tenant, source, baseUrl, decider = '', variantOf } = this.peer
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
     const elicitation = answered && { ...answered, by: decider }
-    if (isRead(method)) return toCall(tools.read(method, params, { tenant, source }))
+    if (isRead(method)) return toCall(tools.read(method, params, this.peer))
     return tools.call(params, {
       version,
       tenant,
@@ -205,9 +201,11 @@ export class HandshakeProtocol {
   async answerBatch(values: readonly unknown[], peer: Peer, onCall: (call: CallInFlight) => void): Promise<string> {
     const refusal = checkBatch(values, peer)
     if (refusal !== undefined) return failure(null, INVALID_REQUEST, `Invalid Request: ${refusal}`)
+    const batch = new BatchReads()
     const answers = values.map((value) => {
-      const answer = this.answer(value, peer)
-      if (typeof answer === 'string') return answer
+      const answer = this.answer(value, { ...peer, batch })
+      if (answer === NOTHING) return answer
+      if (typeof answer === 'string') return batch.admits(answer.length) ? answer : toFailure(idOf(value), tooLong())
       onCall(answer)
       return answer.answer
     })

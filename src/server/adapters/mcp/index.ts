@@ -93,7 +93,7 @@ export class McpApiAdapter implements Adapter {
     }
     if (Array.isArray(body) ? body.some(isAnswer) : isAnswer(body)) requireMayDecide(request)
     if (isForSdk(headers, body)) return this.#answerBySdk(request, reply)
-    const peer = toPeer(request, this.#options.variantOf)
+    const peer = toPeer(request, reply, this.#options.variantOf)
     if (Array.isArray(body)) return this.#answerBatch(body, peer, reply)
     const answer = this.#plain.answer(body, peer)
     if (answer instanceof CallInFlight) return this.#wait(answer, request, reply)
@@ -170,7 +170,7 @@ function nameSession({ params }: Readonly<Record<string, unknown>>): string {
   return canElicitForm(elicitation) ? ASKABLE + randomUUID() : randomUUID()
 }
 
-function toPeer(request: FastifyRequest, variantOf: AdapterOptions['variantOf']): Peer {
+function toPeer(request: FastifyRequest, reply: FastifyReply, variantOf: AdapterOptions['variantOf']): Peer {
   const { headers, body } = request
   const session = headers['mcp-session-id']
   const key = session === undefined ? undefined : String(session)
@@ -181,6 +181,7 @@ function toPeer(request: FastifyRequest, variantOf: AdapterOptions['variantOf'])
     key,
     tenant: principalOf(request).tenant,
     source: request,
+    answer: reply.raw,
     baseUrl: baseUrlOf(request, '/mcp'),
     traceparent: readTraceparent(headers.traceparent),
     decider: mayAsk ? deciderOf(request).by : undefined,

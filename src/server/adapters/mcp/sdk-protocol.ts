@@ -26,8 +26,8 @@ import type { AdapterOptions } from '../adapter.ts'
 import { canElicitForm, type ElicitationResponse, readResponse, toElicitation } from './elicitation/elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
-import type { AgentTools } from './tools/agent-tools.ts'
-import type { Caller, CallOptions } from './tools/call.ts'
+import type { AgentTools, Reader } from './tools/agent-tools.ts'
+import type { CallOptions } from './tools/call.ts'
 import { TASKS_EXTENSION, type TaskClient } from './tools/call-tasks.ts'
 import type { ToolResult } from './tools/tool-result.ts'
 import { SDK_VERSION } from './versions.ts'
@@ -38,10 +38,7 @@ const STDIO = 'stdio'
 const ADDRESS = 'http://localhost/mcp'
 
 /** Client of a server of the SDK. */
-interface SdkClient {
-  readonly tenant: string
-  /** HTTP request; over stdio a name for the connection. */
-  readonly source: LoggedRequest
+interface SdkClient extends Reader {
   /** Name of the person who answers questions; undefined where no one may be asked. */
   readonly decider: string | undefined
   /** Address of the server as it knows it; undefined over stdio. */
@@ -89,6 +86,7 @@ export class SdkProtocol {
     this.#clients.set(request.id, {
       tenant: principalOf(request).tenant,
       source: request,
+      answer: reply.raw,
       decider: mayDecide(request) ? deciderOf(request).by : undefined,
       baseUrl: baseUrlOf(request, '/mcp'),
       variantOf: (name) => this.#variantOf(request, name, '.'),
@@ -111,13 +109,11 @@ export class SdkProtocol {
  * A server of the SDK for one request over HTTP, or for one connection over stdio.
  *
  */
-export function makeSdkServer(
-  tools: AgentTools,
-  { tenant, source, decider, baseUrl, variantOf, traceparent }: SdkClient,
-): Server {
+export function makeSdkServer(tools: AgentTools, client: SdkClient): Server {
+  const { tenant, source, decider, baseUrl, variantOf, traceparent } = client
   const server = new Server(SERVER_INFO, { capabilities: capabilitiesOf(tools) })
-  if (!tools.resources.isEmpty) addResources(server, tools, { tenant, source })
-  if (!tools.resources.skills.isEmpty) addSkills(server, tools, { tenant, source })
+  if (!tools.resources.isEmpty) addResources(server, tools, client)
+  if (!tools.resources.skills.isEmpty) addSkills(server, tools, client)
   const deciderOfClient = () => (canElicitForm(server.getClientCapabilities()?.elicitation) ? decider : undefined)
   const version = () => server.getNegotiatedProtocolVersion() ?? SDK_VERSION
   const toClient = () => ({ tenant, baseUrl, version: version(), decider: deciderOfClient() })
@@ -176,7 +172,7 @@ export function overStdio(log: FastifyBaseLogger): SdkClient {
   return { tenant: '', source: { id: STDIO, log }, decider: STDIO, baseUrl: undefined, traceparent: undefined }
 }
 
-function addResources(server: Server, tools: AgentTools, caller: Caller): void {
+function addResources(server: Server, tools: AgentTools, caller: Reader): void {
   const { resources } = tools
   server.setRequestHandler('resources/list', ({ params = {} }) =>
     inSdkTerms(async () => (await tools.read('resources/list', params, caller)) as ListResourcesResult),
@@ -192,7 +188,7 @@ function addResources(server: Server, tools: AgentTools, caller: Caller): void {
 /** Parameters of methods of extensions, which the SDK does not know. */
 const ANY = { params: fromJsonSchema<Readonly<Record<string, unknown>>>({ type: 'object' }) }
 
-function addSkills(server: Server, tools: AgentTools, caller: Caller): void {
+function addSkills(server: Server, tools: AgentTools, caller: Reader): void {
   for (const method of ['skills/list', 'skills/get'] as const) {
     server.setRequestHandler(method, ANY, (params) =>
       inSdkTerms(async () => ({ ...(await tools.read(method, params, caller)) })),

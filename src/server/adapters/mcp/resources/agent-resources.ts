@@ -1,5 +1,7 @@
+import { Lanes } from '../../../../async.ts'
 import { type AgentHost, VISITS } from '../../../../host/host.ts'
 import { providersOf } from '../../../../host/providers-of.ts'
+import { lengthOfTexts } from '../../../../json.ts'
 import { ConversationHistory } from '../../../../protocols/conversation-history.ts'
 import { Memory, type MemoryEntry } from '../../../../protocols/memory.ts'
 import type { Message } from '../../../../protocols/message.ts'
@@ -7,8 +9,9 @@ import { Response } from '../../../../protocols/response.ts'
 import type { Run } from '../../../../protocols/run.ts'
 import type { Redact } from '../../../../redaction/redact.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
+import { heapShare } from '../../../bodies/byte-budget.ts'
 import type { CallMemory, TitleRange } from '../call-memory/call-memory.ts'
-import { invalidParams, JsonRpcError, RESOURCE_NOT_FOUND } from '../json-rpc.ts'
+import { INTERNAL_ERROR, invalidParams, JsonRpcError, RESOURCE_NOT_FOUND } from '../json-rpc.ts'
 import { cutPage, PAGE_SIZE, readCursor } from '../pages.ts'
 import { AgentSkills } from './agent-skills.ts'
 import type { Resource, ResourceContent } from './resource.ts'
@@ -37,6 +40,13 @@ export interface AgentResourcesOptions {
 const JSON_TYPE = 'application/json'
 /** The latest entries of a memory that are read at once. */
 const MAX_ENTRIES = 1000
+/** Conversations that are read at once: each may be as long as an answer. */
+const LANES = 2
+
+/** Maximum length of a resource, and of the answers of a batch together: what large answers over HTTP may come to at a time. */
+export function maxLength(): number {
+  return Math.floor(heapShare(1 / 32))
+}
 
 /**
  * Memories, kept conversations and skills as resources, of the agents whose files say `expose`. Listing runs no code of an agent, except
@@ -45,6 +55,7 @@ const MAX_ENTRIES = 1000
 export class AgentResources {
   readonly skills: AgentSkills
   readonly #options: AgentResourcesOptions
+  readonly #conversations = new Lanes(LANES)
 
   constructor(options: AgentResourcesOptions) {
     this.#options = options
@@ -93,7 +104,7 @@ export class AgentResources {
     return { resourceTemplates: [...entries, ...conversations] }
   }
 
-  /** @throws JsonRpcError `INVALID_PARAMS`, `RESOURCE_NOT_FOUND`; HostError when the module fails */
+  /** @throws JsonRpcError `INVALID_PARAMS`, `RESOURCE_NOT_FOUND`, `INTERNAL_ERROR` for what is too long; HostError when the module fails */
   async read({ uri }: Readonly<Record<string, unknown>>, tenant: string): Promise<ReadResult> {
     if (typeof uri !== 'string') throw invalidParams('uri must be a string')
     const file = await this.skills.read(uri, tenant)
@@ -101,7 +112,10 @@ export class AgentResources {
     const place = readResourceUri(uri)
     const value = place && (await this.#readPlace(place, tenant))
     if (value === undefined) throw new JsonRpcError(RESOURCE_NOT_FOUND, `Resource not found: ${uri}`)
-    return { contents: [{ uri, mimeType: JSON_TYPE, text: this.#options.redact(JSON.stringify(value, null, 2)) }] }
+    // Before the texts are written once more.
+    const text = lengthOfTexts(value) > maxLength() ? undefined : JSON.stringify(value, null, 2)
+    if (text === undefined || text.length > maxLength()) throw tooLongResource(uri)
+    return { contents: [{ uri, mimeType: JSON_TYPE, text: this.#options.redact(text) }] }
   }
 
   /** Returns undefined for resources that do not exist or are not exposed. */
@@ -117,7 +131,8 @@ export class AgentResources {
         : this.#readModuleConversation({ ...place, user }, tenant)
     }
     const memory = this.#options.memory.of(tenant)
-    return (await memory.readConversation(place.conversationId, agentId, this.#ownUser))?.map(toView)
+    const read = () => memory.readConversation(place.conversationId, agentId, this.#ownUser)
+    return (await this.#conversations.run(read))?.map(toView)
   }
 
   async #readMemory(
@@ -196,6 +211,10 @@ export class AgentResources {
 
 /** A module that saves a conversation uses it and the answer; a window or a summary only uses the conversation. */
 const KEEPS_CONVERSATIONS = [ConversationHistory, Response]
+
+function tooLongResource(uri: string): JsonRpcError {
+  return new JsonRpcError(INTERNAL_ERROR, `Resource is too long: ${uri} has more than ${maxLength()} characters`)
+}
 
 function byAddress(one: AgentInfo, other: AgentInfo): number {
   return resourceUri(one.id, 'conversations', '') < resourceUri(other.id, 'conversations', '') ? -1 : 1

@@ -1,11 +1,15 @@
+import type { Writable } from 'node:stream'
 import type { AdapterRuns } from '../../../../durable/adapter-runs/adapter-runs.ts'
 import type { HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
+import { hasCode } from '../../../../errors.ts'
 import type { AgentHost } from '../../../../host/host.ts'
+import { lengthOfTexts } from '../../../../json.ts'
 import type { Redact } from '../../../../redaction/redact.ts'
+import { ByteBudget, MIN_BYTES } from '../../../bodies/byte-budget.ts'
 import { type LoggedRequest, noteAgent } from '../../../monitoring/request-log.ts'
 import type { CallMemory } from '../call-memory/call-memory.ts'
-import { invalidParams } from '../json-rpc.ts'
-import { AgentResources } from '../resources/agent-resources.ts'
+import { INTERNAL_ERROR, invalidParams, JsonRpcError } from '../json-rpc.ts'
+import { AgentResources, maxLength } from '../resources/agent-resources.ts'
 import { SKILLS_EXTENSION } from '../resources/agent-skills.ts'
 import { type Call, type Caller, type CallOptions, toCall } from './call.ts'
 import { CallTasks, type CallTasksOptions, type TaskCall, type TaskClient } from './call-tasks.ts'
@@ -27,12 +31,21 @@ export interface AgentToolsOptions {
   readonly redact: Redact
 }
 
+/** Sender of a request that only reads. */
+export interface Reader extends Pick<Caller, 'tenant' | 'source'> {
+  /** Reply that the answer is sent with; undefined over stdio, whose one client is the user of the machine. */
+  readonly answer?: Writable | undefined
+  /** Batch that the request is part of. */
+  readonly batch?: BatchReads
+}
+
 /** Agents as tools, for every protocol version and transport. */
 export class AgentTools {
   readonly #options: AgentToolsOptions
   readonly #catalog = new ToolCatalog()
   readonly #calls: ToolCalls
   readonly #toRpcError: ToRpcError
+  readonly #large = new ByteBudget()
   readonly resources: AgentResources
   readonly tasks: CallTasks
 
@@ -76,8 +89,24 @@ export class AgentTools {
   }
 
   /** Answers a request that only reads. @throws JsonRpcError */
-  read(method: ReadMethod, params: Readonly<Record<string, unknown>>, { tenant, source }: Caller): Promise<object> {
-    return this.inRpcTerms<object>(READS[method](this.resources, params, tenant), source)
+  read(method: ReadMethod, params: Params, { tenant, source, answer, batch }: Reader): Promise<object> {
+    const read = (): Promise<object> => READS[method](this.resources, params, tenant)
+    const gate: Gate = (again, lengthOf) => this.readFor(answer, again, lengthOf)
+    const reading = batch ? batch.read(JSON.stringify([method, params]), read, gate) : gate(read, lengthOfTexts)
+    return this.inRpcTerms(reading, source)
+  }
+
+  /**
+   * Reads something for an answer: what is large waits until others are sent.
+   *
+   * @throws HostError `OVERLOADED`
+   */
+  readFor<T>(
+    answer: Writable | undefined,
+    read: () => Promise<T>,
+    lengthOf: (value: T) => number = lengthOfTexts,
+  ): Promise<T> {
+    return answer ? this.#large.read(read, lengthOf, answer) : read()
   }
 
   /** Waits for work, whose error becomes one of JSON-RPC. @throws JsonRpcError */
@@ -149,4 +178,55 @@ export type ReadMethod = keyof typeof READS
 
 export function isRead(method: string): method is ReadMethod {
   return Object.hasOwn(READS, method)
+}
+
+type Gate = (read: () => Promise<object>, lengthOf: (value: object) => number) => Promise<object>
+
+/** Reads of one batch, one after another: equal ones are made once, and all answers together are no longer than one alone may be. */
+export class BatchReads {
+  readonly #known = new Map<string, object>()
+  #last: Promise<unknown> = Promise.resolve()
+  #length = 0
+  /** Answer to all that is still to come. */
+  #refusal: Error | undefined
+
+  /** Counts the length of an answer. Returns false when there is no room for it, and so for none after it. */
+  admits(length: number): boolean {
+    this.#length += length
+    if (this.#length <= maxLength()) return true
+    this.#known.clear()
+    this.#refusal ??= tooLong()
+    return false
+  }
+
+  /**
+   * @param name tells reads apart; the same one is always read alike
+   * @throws JsonRpcError `INTERNAL_ERROR` beyond the limit; HostError `OVERLOADED`
+   */
+  read(name: string, read: () => Promise<object>, gate: Gate): Promise<object> {
+    const value = this.#last.then(() => this.#read(name, read, gate))
+    this.#last = value.catch((error) => {
+      // Each of the others would wait as long.
+      if (hasCode(error, 'OVERLOADED')) this.#refusal ??= error
+    })
+    return value
+  }
+
+  async #read(name: string, read: () => Promise<object>, gate: Gate): Promise<object> {
+    if (this.#refusal) throw this.#refusal
+    const before = this.#length
+    // At once for all that may come: batches with a part each would wait for one another.
+    const bytesOf = (value: object) =>
+      before < MIN_BYTES && before + lengthOfTexts(value) >= MIN_BYTES ? maxLength() : 0
+    const value = await gate(async () => this.#known.get(name) ?? read(), bytesOf)
+    if (!this.admits(lengthOfTexts(value))) throw this.#refusal
+    this.#known.set(name, value)
+    return value
+  }
+}
+
+/** Returns the error of a message of a batch whose answers are too long. */
+export function tooLong(): JsonRpcError {
+  const limit = `more than ${maxLength()} characters`
+  return new JsonRpcError(INTERNAL_ERROR, `The answers of the batch have ${limit}: send this message by itself`)
 }
