@@ -66,6 +66,13 @@ export function makeGuardedFetch({
       const { method, signal } = request
       const sent = send(url, { method, headers, signal, agent: proxyAgent ?? agents[url.protocol as 'http:'] }, resolve)
       sent.on('error', (error) => reject(signal.aborted ? signal.reason : error))
+      // Node reports neither an error nor a response for 101, and its signal ends no request that is closed.
+      sent.on('upgrade', ({ statusCode }, socket) => {
+        socket.destroy()
+        reject(new Error(`the server answered ${statusCode}`))
+      })
+      sent.on('close', () => reject(new Error('the server closed the connection')))
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
       sent.end(body)
     })
     return toResponse(message, maxBytes)
@@ -164,7 +171,7 @@ export async function fetchWithinOrigin(url: string | URL, init?: RequestInit): 
     const { status, headers } = response
     const location = status >= 300 && status < 400 ? headers.get('location') : null
     if (location === null || !URL.canParse(location, response.url) || followed === MAX_REDIRECTS) return response
-    void response.body?.cancel()
+    await response.body?.cancel().catch(() => {})
     const next = new URL(location, response.url)
     if (next.origin !== new URL(response.url).origin || (status !== 307 && status !== 308)) {
       throw new Error(`the server redirects to ${next.protocol}//${next.host}, which is not followed (${status})`)

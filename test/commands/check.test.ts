@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
@@ -18,6 +21,22 @@ describe('check', () => {
       stdout: "agents/good.yml: 'good' is fine\n  echo: echo (library)\n1 agent, 0 problems\n",
       stderr: '',
     })
+  })
+
+  it('ends where the server of a document answers 101, and names the document', async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`
+    const config = JSON.stringify({ document: url, base_url: url })
+    const { dir } = await makeProject({
+      'agents/shop.yml': `id: shop\nmodules: [{ id: echo, module: echo }, { id: api, module: tools/openapi, config: ${config} }]`,
+    })
+    const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
+    expect(stderr).to.contain(`${url}: the document cannot be fetched: the server answered 101.`)
+    expect(exitCode).to.equal(1)
+    server.close()
   })
 
   it("marks the project's copy of a library module as ejected, in text and JSON", async () => {

@@ -18,7 +18,7 @@ describe('agent-host webhooks', () => {
     receiver = createServer((request, response) => {
       count++
       request.resume()
-      response.writeHead(status).end()
+      response.writeHead(status, status === 101 ? { connection: 'upgrade', upgrade: 'x' } : {}).end()
     })
     await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done))
   })
@@ -47,6 +47,16 @@ describe('agent-host webhooks', () => {
     expect([exitCode, count]).to.deep.equal([0, 1])
     expect(stdout).to.match(new RegExp(`^${url} has taken evt_\\S+, a response.completed of`))
     expect((await call('test', 'https://other.example')).stderr).to.contain('No webhook has this address.')
+  })
+
+  it('test: says that an event has not arrived where the answer is 101', async () => {
+    const { url, call } = await makeHooks()
+    status = 101
+    const { exitCode, stderr } = await call('test', url, '--webhook-allow-private')
+    expect([exitCode, stderr.split('\n')[0]]).to.deep.equal([
+      2,
+      `Error: ${url} has not taken the event: the server answered 101`,
+    ])
   })
 
   it('list and retry: show what has not arrived, without secrets, and try it again', async () => {

@@ -2,7 +2,7 @@ import dns from 'node:dns'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
-import { type AddressInfo, isIP, type LookupFunction, Socket } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, isIP, type LookupFunction, Socket } from 'node:net'
 import { messageOf } from 'agent-host'
 import { expect } from 'chai'
 import { fetchWithinOrigin, isPrivate, makeGuardedFetch } from '../../src/proxy/guarded-fetch.ts'
@@ -37,6 +37,33 @@ describe('the guarded fetch', () => {
       )
     }
     await fetch[Symbol.asyncDispose]()
+  })
+
+  it('fails at once where the answer is 101, or none', async () => {
+    await using fetch = makeGuardedFetch({ namedHosts: new Set(['127.0.0.1']), maxBytes: 1000 })
+    const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'
+    for (const [answer, problem] of [
+      [upgrade, 'the server answered 101'],
+      ['', 'socket hang up'],
+    ]) {
+      const server = createTcpServer((socket) => socket.once('data', () => socket.end(answer))).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const init = { signal: AbortSignal.timeout(20_000) }
+      expect(await fetch(`http://127.0.0.1:${port}/`, init).catch(messageOf)).to.equal(problem)
+      server.close()
+    }
+  })
+
+  it('ends with its signal', async () => {
+    await using fetch = makeGuardedFetch({ namedHosts: new Set(['127.0.0.1']), maxBytes: 1000 })
+    const server = createTcpServer(() => {}).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const init = { signal: AbortSignal.timeout(50) }
+    const { name } = await fetch(`http://127.0.0.1:${port}/`, init).catch((error: Error) => error)
+    expect(name).to.equal('TimeoutError')
+    server.close()
   })
 
   describe('of names', () => {

@@ -403,7 +403,7 @@ describe('tools/openapi', () => {
       for (const close of closing.splice(0)) await close()
     })
 
-    async function openAway(answers: { status?: number; body?: string }) {
+    async function openAway(answers: Parameters<typeof record>[0]) {
       const document = await record(answers)
       const missing: (string | undefined)[] = []
       const reports = { reportMissing: (what?: string) => void missing.push(what) }
@@ -430,6 +430,16 @@ describe('tools/openapi', () => {
         expect(lines.at(-1)).to.equal(`info ${document.url} can be fetched now.`)
       })
     }
+
+    it('goes on trying where the server answers 101', async () => {
+      const answers = { status: 503, body: '', headers: { connection: 'upgrade', upgrade: 'x' } }
+      const { names, lines, document } = await openAway(answers)
+      answers.status = 101
+      await eventually(() => expect(lines.at(-1)).to.contain(`${document.url}: the document cannot be fetched: the`))
+      await eventually(() => expect(lines.at(-1)).to.contain('the server answered 101.'), 5000)
+      Object.assign(answers, { status: 200, body, headers: {} })
+      await eventually(async () => expect(await names()).to.deep.equal(['a']), 5000)
+    }).timeout(15_000)
 
     it('goes on trying where no server is there, and where the document that comes is wrong', async () => {
       const document = await record({ body })

@@ -214,20 +214,19 @@ async function download(url: string, fetch: GuardedFetch, { log }: ModuleContext
   const say = (reason: string) => `${url}: the document cannot be fetched: ${reason}`
   const failed = (reason: string) => new HostError('MODULE_INVALID', say(reason))
   const away = (reason: string) => new DocumentAway('MODULE_INVALID', say(reason))
+  const refuse = (error: unknown): never => {
+    const reason = reasonOf(error)
+    throw (reason.startsWith('the server answered ') ? failed : away)(`${reason}.`)
+  }
   const accept = 'application/json, application/yaml'
   const init = { headers: { accept }, signal: AbortSignal.timeout(FETCH_MS) }
-  const response = await fetch(url, init).catch((error) => {
-    throw away(`${reasonOf(error)}.`)
-  })
+  const response = await fetch(url, init).catch(refuse)
   const { status, headers } = response
   if (status >= 300 && status < 400) throw failed(`it redirects to ${headers.get('location')}. Name that address.`)
   if (!response.ok) {
     throw (status >= 500 || NOT_READY.includes(status) ? away : failed)(`the server answered ${status}.`)
   }
-  const bytes = await response.arrayBuffer().catch((error) => {
-    const reason = reasonOf(error)
-    throw (reason.startsWith('the server answered more') ? failed : away)(`${reason}.`)
-  })
+  const bytes = await response.arrayBuffer().catch(refuse)
   return decodeText(new Uint8Array(bytes), url, log.warn)
 }
 
