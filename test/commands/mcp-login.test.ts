@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { OAuthServer, signInAgent } from '../support/oauth-server.ts'
@@ -21,6 +23,8 @@ describe('mcp login', () => {
     const back = await issues.signIn(address)
     const stray = await fetch(`${back.origin}/oauth/callback?state=other&code=1`)
     expect([stray.status, await stray.text()]).to.deep.equal([404, 'No sign-in waits for this answer.'])
+    const [odd] = await once(get({ port: back.port, path: '//', host: back.hostname }), 'response')
+    expect(odd.statusCode).to.equal(404)
     expect(await (await fetch(back)).text()).to.equal('Done. You can close this window.')
     await login.printed(/^desk: Signed in to 'issues'\. Its tools: count_issues\.$/m)
     expect((await callCli(['tool', 'count_issues'], { cwd: dir })).stdout).to.equal('42 issues\n')

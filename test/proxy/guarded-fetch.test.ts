@@ -45,7 +45,7 @@ describe('the guarded fetch', () => {
     for (const [answer, problem] of [
       [upgrade, 'the server answered 101'],
       ['', 'socket hang up'],
-    ]) {
+    ] as const) {
       const server = createTcpServer((socket) => socket.once('data', () => socket.end(answer))).listen(0, '127.0.0.1')
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
@@ -61,8 +61,7 @@ describe('the guarded fetch', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const init = { signal: AbortSignal.timeout(50) }
-    const { name } = await fetch(`http://127.0.0.1:${port}/`, init).catch((error: Error) => error)
-    expect(name).to.equal('TimeoutError')
+    expect(await fetch(`http://127.0.0.1:${port}/`, init).catch(({ name }: Error) => name)).to.equal('TimeoutError')
     server.close()
   })
 

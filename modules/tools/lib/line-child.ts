@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import type { Log } from 'agent-host'
 import spawn from 'cross-spawn'
 
@@ -38,7 +38,8 @@ function runningChildren(): Set<{ kill(): void }> {
 
 /** A child process that exchanges lines, with its own children. Its standard error goes to the log. */
 export class LineChild {
-  readonly #process: ChildProcessWithoutNullStreams
+  /** Has no streams where no pipe could be opened: its error follows. */
+  readonly #process: ChildProcess
   readonly #options: LineChildOptions
   readonly #exited: Promise<void>
   #received = ''
@@ -51,13 +52,12 @@ export class LineChild {
     this.#options = options
     // A process group of its own, so that its children stop with it.
     const detached = process.platform !== 'win32'
-    // With three pipes none of its streams is null.
-    this.#process = spawn(command, args, { cwd, env, detached, stdio: 'pipe' }) as ChildProcessWithoutNullStreams
+    this.#process = spawn(command, args, { cwd, env, detached, stdio: 'pipe' })
     runningChildren().add(this)
-    this.#process.stdout.setEncoding('utf8').on('data', (text: string) => this.#receive(text))
-    this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.#logOutput(text))
+    this.#process.stdout?.setEncoding('utf8').on('data', (text: string) => this.#receive(text))
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => this.#logOutput(text))
     // Writing to a process that is gone: its exit says more.
-    this.#process.stdin.on('error', () => {})
+    this.#process.stdin?.on('error', () => {})
     this.#exited = new Promise((resolve) => {
       const end = (reason: string): void => {
         runningChildren().delete(this)
@@ -75,16 +75,17 @@ export class LineChild {
 
   /** @returns a promise when the child reads more slowly than this: it is fulfilled when there is room again */
   write(line: string): void | Promise<void> {
-    if (this.#process.stdin.write(`${line}\n`) || !this.#process.stdin.writable) return
+    const { stdin } = this.#process
+    if (!stdin || stdin.write(`${line}\n`) || !stdin.writable) return
     return new Promise((resolve) => {
-      this.#process.stdin.once('drain', resolve)
+      stdin.once('drain', resolve)
       void this.#exited.then(resolve)
     })
   }
 
   /** Lets it end by itself, then asks it to, then ends it. */
   async close(): Promise<void> {
-    this.#process.stdin.end()
+    this.#process.stdin?.end()
     const timers = [
       setTimeout(() => this.#signal('SIGTERM'), TERM_AFTER_MS),
       setTimeout(() => this.kill(), KILL_AFTER_MS),

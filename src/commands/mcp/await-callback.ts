@@ -12,11 +12,14 @@ export interface Callback {
   close(): void
 }
 
+const HERE = 'http://127.0.0.1'
+
 /** @param port 0 for a free one */
 export async function awaitCallback(port: number): Promise<Callback> {
   const waiting = new Map<string, (query: string) => void>()
   const server = createServer((request, response) => {
-    const { pathname, search, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
+    const { url: target = '/' } = request
+    const { pathname, search, searchParams } = new URL(URL.canParse(target, HERE) ? target : '/', HERE)
     const state = searchParams.get('state') ?? ''
     const resolve = pathname === CALLBACK_PATH ? waiting.get(state) : undefined
     waiting.delete(state)
@@ -29,7 +32,7 @@ export async function awaitCallback(port: number): Promise<Callback> {
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return {
-    publicUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    publicUrl: `${HERE}:${(server.address() as AddressInfo).port}`,
     queryFor: (state) => new Promise((resolve) => void waiting.set(state, resolve)),
     close: () => void server.close(),
   }

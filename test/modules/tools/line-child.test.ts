@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { LineChild } from '../../../modules/tools/lib/line-child.ts'
 import { measureCpuTime } from '../../support/cpu-time.ts'
@@ -10,6 +12,26 @@ describe('LineChild', () => {
     await cpuMsOf(16, MIB)
     const [short, long] = [await cpuMsOf(16, MIB), await cpuMsOf(1, 16 * MIB)]
     expect(long).to.be.lessThan(4 * short + 50)
+  })
+
+  it('says once that it could not be started where no file can be opened', async () => {
+    const line = new URL('../../../modules/tools/lib/line-child.ts', import.meta.url).href
+    const code = `import { openSync } from 'node:fs'
+      import { LineChild } from ${JSON.stringify(line)}
+      process.on('uncaughtException', (error) => console.log('uncaught', error.message))
+      console.log('begun')
+      const log = { debug() {}, info() {}, warn() {}, error() {} }
+      try { for (;;) openSync('/dev/null') } catch {}
+      const child = new LineChild({ command: 'cat', args: [], cwd: '.', env: {}, log, maxLineChars: 100, onExit: console.log, onLine() {} })
+      child.write('hi')
+      child.close().then(() => console.log('closed'))`
+    const { stdout } = await promisify(execFile)('sh', [
+      '-c',
+      'ulimit -n 200; exec "$@"',
+      'sh',
+      ...[process.execPath, '--import=tsx', '--input-type=module', '-e', code],
+    ])
+    expect(stdout.split('\n')).to.deep.equal(['begun', 'could not be started: spawn cat EMFILE', 'closed', ''])
   })
 })
 
