@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { defineModule, Embedder, Type } from 'agent-host'
 import { hashText } from './lib/hashed-features.ts'
 
-/** After so many texts others get their turn. */
-const BATCH = 100
+/** After so much work others get their turn: 100 short texts, or a part of a long one. */
+const TURN = 10_000
 
 export default defineModule({
   name: 'LocalEmbedder',
@@ -16,10 +16,19 @@ export default defineModule({
   create: (_, { dimensions }) => ({
     async embed(texts, run) {
       const vectors: Float32Array[] = []
+      let work = 0
       for (const text of texts) {
-        if (vectors.length % BATCH === BATCH - 1) await setImmediate()
         run.signal.throwIfAborted()
-        vectors.push(hashText(text, dimensions))
+        const steps = hashText(text, dimensions)
+        let step = steps.next()
+        for (; !step.done; step = steps.next()) {
+          work += step.value
+          if (work < TURN) continue
+          work = 0
+          await setImmediate()
+          run.signal.throwIfAborted()
+        }
+        vectors.push(step.value)
       }
       return vectors
     },
