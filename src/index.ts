@@ -158,6 +158,7 @@ export {
   type GuardedFetch,
   type GuardedFetchOptions,
   hostOf,
+  limitBody,
   makeGuardedFetch,
 } from './proxy/guarded-fetch.ts'
 export { proxyAgentFor } from './proxy/proxy-agent-for.ts'

@@ -181,6 +181,41 @@ export async function fetchWithinOrigin(url: string | URL, init?: RequestInit): 
 }
 
 /**
+ * Returns the response with a body that fails when more than this many bytes arrive: of all, or of one event where it is a stream of
+ * server-sent events (HTML Living Standard, section 9.2.5: a blank line ends one).
+ *
+ * @example
+ * ```ts
+ * export async function readNote(url: string): Promise<string> {
+ *   return limitBody(await fetchWithinOrigin(url), 1024 * 1024).text()
+ * }
+ * ```
+ */
+export function limitBody(response: Response, maxBytes: number): Response {
+  if (!response.body) return response
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+  return new Response(response.body.pipeThrough(countBytes(maxBytes, isStream)), response)
+}
+
+function countBytes(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      const end = isStream ? endOfEvent(chunk) : -1
+      bytes = end === -1 ? bytes + chunk.length : chunk.length - end
+      if (bytes > maxBytes) throw new Error(`the server answered more than ${maxBytes / 1024 / 1024} MiB`)
+      controller.enqueue(chunk)
+    },
+  })
+}
+
+/** Index after the last blank line; -1 without one. */
+function endOfEvent(chunk: Uint8Array): number {
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  return Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'))
+}
+
+/**
  * Returns the host of an address as it is looked up: an IPv6 address without brackets.
  *
  * @example

@@ -18,6 +18,7 @@ import {
   isObject,
   isTimeLimit,
   type LLM,
+  limitBody,
   type Message,
   ModelLimited,
   ModelRefused,
@@ -162,6 +163,12 @@ export function isLocal(address: string): boolean {
 export async function countItems(url: string, key: string): Promise<number> {
   const reply = await fetchWithinOrigin(`${url}/count`, { headers: { 'x-api-key': key } })
   return Number(await reply.text())
+}
+// #endregion
+
+// #region limitBody
+export async function readNote(url: string): Promise<string> {
+  return limitBody(await fetchWithinOrigin(url), 1024 * 1024).text()
 }
 // #endregion
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { fetchWithinOrigin, fieldsOf, messageOf, parseJson, type Run } from 'agent-host'
+import { fetchWithinOrigin, fieldsOf, limitBody, messageOf, parseJson, type Run } from 'agent-host'
 
 export interface Endpoint {
   readonly url: string
@@ -16,6 +16,8 @@ export interface Endpoint {
 
 const PASSING = new Set([408, 409, 429, 500, 502, 503, 504])
 const LONGEST_WAIT_MS = 30_000
+/** 8,192 numbers of 32 characters. */
+const MAX_VECTOR_MIB = 0.25
 
 /**
  * One vector a text, in their order.
@@ -64,7 +66,7 @@ async function attemptOnce(endpoint: Endpoint, texts: readonly string[], run: Ru
     })
     status = response.status
     retryAfter = response.headers.get('retry-after')
-    reply = await response.text()
+    reply = await limitBody(response, (1 + texts.length * MAX_VECTOR_MIB) * 1024 * 1024).text()
   } catch (cause) {
     if (timeout.aborted) throw new Error(`said nothing for ${timeoutSeconds} s.`, { cause })
     // What is no error of the network would happen again.

@@ -59,7 +59,8 @@ export async function openWithRetries(
 }
 
 function readFailure(error: unknown): CallError {
-  const { message, statusCode, isRetryable, responseHeaders, responseBody, data } = fieldsOf(error)
+  const { statusCode, isRetryable, responseHeaders, responseBody, data } = fieldsOf(error)
+  const { message } = fieldsOf(originOf(error))
   const headers = Object.entries(fieldsOf(responseHeaders)).map(([name, value]) => [name, String(value)])
   return {
     message: typeof message === 'string' ? message : messageOf(error),
@@ -111,7 +112,11 @@ export function originOf(error: unknown): unknown {
 }
 
 /** Messages of the SDK and of Node above the error that broke a connection. */
-const SAYS_NOTHING = new Set(['Failed to process successful response', 'terminated'])
+const SAYS_NOTHING = new Set([
+  'Failed to process successful response',
+  'Failed to process error response',
+  'terminated',
+])
 
 /** Limit of the vendor that a request was refused for; undefined for any other failure. */
 export function limitOf(error: unknown): Pick<ModelLimited, 'status' | 'retryAfterSeconds'> | undefined {

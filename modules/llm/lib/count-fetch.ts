@@ -1,4 +1,5 @@
-import { fetchWithinOrigin } from 'agent-host'
+import { fetchWithinOrigin, limitBody } from 'agent-host'
+import { MAX_WHOLE_BYTES } from './vendor-fetch.ts'
 
 /**
  * The fetch of an SDK of the Messages API that asks for the number of tokens in the place of an answer: an answer of no words has it as its usage.
@@ -6,7 +7,7 @@ import { fetchWithinOrigin } from 'agent-host'
 export const countFetch: typeof fetch = async (input, init) => {
   const { model, messages, system, tools, tool_choice, thinking } = JSON.parse(String(init?.body))
   const body = JSON.stringify({ model, messages, system, tools, tool_choice, thinking })
-  const response = await fetchWithinOrigin(`${input}/count_tokens`, { ...init, body })
+  const response = limitBody(await fetchWithinOrigin(`${input}/count_tokens`, { ...init, body }), MAX_WHOLE_BYTES)
   if (!response.ok) return response
   const { input_tokens } = (await response.json()) as { input_tokens: number }
   const usage = { input_tokens, output_tokens: 0 }

@@ -16,6 +16,7 @@ import {
   checkArguments,
   compileSchema,
   isTimeLimit,
+  limitBody,
   type ModuleContext,
   messageOf,
   type Run,
@@ -25,7 +26,6 @@ import {
   VERSION,
 } from 'agent-host'
 import { Backoff, LAST_MS } from '../backoff.ts'
-import { boundedFetch } from '../bounded-fetch.ts'
 import { pickEnvironment } from '../child-environment.ts'
 import { withinTimeout } from '../tool-result.ts'
 import { toToolResult } from './content.ts'
@@ -344,8 +344,9 @@ export class McpConnection {
       return new StdioTransport({ command, args, cwd: resolve(projectDir, cwd), env: seen, log })
     }
     const requestInit = { headers: bearer === undefined ? headers : { ...headers, authorization: `Bearer ${bearer}` } }
-    const fetch = boundedFetch(MAX_MESSAGE_BYTES)
-    const options = { requestInit, fetch, authProvider: this.#signIn }
+    // Redirects are left to the SDK, which follows none to another origin.
+    const limited: typeof fetch = async (input, init) => limitBody(await fetch(input, init), MAX_MESSAGE_BYTES)
+    const options = { requestInit, fetch: limited, authProvider: this.#signIn }
     if (transport === 'sse') return new SSEClientTransport(new URL(url), options)
     return new StreamableHTTPClientTransport(new URL(url), options)
   }

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { boundedFetch } from '../../../modules/tools/lib/bounded-fetch.ts'
+import { limitBody } from '../../src/proxy/guarded-fetch.ts'
 
-describe('boundedFetch', () => {
+describe('limitBody', () => {
   const servers: Server[] = []
   afterEach(() => {
     for (const server of servers.splice(0)) server.close()
@@ -22,7 +22,7 @@ describe('boundedFetch', () => {
     }).listen(0, '127.0.0.1')
     servers.push(server)
     await once(server, 'listening')
-    const response = await boundedFetch(1000)(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const response = limitBody(await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), 1000)
     return response.text().catch((error: Error) => error.message)
   }
 
