@@ -1,22 +1,8 @@
 import { expect } from 'chai'
 import { eventually } from '../../support/eventually.ts'
+import { longestPause } from '../../support/longest-pause.ts'
 import { makeResponses, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
-
-/** Longest time that the event loop stood still while something was done, in milliseconds. */
-async function longestPause(work: () => Promise<unknown>): Promise<number> {
-  let lastMs = performance.now()
-  let longestMs = 0
-  const look = () => {
-    longestMs = Math.max(longestMs, performance.now() - lastMs)
-    lastMs = performance.now()
-  }
-  const clock = setInterval(look, 5)
-  await work()
-  look()
-  clearInterval(clock)
-  return longestMs
-}
 
 describe('the history of a response', () => {
   afterEach(closeServers)

@@ -5,6 +5,7 @@ import { readSchema } from '../../../src/server/adapters/ui/queries/graphql.ts'
 import { eventOf } from '../../support/events.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask, askRaw } from '../../support/graphql.ts'
+import { longestPause } from '../../support/longest-pause.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
 
 const CANARY = 'canary-0123456789'
@@ -460,6 +461,34 @@ modules:
     }
     const own = await ask(server, query, undefined, { origin: 'http://localhost:80' })
     expect(JSON.stringify(own)).contain('private words of ann')
+  })
+
+  it('answers with a limited number of events, page by page, and delays nobody', async () => {
+    const server = await makeServer({ debug: true })
+    for (let n = 0; n < 60; n++) await server.host.run('echo', `${n} `.padEnd(3000, 'x'))
+    await server.host.run('probe', 'flood 1000')
+    const names = Array.from({ length: 45 }, (_, n) => `e${n}`)
+    const fields = names.map((name) => `${name}: events(first: 5000) { events { arguments result digest } }`)
+    const values = names.map((name) => `${name}: arguments`)
+    const queries = {
+      runs: `{ runs(first: 500) { runs { ${fields.join(' ')} } } }`,
+      names: `{ runs(first: 1) { runs { events(first: 5000) { events { ${values.join(' ')} } } } } }`,
+    }
+    const tooMany = 'A query answers with 10000 events at most, or 64 MiB of them (a tenth without their content)'
+    for (const [what, query] of Object.entries(queries)) {
+      let answer: Awaited<ReturnType<typeof askRaw>> | undefined
+      const pausedMs = await longestPause(async () => {
+        answer = await askRaw(server, { query })
+      })
+      const messages = new Set(answer?.errors?.map(({ message }) => message.split(':', 1)[0]))
+      expect([what, ...messages]).deep.equal([what, tooMany])
+      expect([what, pausedMs < 500], `${pausedMs} ms`).deep.equal([what, true])
+    }
+    const few =
+      '{ runs(first: 1) { runs { a: events(first: 4000) { events { result } } b: events(first: 4000) { events { result } } } } }'
+    const { runs } = await ask<{ runs: { runs: { a: object; b: object }[] } }>(server, few)
+    expect(runs.runs[0]?.a).deep.equal(runs.runs[0]?.b)
+    expect(JSON.stringify(runs).length).greaterThan(1000)
   })
 
   it('rejects expensive queries before parsing them', async () => {

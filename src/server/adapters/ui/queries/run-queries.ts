@@ -3,7 +3,7 @@ import { RUN_STATUSES } from '../../../../trace/run-columns.ts'
 import { EVENT_TYPES, RUN_SORTS, type RunFilter, type RunsQuery } from '../../../../trace/run-index/trace-query.ts'
 import { contentFor, sees, seesAgent, type Viewer } from '../viewer.ts'
 import type { AgentSources } from './agent-view.ts'
-import { between, viewLine, viewRun } from './run-view.ts'
+import { between, viewLines, viewRun } from './run-view.ts'
 
 const MAX_LOG = 10_000
 const MAX_RUNS = 500
@@ -61,22 +61,23 @@ export function makeRunQueries({
       const moduleId = wanted.module_id ?? undefined
       if (!traces || !seesAgent(viewer, agent_id)) return { agent_id, events: [], has_more: false }
       await prices.refresh()
+      const ofQuery = reads.events(viewer)
       if (run_id == null) {
-        const { lines, hasMore } = await traces.query('log', {
-          agentId: agent_id,
-          tenant: viewer.tenant,
-          limit,
-          eventType,
-          moduleId,
+        const log = { agentId: agent_id, tenant: viewer.tenant, limit, eventType, moduleId }
+        return ofQuery.read(JSON.stringify(log), async () => {
+          const { lines, hasMore } = await traces.query('log', log)
+          const found = lines.map((line) => ({ line, index: null }))
+          return { agent_id, ...viewLines(found, { prices, ofQuery }), has_more: hasMore }
         })
-        return { agent_id, events: lines.flatMap((line) => viewLine(line, null, prices)), has_more: hasMore }
       }
       await traces.refresh()
       const run = await traces.query('run', run_id)
       if (run?.agent_id !== agent_id || !sees(viewer, run)) return { agent_id, events: [], has_more: false }
       const query = { runId: run_id, after: -1, first: limit, eventType, moduleId }
-      const { events, hasMore } = await traces.events(run, query)
-      return { agent_id, events: events.flatMap(({ line, index }) => viewLine(line, index, prices)), has_more: hasMore }
+      return ofQuery.read(`log ${JSON.stringify(query)}`, async () => {
+        const { events, hasMore } = await traces.events(run, query)
+        return { agent_id, ...viewLines(events, { prices, ofQuery }), has_more: hasMore }
+      })
     },
 
     async runs({ filter, first, after, sort, ascending }: RunsArguments, viewer: Viewer) {

@@ -15,11 +15,11 @@ import { readTraceLine } from '../../../../trace/files/trace-line.ts'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 import { mapContents } from '../../../../trace/run-columns.ts'
 import type { ListedRun } from '../../../../trace/run-index/run-row.ts'
-import type { EventsPage, EventsQuery } from '../../../../trace/run-index/trace-query.ts'
+import type { EventsPage, EventsQuery, RunLine } from '../../../../trace/run-index/trace-query.ts'
 import { hasTape, readSmallTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'
 import { contentFor, sees, type Viewer } from '../viewer.ts'
 import { digestOfEvent } from './event-digest.ts'
-import type { LargeReads } from './large-reads.ts'
+import type { LargeReads, QueryEvents } from './large-reads.ts'
 import { priceModels } from './price-models.ts'
 
 const MAX_EVENTS = 5000
@@ -61,19 +61,20 @@ export function viewRun(run: ListedRun, sources: RunSources) {
           )
         : null,
     // The ids of the runs below it are content.
-    events: (wanted: EventsArguments, { seesContent, agents }: Viewer) =>
-      eventsOf(run, { ...wanted, below: wanted.below && seesContent && !agents }, { traces, prices }),
+    events: (wanted: EventsArguments, viewer: Viewer) =>
+      eventsOf(run, { ...wanted, below: wanted.below && viewer.seesContent && !viewer.agents }, sources, viewer),
   }
 }
 
 async function eventsOf(
   run: ListedRun,
   wanted: EventsArguments,
-  { traces, prices }: Pick<RunSources, 'traces' | 'prices'>,
+  { traces, prices, reads }: RunSources,
+  viewer: Viewer,
 ) {
   const first = between('first', wanted.first, MAX_EVENTS)
   const from = wanted.after == null ? { after: -1 } : readCursor(wanted.after)
-  const { events, hasMore, elsewhere } = await traces.events(run, {
+  const query = {
     runId: run.run_id,
     after: from.after,
     ...(wanted.below ? { below: from.below ?? {} } : {}),
@@ -82,28 +83,45 @@ async function eventsOf(
     moduleId: wanted.module_id ?? undefined,
     methodName: wanted.method_name ?? undefined,
     eventType: wanted.event_type ?? undefined,
-  })
-  return {
-    events: events.flatMap(({ line, index }) => viewLine(line, index, prices)),
-    cursor: writeCursor(from, events),
-    has_more: hasMore,
-    elsewhere,
   }
+  const ofQuery = reads.events(viewer)
+  return ofQuery.read(JSON.stringify(query), async () => {
+    const { events, hasMore, elsewhere } = await traces.events(run, query)
+    const cursor = writeCursor(from, events)
+    return { ...viewLines(events, { prices, ofQuery }), cursor, has_more: hasMore, elsewhere }
+  })
 }
 
-/** The event of a line in GraphQL; none for a line that cannot be read. */
-export function viewLine(line: string, index: number | null, prices: Prices): object[] {
-  const event = readTraceLine(line)
-  return event ? [new EventView(event, index, prices)] : []
+/** The events of lines in GraphQL, without lines that cannot be read. */
+export function viewLines(
+  lines: readonly (Pick<RunLine, 'line'> & { readonly index: number | null })[],
+  sources: EventSources,
+) {
+  let bytes = 0
+  const events = lines.flatMap(({ line, index }) => {
+    bytes += line.length
+    const event = readTraceLine(line)
+    return event ? [new EventView(event, index, line.length, sources)] : []
+  })
+  return { events, bytes }
+}
+
+interface EventSources {
+  readonly prices: Prices
+  readonly ofQuery: QueryEvents
 }
 
 /** Plain fields, and methods for the expensive ones. */
 class EventView {
   readonly index: number | null
   readonly #event: TracedEvent
-  readonly #prices: Prices
+  readonly #bytes: number
+  readonly #sources: EventSources
+  /** Fields of its content that the answer has. */
+  readonly #given = new Set<string>()
+  #digest: string | undefined
 
-  constructor(event: TracedEvent, index: number | null, prices: Prices) {
+  constructor(event: TracedEvent, index: number | null, bytes: number, sources: EventSources) {
     const {
       arguments: _arguments,
       result: _result,
@@ -116,7 +134,8 @@ class EventView {
     Object.assign(this, facts)
     this.index = index
     this.#event = event
-    this.#prices = prices
+    this.#bytes = bytes
+    this.#sources = sources
   }
 
   kind(): CallKind {
@@ -130,7 +149,7 @@ class EventView {
   variant(_: unknown, viewer: Viewer): unknown {
     // As requests take it.
     const changes = this.#event.variant?.map(({ before: _, ...change }) => change)
-    return contentFor(viewer, changes ?? null)
+    return this.#giveTo(viewer, 'variant', changes ?? null)
   }
 
   parent_run_call_id(_: unknown, viewer: Viewer): string | null {
@@ -159,28 +178,37 @@ class EventView {
 
   usage(): object | null {
     const usage = usageOf(this.#event.result)
-    return usage && (priceModels([usage], this.#prices)[0] ?? null)
+    return usage && (priceModels([usage], this.#sources.prices)[0] ?? null)
   }
 
   digest(_: unknown, viewer: Viewer): string | null {
-    return contentFor(viewer, digestOfEvent(this.#event))
+    if (!viewer.seesContent) return null
+    this.#digest ??= digestOfEvent(this.#event)
+    return this.#digest
   }
 
   arguments(_: unknown, viewer: Viewer): unknown {
-    return contentFor(viewer, this.#event.arguments)
+    return this.#giveTo(viewer, 'arguments', this.#event.arguments)
   }
 
   result(_: unknown, viewer: Viewer): unknown {
-    return contentFor(viewer, this.#event.result)
+    return this.#giveTo(viewer, 'result', this.#event.result)
   }
 
   exception(_: unknown, viewer: Viewer): string | null {
-    return contentFor(viewer, this.#event.exception)
+    return this.#giveTo(viewer, 'exception', this.#event.exception)
   }
 
   folded_exception(_: unknown, viewer: Viewer): string | null {
     const { exception } = this.#event
-    return contentFor(viewer, exception === null ? null : foldStack(exception))
+    return this.#giveTo(viewer, 'folded_exception', exception === null ? null : foldStack(exception))
+  }
+
+  /** Returns content, which a query may ask for under many names. */
+  #giveTo<T>(viewer: Viewer, field: string, value: T): T | null {
+    const isAgain = viewer.seesContent && value !== null && this.#given.has(field)
+    this.#given.add(field)
+    return isAgain && !this.#sources.ofQuery.spendAgain(this.#bytes) ? null : contentFor(viewer, value)
   }
 }
 
