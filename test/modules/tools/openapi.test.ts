@@ -2,9 +2,11 @@ import { execFile } from 'node:child_process'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
-import type { ModuleContext, Run } from 'agent-host'
+import { fieldsOf, type GuardedFetch, type ModuleContext, type Run } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
+import { OpenApiDocument } from '../../../modules/tools/lib/openapi/document.ts'
+import { listOperations, readOperation } from '../../../modules/tools/lib/openapi/operations.ts'
 import openapi from '../../../modules/tools/openapi.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
@@ -598,6 +600,80 @@ describe('tools/openapi', () => {
     expect(await problemOf({ 'api.yaml': `openapi: 3.1.0\nx: ${deep}\n` })).to.equal(
       'api.yaml:2: The YAML cannot be read: it is nested too deeply here',
     )
+  })
+
+  describe('with 400 operations over one schema that refers to many others', () => {
+    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+    const object = (properties: object) => ({ type: 'object', properties })
+    const keyed = <T>(count: number, letter: string, make: (name: string) => T) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`${letter}${at}`, make(`${letter}${at}`)]))
+    const paths = Object.fromEntries(
+      Object.entries(keyed(400, 'o', (operationId) => operationId)).map(([path, operationId]) => {
+        const requestBody = { content: { 'application/json': { schema: ref('all') } } }
+        return [`/${path}`, { post: { operationId, requestBody, responses } }]
+      }),
+    )
+    const large = (count: number) => {
+      const schemas = {
+        all: object(keyed(count, 's', ref)),
+        ...keyed(count, 's', () => object({ a: { type: 'string' } })),
+      }
+      return withPaths(paths, { servers: [{ url: 'http://127.0.0.1:9' }], components: { schemas } })
+    }
+
+    /** The longest time in which nothing else had its turn. The parser of documents has its part in it. */
+    async function longestMs(act: () => Promise<unknown>): Promise<number> {
+      let [last, longest] = [performance.now(), 0]
+      const look = () => {
+        longest = Math.max(longest, performance.now() - last)
+        last = performance.now()
+      }
+      const ticks = setInterval(look, 10)
+      await act().finally(() => clearInterval(ticks))
+      look()
+      return longest
+    }
+
+    it('reads the arguments of those alone that are chosen', async () => {
+      const files = large(2000)
+      const heap = process.memoryUsage().heapUsed
+      const took = await longestMs(async () => {
+        const { provider } = await open({ operations: ['o1'] }, files)
+        const [tool, ...others] = await provider.listTools(makeRun())
+        expect([tool?.name, others.length]).to.deep.equal(['o1', 0])
+        expect(Object.keys(fieldsOf(fieldsOf(tool?.parameters).$defs)).length).to.equal(2001)
+      })
+      expect(took).to.be.below(5000)
+      expect(process.memoryUsage().heapUsed - heap).to.be.below(150_000_000)
+      const { dir } = await makeProject(files)
+      const document = await OpenApiDocument.load('api.yaml', makeContext({ projectDir: dir }), fetch as GuardedFetch)
+      const started = performance.now()
+      const [outline] = listOperations(document)
+      if (outline) readOperation(document, outline, { left: 10_000 })
+      expect(performance.now() - started).to.be.below(500)
+    })
+
+    it('refuses all of them by a sentence, before they take the memory', async () => {
+      const heap = process.memoryUsage().heapUsed
+      const took = await longestMs(async () =>
+        expect(await problemOf(large(2000))).to.equal(
+          'operations: the chosen operations of api.yaml have more than 100000 schemas in their arguments. Choose fewer.',
+        ),
+      )
+      expect(took).to.be.below(5000)
+      expect(process.memoryUsage().heapUsed - heap).to.be.below(150_000_000)
+    })
+
+    it('checks the arguments of a call by a large schema, too', async () => {
+      const { requests, url } = await record()
+      const { call } = await open({ operations: ['o1'], base_url: url }, large(150))
+      expect((await call('o1', { body: { s149: { a: 'x' } } })).text).to.equal('{"ok":true}')
+      expect(requests.map(({ line, body }) => [line, body])).to.deep.equal([['POST /v1/o1', '{"s149":{"a":"x"}}']])
+      expect(await call('o1', { body: { s149: { a: [] } } }).catch((error: Error) => error.message)).to.match(
+        /^Wrong arguments for 'o1': body\.s149/,
+      )
+      expect(requests.length).to.equal(1)
+    })
   })
 
   it('refuses a document of 20 MB, and secrets of unknown schemes', async () => {

@@ -1,6 +1,6 @@
 import { HostError, isForbiddenHeader, isObject } from 'agent-host'
 import type { Json, OpenApiDocument } from './document.ts'
-import { SchemaCollector } from './schema.ts'
+import { type SchemaBudget, SchemaCollector } from './schema.ts'
 import type { ParameterStyle } from './style.ts'
 
 /** Parameter of an operation. */
@@ -42,6 +42,12 @@ export interface Operation {
   readonly security: readonly SecurityRequirement[]
 }
 
+/** An operation before its arguments are read. */
+export interface OperationOutline
+  extends Pick<Operation, 'name' | 'description' | 'method' | 'path' | 'tags' | 'servers' | 'security'> {
+  readonly place: Place
+}
+
 /** All of OpenAPI but TRACE, which `fetch` refuses to send (Fetch Standard, "forbidden method"). */
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 const DEFAULT_STYLES = { path: 'simple', query: 'form', header: 'simple', cookie: 'form' } as const
@@ -49,8 +55,8 @@ const DEFAULT_STYLES = { path: 'simple', query: 'form', header: 'simple', cookie
 const IGNORED_HEADERS = ['accept', 'content-type', 'authorization']
 const MAX_NAME = 64
 
-/** Lists the operations of a document, in its order. */
-export function listOperations(document: OpenApiDocument): Operation[] {
+/** Lists the operations of a document, in its order. Their arguments are read by {@link readOperation}: there may be many that nobody chooses. */
+export function listOperations(document: OpenApiDocument): OperationOutline[] {
   const { root, name: file } = document
   const paths = isObject(root.paths) ? root.paths : {}
   return Object.entries(paths).flatMap(([path, rawItem]) => {
@@ -59,23 +65,47 @@ export function listOperations(document: OpenApiDocument): Operation[] {
     const shared = item.value
     return METHODS.flatMap((method) => {
       const operation = shared[method]
-      return isObject(operation) ? [readOperation(document, item.file, { path, method, shared, operation })] : []
+      return isObject(operation) ? [toOutline(document, path, method, { file: item.file, shared, operation })] : []
     })
   })
 }
 
 interface Place {
-  readonly path: string
-  readonly method: string
+  readonly file: string
   /** Object that the operation stands in. */
   readonly shared: Json
   readonly operation: Json
 }
 
-function readOperation(document: OpenApiDocument, file: string, { path, method, shared, operation }: Place): Operation {
+function toOutline(document: OpenApiDocument, path: string, method: string, place: Place): OperationOutline {
   const { root } = document
+  const { shared, operation } = place
   const { operationId, summary, description, tags, security = root.security, servers } = operation
-  const collector = new SchemaCollector(document)
+  const text = [summary, description].filter((each) => typeof each === 'string' && each !== '').join('\n\n')
+  return {
+    name: nameOf(operationId, method, path),
+    description: text || `${method.toUpperCase()} ${path}`,
+    method: method.toUpperCase(),
+    path,
+    tags: Array.isArray(tags) ? tags.map(String) : [],
+    servers: [servers, shared.servers, root.servers].find((list): list is Json[] => Array.isArray(list)) ?? [],
+    security: Array.isArray(security) ? security.map((requirement) => Object.keys(requirement ?? {})) : [],
+    place,
+  }
+}
+
+/**
+ * Reads the arguments of an operation.
+ *
+ * @param budget of all operations that are read
+ * @throws HostError `MODULE_INVALID` for a parameter that no request has; Error once the budget is spent
+ */
+export function readOperation(
+  document: OpenApiDocument,
+  { place: { file, shared, operation }, ...outline }: OperationOutline,
+  budget: SchemaBudget,
+): Operation {
+  const collector = new SchemaCollector(document, budget)
   const properties: Record<string, unknown> = {}
   const required: string[] = []
   const documented = mergeParameters(document, file, shared.parameters, operation.parameters)
@@ -98,13 +128,8 @@ function readOperation(document: OpenApiDocument, file: string, { path, method, 
     if (body.isRequired) required.push('body')
   }
   const { definitions } = collector
-  const text = [summary, description].filter((each) => typeof each === 'string' && each !== '').join('\n\n')
   return {
-    name: nameOf(operationId, method, path),
-    description: text || `${method.toUpperCase()} ${path}`,
-    method: method.toUpperCase(),
-    path,
-    tags: Array.isArray(tags) ? tags.map(String) : [],
+    ...outline,
     parameters,
     forbidden: documented.filter(isForbidden).map(({ value }) => String(value.name)),
     body: body?.body,
@@ -114,8 +139,6 @@ function readOperation(document: OpenApiDocument, file: string, { path, method, 
       required,
       ...(Object.keys(definitions).length > 0 ? { $defs: definitions } : {}),
     },
-    servers: [servers, shared.servers, root.servers].find((list): list is Json[] => Array.isArray(list)) ?? [],
-    security: Array.isArray(security) ? security.map((requirement) => Object.keys(requirement ?? {})) : [],
   }
 }
 

@@ -18,6 +18,13 @@ const MAP = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'de
 /** Mean nothing to a model, or something else than in JSON Schema. */
 const DROPPED = ['xml', 'externalDocs', 'discriminator', 'example', 'nullable', '$schema', '$id']
 
+/** Schemas that the arguments of all chosen operations may have together: a model would read them all. */
+export const MAX_SCHEMAS = 100_000
+
+export interface SchemaBudget {
+  left: number
+}
+
 /**
  * Collects the schemas of a tool's arguments: references become `#/$defs/...` of one self-contained JSON Schema, also in
  * circles, and what OpenAPI 3.0 says in its own way is said as JSON Schema does.
@@ -25,15 +32,23 @@ const DROPPED = ['xml', 'externalDocs', 'discriminator', 'example', 'nullable', 
 export class SchemaCollector {
   readonly definitions: Record<string, Json> = {}
   readonly #document: OpenApiDocument
+  readonly #budget: SchemaBudget
   readonly #names = new Map<string, string>()
+  /** Number of definitions by the names that they would have alone. */
+  readonly #counts = new Map<string, number>()
 
-  constructor(document: OpenApiDocument) {
+  constructor(document: OpenApiDocument, budget: SchemaBudget) {
     this.#document = document
+    this.#budget = budget
   }
 
   convert(schema: unknown, file: string): Json | boolean {
     if (typeof schema === 'boolean') return schema
     if (!isObject(schema)) return {}
+    if (--this.#budget.left < 0) {
+      const chosen = `the chosen operations of ${this.#document.name}`
+      throw new Error(`operations: ${chosen} have more than ${MAX_SCHEMAS} schemas in their arguments. Choose fewer.`)
+    }
     const { $ref: reference, ...beside } = schema
     if (typeof reference === 'string') {
       const target = { $ref: `#/$defs/${this.#define(reference, file)}` }
@@ -61,8 +76,11 @@ export class SchemaCollector {
     const known = this.#names.get(key)
     if (known !== undefined) return known
     const base = (reference.split('/').at(-1) ?? 'schema').replace(/[^A-Za-z0-9_-]/g, '_') || 'schema'
+    let count = this.#counts.get(base) ?? 0
     let name = base
-    for (let n = 2; name in this.definitions; n++) name = `${base}_${n}`
+    do name = ++count === 1 ? base : `${base}_${count}`
+    while (name in this.definitions)
+    this.#counts.set(base, count)
     this.#names.set(key, name)
     this.definitions[name] = {}
     const converted = this.convert(value, file)

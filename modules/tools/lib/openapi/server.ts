@@ -9,7 +9,7 @@ import type { Operation } from './operations.ts'
  */
 export function serverOf(
   document: OpenApiDocument,
-  { servers, name }: Operation,
+  { servers, name }: Pick<Operation, 'servers' | 'name'>,
   values: Readonly<Record<string, string>>,
 ): string {
   const [server] = servers

@@ -1,9 +1,18 @@
-import { type ArgumentCheck, type GuardedFetch, type ModuleContext, makeArgumentCheck, messageOf } from 'agent-host'
+import { setImmediate } from 'node:timers/promises'
+import {
+  type ArgumentCheck,
+  fieldsOf,
+  type GuardedFetch,
+  type ModuleContext,
+  makeArgumentCheck,
+  messageOf,
+} from 'agent-host'
 import { fits } from '../approval-rules.ts'
 import { Backoff, LAST_MS } from '../backoff.ts'
 import { DocumentAway, OpenApiDocument } from './document.ts'
-import { listOperations, type Operation } from './operations.ts'
+import { listOperations, type Operation, type OperationOutline, readOperation } from './operations.ts'
 import type { Credentials } from './request.ts'
+import { MAX_SCHEMAS } from './schema.ts'
 import { Security } from './security.ts'
 import { serverOf } from './server.ts'
 
@@ -104,26 +113,43 @@ async function loadTools(
   const document = await OpenApiDocument.load(place, context, fetch)
   const security = new Security(document, config.security, config.headers)
   const chosen = chooseOperations(listOperations(document), config.operations, config.prefix, document)
-  const tools = new Map(
-    chosen.map(([name, operation]) => {
-      const server = baseUrl ?? serverOf(document, operation, config.variables)
-      const check = makeArgumentCheck(name, operation.schema)
-      return [name, { operation, server, check, credentials: security.credentialsOf(operation) }]
-    }),
-  )
-  warnOfSecrets(chosen, security, context.log.warn)
-  warnOfHeaders(chosen, context.log.warn)
+  const tools = new Map<string, OperationTool>()
+  const budget = { left: MAX_SCHEMAS }
+  for (const [name, outline] of chosen) {
+    const operation = readOperation(document, outline, budget)
+    const server = baseUrl ?? serverOf(document, operation, config.variables)
+    const check = makeCheck(name, operation)
+    tools.set(name, { operation, server, check, credentials: security.credentialsOf(operation) })
+    // Others get their turn.
+    await setImmediate()
+  }
+  const read = [...tools].map(([name, { operation }]): [string, Operation] => [name, operation])
+  warnOfSecrets(read, security, context.log.warn)
+  warnOfHeaders(read, context.log.warn)
   return tools
+}
+
+/** To build a check takes tens of milliseconds for so many definitions, four times as long for twice as many. */
+const MAX_BUILT = 100
+
+/** The check of an operation. That of a large schema is built by the first call: most operations are never called. */
+function makeCheck(name: string, { schema }: Operation): ArgumentCheck {
+  if (Object.keys(fieldsOf(schema.$defs)).length <= MAX_BUILT) return makeArgumentCheck(name, schema)
+  let check: ArgumentCheck | undefined
+  return (args) => {
+    check ??= makeArgumentCheck(name, schema)
+    return check(args)
+  }
 }
 
 /** The chosen operations by the names of their tools. */
 function chooseOperations(
-  operations: readonly Operation[],
+  operations: readonly OperationOutline[],
   globs: readonly string[],
   prefix: string,
   document: OpenApiDocument,
-): [string, Operation][] {
-  const isChosenBy = (glob: string, { name, tags }: Operation) =>
+): [string, OperationOutline][] {
+  const isChosenBy = (glob: string, { name, tags }: OperationOutline) =>
     glob.startsWith(TAG) ? tags.some((tag) => fits(tag, glob.slice(TAG.length))) : fits(name, glob)
   const useless = globs.find((glob) => !operations.some((operation) => isChosenBy(glob, operation)))
   if (useless !== undefined) {
@@ -131,7 +157,7 @@ function chooseOperations(
     throw new Error(`operations: '${useless}' fits no operation of ${document.name}. Operations: ${known}.`)
   }
   const chosen = operations.filter((operation) => globs.some((glob) => isChosenBy(glob, operation)))
-  const named = new Map<string, Operation>()
+  const named = new Map<string, OperationOutline>()
   for (const operation of chosen) {
     const name = (prefix + operation.name).slice(0, 64)
     const other = named.get(name)
