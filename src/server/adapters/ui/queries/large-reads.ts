@@ -10,7 +10,7 @@ const TOO_MANY = `A query reads ${MAX_FILES} large files at most: ask for the ot
 /** Maxima of the events in the answer to one query; a single page is always read. */
 const MAX_EVENTS = 10_000
 const MAX_EVENT_MIB = 64
-/** What a query asks for again, under another name, counts as so much: it tells nothing new. */
+/** Weight of content that a query asks for again under another name: it tells nothing new. */
 const AGAIN = 8
 /** Part of them for a viewer who sees no content. */
 const UNSEEN_SHARE = 1 / 10
