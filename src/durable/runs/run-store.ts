@@ -110,6 +110,7 @@ export class RunStore {
   readonly #conversations: ConversationStore
   readonly #large = new LargeRuns<StoredRun>()
   readonly #reads = new JoinedReads((id) => this.#get(id))
+  readonly #cancels = new JoinedReads((id) => this.#cancel(id))
 
   /** @param records of the tenant, as those of the others */
   constructor(records: RecordStore, approvals: Approvals, conversations: ConversationStore, outbox?: Outbox) {
@@ -385,12 +386,19 @@ export class RunStore {
 
   /**
    * Cancels a run, also one that has ended: it keeps its steps, and what it waits for is closed in the same commit.
+   * One request of a server at a time: each has the whole run in memory, and another's commit would have it read again.
    *
    * @throws HostError `RESPONSE_CONFLICT` while others change it all the time
    */
-  async cancel(id: string): Promise<StoredRun | undefined> {
+  cancel(id: string): Promise<StoredRun | undefined> {
+    return this.#cancels.get(id)
+  }
+
+  async #cancel(id: string): Promise<StoredRun | undefined> {
     const end: EndStep = { end: 'cancelled', at: nowSeconds() }
-    await this.end(id, end)
+    const ended = await this.end(id, end)
+    const last = ended?.steps.at(-1)
+    if (!ended || (isEnd(last) && last.end === 'cancelled')) return ended
     await untilClaimed(async () => {
       const [[text], open] = await Promise.all([this.#records.get([rowKey(id)]), this.#approvals.ofRun(id)])
       if (text === undefined) return true

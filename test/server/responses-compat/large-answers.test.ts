@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
 import { HEADERS, startResponses } from '../../support/responses-process.ts'
 import { killRunning } from '../../support/run-cli.ts'
 import { makeProject } from '../../support/temp-project.ts'
@@ -66,6 +67,25 @@ describe('a large stored response', () => {
     expect(new Set([...streamed, ...shown, ...items, 'told'])).to.have.all.keys('sent', 'told')
     expect(page.has_more).to.equal(true)
     expect(page.data).to.have.length.within(8, 10)
+    expect((await server.ask('', { model: 'echo', input: 'hi' })).status).to.equal(200)
+  }).timeout(120_000)
+
+  it('is cancelled by twenty requests at once, by a server with a heap of 96 MB', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
+    const server = await startResponses(dir, [], { NODE_OPTIONS: '--max-old-space-size=96' })
+    const text = 'A "text" of 32 characters, \u00e9\u{1f600}. '.repeat((3 * MIB) / 32)
+    const { json } = await server.ask('', { model: 'echo', background: true, input: text })
+    await eventually(async () => expect((await server.ask(`/${json.id}`)).json.status).to.equal('completed'), 20_000)
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const { status, headers, json: answer } = await server.ask(`/${json.id}/cancel`, {})
+        if (status === 503 && headers.has('retry-after')) return 'told'
+        return status === 200 ? answer.status : `${status} ${JSON.stringify(answer)}`
+      }),
+    )
+    expect(new Set([...replies, 'told'])).to.have.all.keys('cancelled', 'told')
+    const after = (await server.ask(`/${json.id}`)).json
+    expect([after.status, after.output[0].content[0].text === text]).to.deep.equal(['cancelled', true])
     expect((await server.ask('', { model: 'echo', input: 'hi' })).status).to.equal(200)
   }).timeout(120_000)
 })

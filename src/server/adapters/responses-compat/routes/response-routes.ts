@@ -10,11 +10,9 @@ import type { AdapterOptions } from '../../adapter.ts'
 import { findMissing } from '../input/find-missing.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
-import { recordAfter } from '../output/output.ts'
 import { findResponse } from '../runs/find-response.ts'
 import type { LargeReplies } from '../runs/large-replies.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
-import { toRecord } from '../runs/to-record.ts'
 import type { UnstoredMemory } from '../runs/unstored-responses.ts'
 import { CreateRoute } from './create-route.ts'
 import { listInputItems, listResponses } from './pages.ts'
@@ -68,13 +66,9 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
     }),
   )
   scope.route(
-    routes.cancelResponse(async (request) => {
-      const { id, facts } = await find(request, options)
-      if (!facts.options.background) throw badRequest('Only background responses can be cancelled')
-      const cancelled = await partsOf(request).runs.cancel(id)
-      if (!cancelled) throw notFound()
-      return recordAfter(toRecord(id, cancelled.facts), cancelled.steps, dialect)
-    }),
+    routes.cancelResponse(async (request, reply) =>
+      replies.toRecord(await large.readResponse(reply, false, request.params.id, () => cancel(request, options))),
+    ),
   )
   scope.route(
     routes.listInputItems((request, reply) =>
@@ -134,6 +128,14 @@ async function find(
   const stored = ids.isId(id) ? await findResponse(partsOf(request).runs, id) : undefined
   if (!stored) throw notFound()
   return stored
+}
+
+async function cancel(request: FastifyRequest<{ Params: { id: string } }>, options: ResponseRoutesOptions) {
+  const { id, facts } = await find(request, options)
+  if (!facts.options.background) throw badRequest('Only background responses can be cancelled')
+  const cancelled = await options.partsOf(request).runs.cancel(id)
+  if (!cancelled) throw notFound()
+  return cancelled
 }
 
 function notFound(): HostError {
