@@ -1,5 +1,6 @@
 import { fieldsOf, parseJson } from '../json.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
+import { wrongFactOf } from '../trace/run-columns.ts'
 import type { RunRecord } from '../trace/run-index/run-summary.ts'
 
 /** Server that publishes its runs. */
@@ -66,6 +67,7 @@ export function readEntry(text: string): RunEntry | undefined {
 }
 
 function isEntry(entry: Partial<RunEntry> | null | undefined): entry is RunEntry {
-  const { run_id: runId } = fieldsOf(entry?.record?.summary)
-  return (entry?.version ?? Infinity) <= ENTRY_VERSION && typeof runId === 'string'
+  const summary = fieldsOf(entry?.record?.summary)
+  const isWhole = typeof summary.run_id === 'string' && wrongFactOf(summary) === undefined
+  return (entry?.version ?? Infinity) <= ENTRY_VERSION && isWhole
 }

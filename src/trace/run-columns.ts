@@ -1,4 +1,5 @@
-import type { ModelUsage } from './calls/describe-event.ts'
+import { type Fields, fieldsOf } from '../json.ts'
+import { isModelUsages, type ModelUsage } from './calls/describe-event.ts'
 import type { TracedEvent } from './files/traced-event.ts'
 
 export const RUN_STATUSES = [
@@ -112,6 +113,24 @@ const CONTENT_NAMES = ALL.flatMap(([name, { isContent }]) => (isContent ? [name]
 /** The facts that only viewers of contents see, each as a function makes it of its value. */
 export function mapContents<T>(run: RunSummary, map: (value: RunSummary[FactName]) => T): Record<string, T> {
   return Object.fromEntries(CONTENT_NAMES.map((name) => [name, map(run[name])]))
+}
+
+/** Name of a fact that its column cannot hold; undefined when there is none. Facts that are left out are not looked at. */
+export function wrongFactOf(facts: Fields): string | undefined {
+  return ALL.find(([name, fact]) => facts[name] !== undefined && !fits(facts[name], fact))?.[0]
+}
+
+/** @throws TypeError that names a fact which its column cannot hold: libsql ends the process over some, and SQLite refuses others */
+export function checkFacts<T extends object>(facts: T): T {
+  const wrong = wrongFactOf(fieldsOf(facts))
+  if (wrong !== undefined) throw new TypeError(`The ${wrong} of a run is of a wrong type.`)
+  return facts
+}
+
+function fits(value: unknown, { column, initial }: Fact<unknown>): boolean {
+  if (Array.isArray(initial)) return isModelUsages(value)
+  if (value === null) return !column.includes('NOT NULL')
+  return column.startsWith('TEXT') ? typeof value === 'string' : Number.isFinite(value)
 }
 
 /** The facts of a run that has begun, as far as its first event names them. */

@@ -73,6 +73,7 @@ export class RunAnswer {
   }
 
   markIncomplete(reason: string): void {
+    if (typeof reason !== 'string') throw new TypeError(`markIncomplete takes a string, not ${typeof reason}.`)
     this.#incompleteReason ??= reason
   }
 

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../json.ts'
+import { type Fields, fieldsOf, isObject } from '../../json.ts'
 import { shorten } from '../../shorten.ts'
 import { cleanText } from '../../wire/clean-text.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
@@ -90,6 +90,13 @@ export function usageOf(result: unknown): ModelUsage | null {
     cached_input_tokens: sum('cachedInputTokens'),
     reasoning_tokens: sum('reasoningTokens'),
   }
+}
+
+/** Tells tokens by model, as {@link addModelUsage} adds them up, from what another server may have written instead. */
+export function isModelUsages(value: unknown): value is ModelUsage[] {
+  const isUsage = ({ model, ...counts }: Fields) =>
+    (model === null || typeof model === 'string') && Object.values(counts).every(Number.isFinite)
+  return Array.isArray(value) && value.every((each) => isObject(each) && isUsage(each))
 }
 
 /** Adds the tokens of a model to those of all. */

@@ -1,5 +1,6 @@
-import { addModelUsage, type ModelUsage } from '../calls/describe-event.ts'
-import { FACT_NAMES, type RunSummary } from '../run-columns.ts'
+import { type Fields, fieldsOf, isObject } from '../../json.ts'
+import { addModelUsage, isModelUsages, type ModelUsage } from '../calls/describe-event.ts'
+import { checkFacts, FACT_NAMES, type RunSummary } from '../run-columns.ts'
 import type { RunRecord } from './run-summary.ts'
 
 const RECORD_COLUMNS = ['file', 'steps', 'stats', 'tools', 'places'] as const
@@ -46,13 +47,19 @@ export type ListedRow = SummaryRow & {
 
 type Value = string | number | null
 
-/** Values for {@link PUT}. Summaries of servers with an earlier version lack some. */
+/**
+ * Values for {@link PUT}. Summaries of servers with an earlier version lack some.
+ *
+ * @throws TypeError for a record that no row can hold
+ */
 export function toRow({ summary, steps, modules, tools, places }: RunRecord): Value[] {
   const known: Partial<RunSummary> = summary
-  const models = JSON.stringify(summary.models)
-  const values = { ...known, results: known.results ?? 0, models }
+  const facts = { ...known, results: known.results ?? 0 }
+  const whole = checkFacts(Object.fromEntries(FACT_NAMES.map((name) => [name, facts[name] ?? null])))
+  const values: Fields = { ...whole, models: JSON.stringify(summary.models) }
+  checkStats(modules, tools)
   return [
-    ...FACT_NAMES.map((column) => bindable(values[column] ?? null)),
+    ...FACT_NAMES.map((column) => bindable(values[column])),
     lastFileOf(places),
     bindable(` ${steps.join(' ')} `),
     bindable(JSON.stringify(modules)),
@@ -88,9 +95,23 @@ function readTools(tools: string): RunTool[] {
   return Object.entries(byName).map(([name, { calls, errors, rejected = 0 }]) => ({ name, calls, errors, rejected }))
 }
 
-/** Text ends at NUL where libsql binds it. */
-function bindable(value: Value): Value {
-  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
+/** Those that cannot be added up would fail every list and every number that its run is part of. */
+function checkStats(modules: unknown, tools: unknown): void {
+  const areCounts = ({ calls, errors, durations }: Fields) =>
+    Number.isFinite(calls) && Number.isFinite(errors) && isObject(durations)
+  const areRight =
+    isObject(modules) &&
+    Object.values(modules).every((stats) => areCounts(fieldsOf(stats))) &&
+    isObject(tools) &&
+    Object.values(tools).every((stats) => areCounts(fieldsOf(stats)) && isModelUsages(fieldsOf(stats).models))
+  if (!areRight) throw new TypeError('The statistics of a run are not as they should be.')
+}
+
+/** Text ends at NUL where libsql binds it; for a value that is neither text nor number nor null, it ends the process. */
+function bindable(value: unknown): Value {
+  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
+  if (typeof value === 'number' || value === null) return value
+  throw new TypeError(`A row of the index cannot hold a value of type ${typeof value}.`)
 }
 
 function lastFileOf(places: string): number {

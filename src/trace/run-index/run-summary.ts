@@ -5,7 +5,7 @@ import { nameChanges } from '../../wire/describe-change.ts'
 import { addModelUsage, isAborted, isFailedResult, type ModelUsage, usageOf } from '../calls/describe-event.ts'
 import { outcomeOf, type RunOutcome } from '../files/end-event.ts'
 import type { TracedEvent } from '../files/traced-event.ts'
-import { factsAtBeginning, type RunSummary } from '../run-columns.ts'
+import { checkFacts, factsAtBeginning, type RunSummary } from '../run-columns.ts'
 import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
 import { type ToolStatsByName, ToolTally } from './tool-tally.ts'
@@ -55,6 +55,7 @@ export class RunBuilder {
     }
   }
 
+  /** @throws TypeError for an event that something else has written */
   static begin(runId: string, event: TracedEvent): RunBuilder {
     const { user, variant, replays, time } = event
     const summary: RunSummary = {
@@ -66,7 +67,7 @@ export class RunBuilder {
       replays_from: replays?.from_call ?? null,
       started_at: time,
     }
-    return new RunBuilder(summary, { modules: {}, tools: {}, steps: [], places: '' })
+    return new RunBuilder(checkFacts(summary), { modules: {}, tools: {}, steps: [], places: '' })
   }
 
   static resume({ summary, ...rest }: RunRecord): RunBuilder {
@@ -77,7 +78,9 @@ export class RunBuilder {
     return this.summary.status === 'running'
   }
 
+  /** @throws TypeError for an event that something else has written */
   add(event: TracedEvent): void {
+    checkEvent(event)
     const { summary } = this
     summary.events++
     // A run with new events was not interrupted.
@@ -124,10 +127,11 @@ export class RunBuilder {
   #end(outcome: RunOutcome, { duration_ms, exception }: TracedEvent): void {
     const { summary } = this
     const { status, incomplete, expires_at = null, text, first_text_ms, input_tokens, output_tokens } = outcome
-    Object.assign(summary, { status, incomplete, expires_at, first_text_ms, duration_ms, output: toPreview(text) })
-    if (exception !== null) summary.error = exception
+    const tokens = checkFacts({ input_tokens, output_tokens })
+    const said = { status, incomplete, expires_at, first_text_ms, duration_ms, output: toPreview(text) }
+    Object.assign(summary, checkFacts({ ...said, error: exception ?? summary.error }))
     // Counted once, where the calls of models within models would be counted for each.
-    if (input_tokens + output_tokens > 0) Object.assign(summary, { input_tokens, output_tokens })
+    if (input_tokens + output_tokens > 0) Object.assign(summary, tokens)
   }
 
   #finish(event: TracedEvent): void {
@@ -176,6 +180,11 @@ export class RunBuilder {
   }
 }
 
+function checkEvent({ module_id, method_name, duration_ms }: TracedEvent): void {
+  const areNames = typeof module_id === 'string' && typeof method_name === 'string'
+  if (!areNames || !Number.isFinite(duration_ms ?? 0)) throw new TypeError('The event is none of this host.')
+}
+
 /** Returns true for the event that a run begins with. */
 export function isBeginning(event: TracedEvent): boolean {
   return event.event_type === 'call' && isEntry(event)
@@ -183,7 +192,8 @@ export function isBeginning(event: TracedEvent): boolean {
 
 /** Returns true for a call by the agent itself: of the entry module, of a guard, or of an approved tool. */
 function isEntry({ caller_id, parent_call_id }: TracedEvent): boolean {
-  return parent_call_id === null && caller_id.startsWith('agent:')
+  // A line that something else has written may name any caller.
+  return parent_call_id === null && typeof caller_id === 'string' && caller_id.startsWith('agent:')
 }
 
 /** Returns true for a call to a provider of the run itself: its answer, or its conversation. */

