@@ -6,7 +6,7 @@ import { NO_SEALING, NO_STORAGE } from '../../host/no-storage.ts'
 import { ModuleLoader } from '../../module/load-module.ts'
 import { ProjectCode } from '../../module/project-code.ts'
 import { type Log, silentLog } from '../../protocols/log.ts'
-import { isUser } from '../../protocols/message.ts'
+import { type Attachment, isUser } from '../../protocols/message.ts'
 import type { StorageSource } from '../../protocols/storage.ts'
 import { makeNameSecrets, type Redact } from '../../redaction/redact.ts'
 import { isSecretName } from '../../redaction/secret-name.ts'
@@ -21,8 +21,8 @@ import { type Project, planAgent } from '../../wiring/plan-agent.ts'
 import { hashFile } from '../file/hash-file.ts'
 import { hideSecrets } from '../file/hide-secrets.ts'
 import { lastRunOf, type Tape, type TapedRun } from '../file/read-tape.ts'
-import type { HeadLine } from '../file/tape-lines.ts'
-import { decodeValue } from '../file/tape-values.ts'
+import type { EndLine, HeadLine } from '../file/tape-lines.ts'
+import { decodeValue, encodeValue } from '../file/tape-values.ts'
 import type { AskedCall } from './call-matcher.ts'
 import { describeDifferences } from './describe-differences.ts'
 import { type Divergence, toShown } from './divergence.ts'
@@ -169,6 +169,7 @@ class RunReplay {
   readonly #options: ReplayOptions
   readonly #live: ReadonlySet<string>
   readonly #hide: Redact
+  readonly #attachments: Attachment[] = []
   #handle: RunHandle | undefined
   #text = ''
   #divergence: Divergence | undefined
@@ -232,6 +233,7 @@ class RunReplay {
       ...withInput(toTurn(this.#recorded, agent.info.version), input),
       onEvent: (event) => {
         if (event.type === 'text') this.#text += event.text
+        if (event.type === 'attachment') this.#attachments.push(event.attachment)
         onEvent?.(event)
         this.#stopWhereCancelled()
       },
@@ -265,7 +267,20 @@ class RunReplay {
 
   #compareEnds(run: ReplayedRun): Divergence | undefined {
     if (this.#isBeyond || this.#live.size > 0) return undefined
-    return compareEnds(run, this.player, this.#offset, this.#hide)
+    const { left } = this.player
+    const { turn, end } = this.#recorded
+    // A failed run that no longer fails is mended: what it does from there on is on no tape.
+    if (end.status === 'failed' && run.status !== 'failed' && !left) return undefined
+    if (left) {
+      const shown = toShown(left.line, left.line.call + this.#offset)
+      return { runId: turn.run_id, kind: 'missing', asked: null, recorded: shown, differences: [] }
+    }
+    const recorded = JSON.parse(this.player.rename(JSON.stringify(recordedEnd(this.#recorded))))
+    const asked = JSON.parse(hideSecrets(JSON.stringify(replayedEnd(run, this.#attachments)), this.#hide))
+    const differences = compareEnds(recorded, asked)
+    return differences.length === 0
+      ? undefined
+      : { runId: turn.run_id, kind: 'end', asked: null, recorded: null, differences }
   }
 }
 
@@ -292,25 +307,36 @@ async function toReplayed(
   }
 }
 
-function compareEnds(run: ReplayedRun, player: TapePlayer, offset: number, hide: Redact): Divergence | undefined {
-  const { recorded, status, text, error, pending } = run
-  const { turn, end } = recorded
-  // A failed run that no longer fails is mended: what it does from there on is on no tape.
-  if (end.status === 'failed' && status !== 'failed' && !player.left) return undefined
-  // Where a client left is a matter of time.
-  if (end.status === 'cancelled' && status === 'cancelled') return undefined
-  const { left } = player
-  if (left) {
-    const shown = toShown(left.line, left.line.call + offset)
-    return { runId: turn.run_id, kind: 'missing', asked: null, recorded: shown, differences: [] }
+/** End of a run, as it is compared. */
+type ComparedEnd = Pick<EndLine, 'status' | 'reason' | 'attachments' | 'error' | 'pending' | 'pendingArguments'> & {
+  readonly answer: string
+}
+
+function recordedEnd({ end }: TapedRun): ComparedEnd {
+  const { status, reason, text: answer, attachments, error, pending, pendingArguments } = end
+  return { status, reason, answer, attachments, error, pending, pendingArguments }
+}
+
+function replayedEnd(run: ReplayedRun, attachments: readonly Attachment[]): ComparedEnd {
+  const { recorded, status, text: answer, error, pending, result } = run
+  const encode = (value: unknown) => encodeValue(value, () => {})
+  return {
+    status,
+    reason: result?.incompleteReason ?? null,
+    answer,
+    attachments: attachments.map(encode),
+    error,
+    pending,
+    // Tapes of earlier versions have none.
+    pendingArguments: recorded.end.pendingArguments && result?.pending.map((call) => encode(call.arguments)),
   }
-  const found = describeDifferences(
-    { status: end.status, answer: end.text, error: end.error, pending: end.pending },
-    JSON.parse(hideSecrets(JSON.stringify({ status, answer: text, error, pending }), hide)),
-  )
-  return found.length === 0
-    ? undefined
-    : { runId: turn.run_id, kind: 'end', asked: null, recorded: null, differences: found }
+}
+
+function compareEnds(recorded: ComparedEnd, asked: ComparedEnd): string[] {
+  if (recorded.status !== 'cancelled' || asked.status !== 'cancelled') return describeDifferences(recorded, asked)
+  const [one, other] = [recorded.answer, asked.answer]
+  // Where a client left is a matter of time: one of the texts may go on.
+  return one.startsWith(other) || other.startsWith(one) ? [] : describeDifferences({ answer: one }, { answer: other })
 }
 
 /** Variables that are needed and not there: those of the tape, and for a secret its own name. */

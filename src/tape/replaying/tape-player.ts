@@ -76,6 +76,11 @@ export class TapePlayer implements Boundaries {
     return this.#playing === 0 && this.#matcher.left.size === 0
   }
 
+  /** See {@link CallMatcher.rename}. */
+  get rename(): CallMatcher['rename'] {
+    return this.#matcher.rename
+  }
+
   /** Number of calls that modules made for real. */
   get liveCalls(): number {
     return this.#liveCalls

@@ -2,6 +2,7 @@ import { type LLM, messageOf, type RunOptions } from 'agent-host'
 import { expect } from 'chai'
 import { hasCode } from '../../../src/errors.ts'
 import { lastRunOf, type Tape } from '../../../src/tape/file/read-tape.ts'
+import type { EndLine } from '../../../src/tape/file/tape-lines.ts'
 import { findAgent } from '../../../src/tape/replaying/find-agent.ts'
 import { eventually } from '../../support/eventually.ts'
 import { globalList } from '../../support/global-list.ts'
@@ -36,12 +37,23 @@ export default defineModule({ name: 'Frail', provides: [TextMessageHandler], use
   'modules/pair.ts': `import { defineModule, LLM, TextMessageHandler, Type } from 'agent-host'
 globalThis.pairsLeft ??= []
 export default defineModule({ name: 'Pair', provides: [TextMessageHandler], uses: { llm: LLM },
-  config: Type.Object({ second: Type.String() }),
+  config: Type.Object({ second: Type.Optional(Type.String()) }),
   create: ({ llm }, { second }) => ({ async handleText(_, run) {
     const ask = async (content) => {
       try { for await (const part of llm.generate({ messages: [{ role: 'user', content }] }, run)); } finally { globalThis.pairsLeft.push(content) }
     }
-    await Promise.all([ask('one'), ask(second)])
+    await Promise.all([ask('one'), second && ask(second)])
+  } }) })`,
+  'modules/artist.ts': `import { defineModule, LLM, Response, TextMessageHandler, Type } from 'agent-host'
+export default defineModule({ name: 'Artist', provides: [TextMessageHandler], uses: { llm: LLM, response: Response },
+  config: Type.Object({ picture: Type.String({ default: 'a cat' }), marks: Type.Boolean({ default: true }), fails: Type.Boolean({ default: false }) }),
+  create: ({ llm, response }, { picture, marks, fails }) => ({ async handleText(content, run) {
+    const id = crypto.randomUUID()
+    for await (const _ of llm.generate({ messages: [{ role: 'user', content: content + id }] }, run));
+    await response.respondText('Picture ' + id)
+    if (picture !== '') await response.respondImage({ data: new TextEncoder().encode(picture), mediaType: 'image/png' })
+    if (marks) run.markIncomplete('content_filter')
+    if (fails) throw new Error('no paint')
   } }) })`,
   'modules/till.ts': `import { defineModule, ToolProvider } from 'agent-host'
 globalThis.tills ??= []
@@ -165,9 +177,99 @@ describe('the end of a replay', () => {
     })
     await eventually(() => expect(heard).deep.equal(['One ', 'two ']))
     leaving.abort()
-    const { divergence, runs } = await replay(await tapeOf(await running), { projectDir })
+    const tape = await tapeOf(await running)
+    const { divergence, runs } = await replay(tape, { projectDir })
     expect(divergence).equal(undefined)
     expect(runs[0]).include({ status: 'cancelled', text: 'One two ' })
+    const other = await replay(tape, { projectDir, agent: asFile(frail({ adds: '!' })) })
+    expect([other.divergence?.kind, other.divergence?.differences]).deep.equal([
+      'end',
+      ['answer: recorded "One two ", asked "One !two !"'],
+    ])
+  })
+
+  it('is without a call that was recorded, also where the client left', async () => {
+    const pair = (config: object) => ({
+      id: 'halves',
+      modules: [frail().modules[0], { id: 'main', module: 'pair', config }],
+    })
+    const asked: string[] = []
+    const llm: LLM = {
+      async *generate({ messages }, run) {
+        asked.push(String(messages[0]?.content))
+        if (asked.at(-1) === 'two') return
+        await new Promise((_resolve, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)))
+      },
+    }
+    await recording.host.register(pair({ second: 'two' }))
+    const leaving = new AbortController()
+    const left = globalList('pairsLeft')
+    left.length = 0
+    const running = recording.run('halves', 'hi', { overrides: { llm }, signal: leaving.signal })
+    await eventually(() => expect([...asked, ...left]).deep.equal(['one', 'two', 'two']))
+    leaving.abort()
+    const tape = await tapeOf(await running)
+    expect((await replay(tape, { projectDir })).divergence).equal(undefined)
+    const { divergence, runs } = await replay(tape, { projectDir, agent: asFile(pair({})) })
+    expect([runs[0]?.status, divergence?.kind, divergence?.recorded?.number]).deep.equal(['cancelled', 'missing', 2])
+  })
+
+  it('differs where the attachments or the reason of an incomplete answer do, and not for an id of its own', async () => {
+    const artist = (config: object) => ({
+      id: 'artist',
+      modules: [frail().modules[0], { id: 'main', module: 'artist', config }],
+    })
+    const record = async (config: object) => {
+      await recording.host.register(artist(config))
+      const recorded = await recording.run('artist', 'Draw.')
+      recording.host.unregister('artist')
+      return tapeOf(recorded)
+    }
+    const tape = await record({})
+    const differencesOf = async (config: object, of = tape) => {
+      const { divergence } = await replay(of, { projectDir, agent: asFile(artist(config)) })
+      return divergence && [divergence.kind, ...divergence.differences]
+    }
+    expect(await differencesOf({})).equal(undefined)
+    const other = await differencesOf({ picture: 'a dog' })
+    expect([other?.length, other?.[0], other?.[1]?.split(':')[0]]).deep.equal([2, 'end', 'attachments[0].data.$bytes'])
+    const [kind, none] = (await differencesOf({ picture: '' })) ?? []
+    expect([kind, none?.startsWith('attachments[0]: recorded {'), none?.endsWith(', asked nothing')]).deep.equal([
+      'end',
+      true,
+      true,
+    ])
+    expect(await differencesOf({ marks: false })).deep.equal(['end', 'reason: recorded "content_filter", asked null'])
+    expect(await differencesOf({ fails: true }, await record({ fails: true }))).equal(undefined)
+  })
+
+  it('differs where the arguments of a call that waits do, and not by a tape that has none', async () => {
+    const shop = (euros: number) => ({
+      id: 'asking',
+      modules: [
+        {
+          id: 'llm',
+          module: 'llm/mock',
+          config: { replies: [{ tool_calls: [{ name: 'pay', arguments: { euros } }] }] },
+        },
+        { id: 'tools', module: 'till' },
+        { id: 'loop', module: 'orchestrator/tool-loop', config: { system_prompt: 'Be kind.' } },
+      ],
+    })
+    await recording.host.register(shop(20))
+    const tape = await tapeOf(await recording.run('asking', 'Pay.'))
+    const run = lastRunOf(tape)
+    const withArguments = (pendingArguments: EndLine['pendingArguments']): Tape => {
+      const { pendingArguments: _, ...end } = run.end
+      return { ...tape, runs: [{ ...run, end: pendingArguments ? { ...end, pendingArguments } : end }] }
+    }
+    const differencesOf = async (of: Tape) => (await replay(of, { projectDir })).divergence?.differences
+    expect([run.end.status, run.end.pendingArguments]).deep.equal(['waiting', [{ euros: 20 }]])
+    expect(await differencesOf(tape)).equal(undefined)
+    expect(await differencesOf(withArguments(undefined))).equal(undefined)
+    expect(await differencesOf(withArguments([{ euros: 5 }]))).deep.equal([
+      'pendingArguments[0].euros: recorded 5, asked 20',
+    ])
   })
 
   it('comes where the client left while no call was under way, and otherwise not before its own work is done', async () => {
