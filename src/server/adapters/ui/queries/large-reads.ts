@@ -10,14 +10,15 @@ const TOO_MANY = `A query reads ${MAX_FILES} large files at most: ask for the ot
 /** Maxima of the events in the answer to one query; a single page is always read. */
 const MAX_EVENTS = 10_000
 const MAX_EVENT_MIB = 64
-/** Weight of content that a query asks for again under another name: it tells nothing new. */
+/** Weight of content that a query asks for again, under another name: it tells nothing new. */
 const AGAIN = 8
 /** Part of them for a viewer who sees no content. */
 const UNSEEN_SHARE = 1 / 10
-const TOO_MANY_EVENTS = `A query answers with ${MAX_EVENTS} events at most, or ${MAX_EVENT_MIB} MiB of them (a tenth without their content): ask for fewer runs or events in one query.`
+const MOST = `${MAX_EVENTS} events at most, or ${MAX_EVENT_MIB} MiB of them (a tenth without their content)`
+const TOO_MANY_EVENTS = `A query answers with ${MOST}: ask for fewer runs or events in one query.`
 
-/** Page of events as a query answers it. */
-interface Page {
+/** Events as a query answers them. */
+export interface EventViews {
   readonly events: readonly object[]
   /** Of the lines that were read for it. */
   readonly bytes: number
@@ -25,7 +26,7 @@ interface Page {
 
 /** Events of one query: each page is read once, and counts each time that the answer has it. */
 export class QueryEvents {
-  readonly #pages = new Map<string, Promise<Page>>()
+  readonly #pages = new Map<string, Promise<EventViews>>()
   readonly #share: number
   #count = 0
   #bytes = 0
@@ -42,7 +43,7 @@ export class QueryEvents {
    * @param name tells pages apart
    * @throws HostError `REQUEST_INVALID` after pages with too many events
    */
-  read<T extends Page>(name: string, read: () => Promise<T>): Promise<T> {
+  read<T extends EventViews>(name: string, read: () => Promise<T>): Promise<T> {
     const reading = this.#turn.then(async () => {
       // What became of the last page has blocked the loop: others have their turn.
       await setImmediate()
@@ -70,7 +71,7 @@ export class QueryEvents {
     return !this.#isSpent
   }
 
-  async #read(read: () => Promise<Page>): Promise<Page> {
+  async #read(read: () => Promise<EventViews>): Promise<EventViews> {
     const page = await read()
     this.#bytes += page.bytes
     return page

@@ -19,7 +19,7 @@ import type { EventsPage, EventsQuery, RunLine } from '../../../../trace/run-ind
 import { hasTape, readSmallTape, type TapeSources, viewSavedTest } from '../tapes/run-tape.ts'
 import { contentFor, sees, type Viewer } from '../viewer.ts'
 import { digestOfEvent } from './event-digest.ts'
-import type { LargeReads, QueryEvents } from './large-reads.ts'
+import type { EventViews, LargeReads, QueryEvents } from './large-reads.ts'
 import { priceModels } from './price-models.ts'
 
 const MAX_EVENTS = 5000
@@ -96,7 +96,7 @@ async function eventsOf(
 export function viewLines(
   lines: readonly (Pick<RunLine, 'line'> & { readonly index: number | null })[],
   sources: EventSources,
-) {
+): EventViews {
   let bytes = 0
   const events = lines.flatMap(({ line, index }) => {
     bytes += line.length
