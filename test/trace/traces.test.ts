@@ -300,6 +300,37 @@ describe('Traces', () => {
     ])
   })
 
+  it('lists runs that are below themselves beside others', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project)
+    for (const [runId, parent] of Object.entries({
+      self: 'self',
+      one: 'two',
+      two: 'one',
+      leaf: 'one',
+      good: undefined,
+    })) {
+      const [call, ...others] = echoRun(runId, 'go') as [AgentEvent, ...AgentEvent[]]
+      const origin = parent ? { parent_run_id: parent, parent_run_call_id: `${parent}.1` } : {}
+      recordRun(traces, [{ ...call, ...origin }, ...others])
+    }
+    await traces.close()
+    // In the process of the test, which its time limit ends: a thread that does not end keeps it.
+    const reader = new TraceReader(project.path('debug'), MIB)
+    const { runs } = reader.index
+    const idsOf = (found: readonly { run_id: string }[]) => found.map(({ run_id }) => run_id).sort()
+    expect(idsOf(runs.list(ALL).runs)).deep.equal(['good', 'leaf', 'one', 'self', 'two'])
+    expect(['self', 'two', 'good'].map((id) => runs.get(id)?.children)).deep.equal([1, 1, 0])
+    expect(['self', 'one', 'two', 'good'].map((id) => idsOf(runs.below(id)))).deep.equal([
+      [],
+      ['leaf', 'two'],
+      ['leaf', 'one'],
+      [],
+    ])
+    expect(reader.events({ runId: 'self', after: -1, below: {}, first: 100 }).events).lengthOf(5)
+    reader.close()
+  })
+
   it('returns the latest events of an agent, oldest first', async () => {
     // Within half of the limit: none makes room for others.
     const traces = await openTraces(await makeProject(), { maxBytes: 16 * MIB })

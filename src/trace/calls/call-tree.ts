@@ -154,6 +154,8 @@ export class CallTree {
   }
 
   #adopt(orphan: Call, parent: Call): void {
+    // Files may say that a call is below itself.
+    for (let above: Call | undefined = parent; above; above = above.parent) if (above === orphan) return
     this.roots.splice(this.roots.indexOf(orphan), 1)
     this.#orphans.delete(parent.id)
     orphan.parent = parent

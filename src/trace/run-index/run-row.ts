@@ -8,12 +8,15 @@ const RECORD_COLUMNS = ['file', 'steps', 'stats', 'tools', 'places'] as const
 const SUMMARY = FACT_NAMES.join(', ')
 /** Columns of {@link WholeRow}. */
 export const WHOLE = `${SUMMARY}, stats, tools, steps, places`
-/** Columns of {@link ListedRow}: the runs below one, and the models that these asked, are counted as it is read. */
+/**
+ * Columns of {@link ListedRow}: the runs below one, and the models that these asked, are counted as it is read. `UNION` finds each of them
+ * once, so that files in which runs are below themselves end, too.
+ */
 export const LISTED = `${SUMMARY}, tools, (SELECT count(*) FROM runs AS child WHERE child.parent_run_id = runs.run_id) AS children,
   (WITH RECURSIVE below (id, models) AS (
      SELECT child.run_id, child.models FROM runs AS child WHERE child.parent_run_id = runs.run_id
-     UNION ALL SELECT child.run_id, child.models FROM runs AS child JOIN below ON child.parent_run_id = below.id)
-   SELECT json_group_array(json(models)) FROM below) AS models_below`
+     UNION SELECT child.run_id, child.models FROM runs AS child JOIN below ON child.parent_run_id = below.id)
+   SELECT json_group_array(json(models)) FROM below WHERE id <> runs.run_id) AS models_below`
 
 /** Puts a record with the values of {@link toRow}. */
 export const PUT = `INSERT OR REPLACE INTO runs (${SUMMARY}, ${RECORD_COLUMNS.join(', ')})

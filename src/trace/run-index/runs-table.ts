@@ -138,8 +138,8 @@ export class RunsTable {
   below(runId: string): ListedRun[] {
     const sql = `WITH RECURSIVE tree (id) AS (SELECT run_id FROM runs WHERE parent_run_id = ?
       UNION SELECT child.run_id FROM runs AS child JOIN tree ON child.parent_run_id = tree.id)
-      SELECT ${LISTED} FROM runs WHERE run_id IN tree ORDER BY started_at, run_id`
-    return this.#all<ListedRow>(sql, [runId]).map(readListed)
+      SELECT ${LISTED} FROM runs WHERE run_id IN tree AND run_id <> ? ORDER BY started_at, run_id`
+    return this.#all<ListedRow>(sql, [runId, runId]).map(readListed)
   }
 
   count(filter: RunFilter): number {

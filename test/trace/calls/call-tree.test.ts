@@ -38,6 +38,21 @@ const PARALLEL: readonly Step[] = [
 ]
 
 describe('CallTree', () => {
+  it('ends where a call is below itself, as files may say', () => {
+    const tree = new CallTree()
+    for (const [call_id, parent] of Object.entries({ self: 'self', one: 'two', two: 'one', leaf: 'two' })) {
+      const facts = { event_type: 'call', call_id, parent_run_id: 'r', parent_run_call_id: parent } as const
+      tree.add(viewStep(eventOf(facts)))
+    }
+    expect(tree.roots.map(({ id }) => id)).to.deep.equal(['self', 'one'])
+    expect(tree.calls.map(({ id, depth }) => [id, depth])).to.deep.equal([
+      ['self', 0],
+      ['one', 0],
+      ['two', 1],
+      ['leaf', 2],
+    ])
+  })
+
   it('nests calls below their callers, with their outcome', () => {
     const tree = treeOf(PARALLEL)
     const describeCall = ({ id, depth, status, children, index, endIndex }: Call) => [
