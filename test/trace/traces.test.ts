@@ -681,6 +681,25 @@ describe('Traces', () => {
     ])
   })
 
+  it('counts a call whose result is a large matrix', async () => {
+    const traces = await openTraces(await makeProject())
+    const data = Array.from({ length: 1000 }, () => Array.from({ length: 1000 }, Math.random))
+    const call = { method_name: 'executeTool', module_id: 'tools', call_id: 'run-1.5', parent_call_id: 'run-1.1' }
+    const [begin, respond, responded, end] = echoRun('run-1', 'hi') as [AgentEvent, AgentEvent, AgentEvent, AgentEvent]
+    recordAll(traces, [
+      begin,
+      eventOf({ ...call, event_type: 'call', arguments: { args: ['measure', {}] } }),
+      eventOf({ ...call, event_type: 'result', result: { text: '', data } }),
+      respond,
+      responded,
+      end,
+    ])
+    const { runs } = await traces.query('runs', ALL)
+    expect(runs.map(({ results, tools }) => [results, tools])).deep.equal([
+      [3, [{ name: 'measure', calls: 1, errors: 0, rejected: 0 }]],
+    ])
+  })
+
   it('aggregates the versions of an agent, oldest first, even from the files alone', async () => {
     const project = await makeProject()
     const versions = [

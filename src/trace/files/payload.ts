@@ -11,8 +11,12 @@ const MAX_TEXT = 10_000
 const MAX_ITEMS = 1000
 const ITEMS_AT_END = 100
 const MAX_DEPTH = 20
-/** Maximum size of one payload, in characters. */
+/** Maximum size of one payload, in characters: those of its JSON, where no character is escaped. */
 const MAX_CHARS = 200_000
+/** Characters of JSON around a text, with the comma after it; as many are around a name, or are an empty list. */
+const AROUND = 3
+/** Characters of `false`, the longest word of JSON, with the comma after it. */
+const WORD = 6
 /** Pictures of one payload that are kept whole. Bytes, all together. */
 const MAX_PICTURE_BYTES = 128 * 1024
 /** Media types that the page of the debug UI shows. */
@@ -43,23 +47,30 @@ class Copy {
   of(value: unknown, secret = false): unknown {
     switch (typeof value) {
       case 'string':
-        return secret && !isReference(value) ? REDACTED : this.#text(value)
+        return this.#text(secret && !isReference(value) ? REDACTED : value)
       case 'number':
-        return Number.isFinite(value) ? value : String(value)
+        return this.#number(value)
       case 'bigint':
-        return String(value)
+        return this.#text(String(value))
       case 'function':
-        return `[function ${value.name}]`
+        return this.#text(`[function ${value.name}]`)
       case 'symbol':
-        return String(value)
+        return this.#text(String(value))
       case 'object':
-        return value === null ? null : this.#object(value, secret)
-      default:
-        return value
+        if (value !== null) return this.#object(value, secret)
     }
+    this.#room -= WORD
+    return value
+  }
+
+  #number(value: number): number | string {
+    const text = String(value)
+    this.#room -= text.length + 1
+    return Number.isFinite(value) ? value : text
   }
 
   #text(text: string): string {
+    this.#room -= AROUND
     if (text.length > MAX_TEXT || text.length > this.#room) {
       const room = Math.min(MAX_TEXT, Math.max(this.#room, 0))
       this.#room -= room
@@ -71,14 +82,15 @@ class Copy {
   }
 
   #object(value: object, secret: boolean): unknown {
-    if (this.#above.has(value)) return '[circular]'
-    if (this.#above.size >= MAX_DEPTH) return '[too deep]'
+    if (this.#above.has(value)) return this.#text('[circular]')
+    if (this.#above.size >= MAX_DEPTH) return this.#text('[too deep]')
     if (this.#room <= 0) return '[cut]'
+    this.#room -= AROUND
     this.#above.add(value)
     try {
       return this.#fields(value, secret)
     } catch (error) {
-      return `[unreadable: ${messageOf(error)}]`
+      return this.#text(`[unreadable: ${messageOf(error)}]`)
     } finally {
       this.#above.delete(value)
     }
@@ -86,7 +98,7 @@ class Copy {
 
   #fields(value: object, secret: boolean): unknown {
     if (Array.isArray(value)) return this.#items(value, secret)
-    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`
+    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return this.#text(`[${value.byteLength} bytes]`)
     if (value instanceof Error) return this.of({ name: value.name, message: value.message }, secret)
     if (value instanceof Set) return this.#items([...value], secret)
     if (value instanceof Map) return this.of(Object.fromEntries(value), secret)
@@ -95,11 +107,11 @@ class Copy {
     const copy: Record<string, unknown> = {}
     const picture = this.#picture(value)
     for (const name of Object.keys(value)) {
+      this.#room -= name.length + AROUND
       if (this.#room <= 0) {
         copy['…'] = '[cut]'
         break
       }
-      this.#room -= name.length
       copy[name] = name === 'data' && picture !== undefined ? picture : this.#field(value, name, secret)
     }
     return copy
@@ -118,16 +130,31 @@ class Copy {
     try {
       return this.of(fieldsOf(value)[name], secret || isSecretName(name))
     } catch (error) {
-      return `[unreadable: ${messageOf(error)}]`
+      return this.#text(`[unreadable: ${messageOf(error)}]`)
     }
   }
 
   #items(items: readonly unknown[], secret: boolean): unknown[] {
-    const copyOf = (item: unknown) => this.of(item, secret)
-    if (items.length <= MAX_ITEMS) return items.map(copyOf)
-    const head = items.slice(0, MAX_ITEMS - ITEMS_AT_END).map(copyOf)
-    // The end is copied even when the beginning has used up the room.
-    this.#room = Math.max(this.#room, MAX_TEXT)
-    return [...head, `… [cut: ${items.length} items]`, ...items.slice(-ITEMS_AT_END).map(copyOf)]
+    const cut = `… [cut: ${items.length} items]`
+    if (items.length <= MAX_ITEMS) {
+      const copy = this.#part(items, secret)
+      return copy.length === items.length ? copy : [...copy, cut]
+    }
+    // The end is copied even when the beginning uses up its room.
+    const kept = Math.min(MAX_TEXT, this.#room / 2)
+    this.#room -= kept
+    const head = this.#part(items.slice(0, MAX_ITEMS - ITEMS_AT_END), secret)
+    this.#room = Math.max(this.#room, 0) + kept
+    return [...head, cut, ...this.#part(items.slice(-ITEMS_AT_END), secret)]
+  }
+
+  /** Copies of as many items as there is room for. */
+  #part(items: readonly unknown[], secret: boolean): unknown[] {
+    const copy: unknown[] = []
+    for (const item of items) {
+      if (this.#room <= 0) break
+      copy.push(this.of(item, secret))
+    }
+    return copy
   }
 }

@@ -99,4 +99,42 @@ describe('writePayload', () => {
     const many = Array.from({ length: 1000 }, () => 'z'.repeat(9_000))
     for (const value of [wide, deep, many]) expect(writePayload(value, plain).length).lessThan(400_000)
   })
+
+  it('is limited in size for values without long texts', () => {
+    const matrix = (rows: number, columns: number, valueOf: (n: number) => unknown) =>
+      new Array(rows).fill(Array.from({ length: columns }, (_, n) => valueOf(n)))
+    const circle: unknown[] = []
+    circle.push(...matrix(1000, 1000, () => circle))
+    const long = matrix(2000, 2000, Math.sqrt)
+    const values = {
+      numbers: matrix(1000, 1000, Math.sqrt),
+      vectors: matrix(64, 1536, Math.sqrt),
+      long: [long, long, long],
+      lists: matrix(1000, 1000, () => []),
+      objects: matrix(1000, 1000, () => ({})),
+      nulls: matrix(1000, 1000, () => null),
+      gone: matrix(1000, 1000, () => undefined),
+      flags: matrix(1000, 1000, () => false),
+      empty: matrix(1000, 1000, () => ''),
+      secrets: { password: matrix(1000, 1000, () => 'abc') },
+      circle,
+      bytes: matrix(1000, 1000, () => new Uint8Array()),
+      digits: matrix(100, 100, () => 10n ** 1000n),
+      names: matrix(1000, 10, (n) => ({ [`${n}`.repeat(1000)]: 1 })),
+    }
+    for (const [name, value] of Object.entries(values)) {
+      const { length } = writePayload(value, plain)
+      expect([name, length > 150_000 && length < 210_000, length]).deep.equal([name, true, length])
+    }
+  })
+
+  it('says where a list is cut, and keeps the end of a long one whatever its beginning takes', () => {
+    const short = copyOf(Array.from({ length: 1000 }, () => 'z'.repeat(1000))) as unknown[]
+    expect([short.length, short.at(-1)]).deep.equal([201, '… [cut: 1000 items]'])
+    const long = copyOf([
+      ...Array.from({ length: 2000 }, () => 'z'.repeat(1000)),
+      ...'usage'.padStart(100),
+    ]) as unknown[]
+    expect([long.length < 400, long.slice(-100).join('').trim()]).deep.equal([true, 'usage'])
+  })
 })
