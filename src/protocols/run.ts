@@ -125,7 +125,7 @@ export interface Run {
    * tool runs again from its start and this returns the answer. Code before it must have no effects.
    *
    * @param question or, where making it has effects, a function that makes it: called only if there is no answer
-   * @throws HostError `REQUEST_INVALID` outside of a tool call
+   * @throws HostError `REQUEST_INVALID` outside of a tool call, or for a `url` that is no http(s) address
    */
   ask(question: Question | (() => Promise<Question>)): Promise<unknown>
   /**

@@ -243,14 +243,15 @@ export class AgentRun implements Run {
         suggestions: ['Call it inside executeTool, with the run that the tool was given.'],
       })
     }
-    if (waiting.onQuestion) return waiting.onQuestion(typeof question === 'function' ? await question() : question)
+    if (waiting.onQuestion)
+      return waiting.onQuestion(checkQuestion(typeof question === 'function' ? await question() : question))
     const given = waiting.answers.answerTo(callId)
     // No person rejects a question, but its time may be over. A call that a person has rejected does not come here.
     if (given?.kind === 'approval' && given.decision === 'reject') throw new Error(given.reason)
     const answers = given?.kind === 'question' ? given.answers : []
     const index = waiting.answers.nextQuestion(callId)
     if (index < answers.length) return answers[index]
-    const { message, schema, url } = typeof question === 'function' ? await question() : question
+    const { message, schema, url } = checkQuestion(typeof question === 'function' ? await question() : question)
     const recorded = this.answer.trail.begin('', NOTHING, callId)
     recorded.isPending = true
     const { name, arguments: proposed } = recorded.call
@@ -285,6 +286,15 @@ export class AgentRun implements Run {
   toJSON(): { run: string } {
     return { run: this.id }
   }
+}
+
+/** @throws HostError `REQUEST_INVALID` for an address that no browser opens */
+function checkQuestion(question: Question): Question {
+  const { url } = question
+  if (url === undefined || (URL.canParse(url) && /^https?:/i.test(url))) return question
+  throw badRequest(`run.ask was called with the url '${url}', which is no http(s) address.`, {
+    suggestions: ['Write the whole address, with https:// before it.'],
+  })
 }
 
 function mergeOwn(before: AgentRun['own'], changes: ViewChanges): AgentRun['own'] {

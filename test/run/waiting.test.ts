@@ -2,13 +2,13 @@ import { AgentHost, type LLMPart, type Message, type PendingAnswer, type RunEven
 import { expect } from 'chai'
 import { makeProject } from '../support/temp-project.ts'
 
-/** `tools.ts`: `pay` needs an approval, `choose` asks, `note` and `careless` do neither, `endless` never ends; `done` has what was executed. */
+/** `tools.ts`: `pay` needs an approval, `choose` and `sign_in` ask, `note` and `careless` do neither, `endless` never ends; `done` has what was executed. */
 const MODULES = {
   'modules/tools.ts': `import { defineModule, ToolProvider } from 'agent-host'
 const done = (globalThis.waitingDone ??= [])
 const parameters = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }
 export default defineModule({ name: 'Tools', provides: [ToolProvider], create: () => ({
-  listTools: () => ['pay', 'choose', 'note', 'careless', 'endless'].map((name) => ({ name, description: name, parameters: name === 'pay' ? parameters : { type: 'object' } })),
+  listTools: () => ['pay', 'choose', 'sign_in', 'note', 'careless', 'endless'].map((name) => ({ name, description: name, parameters: name === 'pay' ? parameters : { type: 'object' } })),
   needsApproval: (name) => name === 'pay',
   async executeTool(name, args, run) {
     if (name === 'choose') {
@@ -21,6 +21,7 @@ export default defineModule({ name: 'Tools', provides: [ToolProvider], create: (
       await run.ask({ message: 'Sure?', schema: { type: 'boolean' } }).catch((error) => done.push(error.name))
       return { text: 'went on' }
     }
+    if (name === 'sign_in') return { text: String(await run.ask({ message: 'Sign in.', schema: { type: 'string' }, url: args.url })) }
     if (name === 'endless') await new Promise(() => {})
     done.push(name + JSON.stringify(args))
     return { text: name + ' ' + args.amount }
@@ -311,6 +312,18 @@ for (const observed of [false, true]) {
       expect(text).to.equal('Chosen.')
       expect(executed()).to.deep.equal(['choose'])
       expect(asked.at(-1)?.at(-1)).to.deep.equal({ role: 'tool', content: 'red3', toolCallId: 'q1' })
+    })
+
+    it('refuses the address of a question that no browser opens', async () => {
+      const signIn = (url: string) =>
+        host.run('a', 'hi', { overrides: model(calls(call('q1', 'sign_in', { url })), says('Failed.')) })
+      for (const url of ['example.com/login', 'javascript:alert(1)', '']) {
+        expect((await signIn(url)).text).contain('Failed.')
+        expect(asked.at(-1)?.at(-1)?.content).contain(
+          `run.ask was called with the url '${url}', which is no http(s) address.`,
+        )
+      }
+      expect((await signIn('https://id.test/?state=s1')).pending[0]).include({ url: 'https://id.test/?state=s1' })
     })
 
     it('waits for a question even if the tool catches the interruption', async () => {
