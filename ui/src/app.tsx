@@ -1,8 +1,10 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { cleanText } from '../../src/wire/clean-text.ts'
 import { AgentsScreen } from './agents/agents-screen.tsx'
 import { useQuery } from './api.ts'
 import { CommandMenu } from './command-menu.tsx'
+import { Boundary } from './components/boundary.tsx'
 import { Empty, Notice } from './components/notice.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
 import { HiddenScreen } from './hidden-screen.tsx'
@@ -133,5 +135,18 @@ function ScreenOf({ screen, ...props }: { screen: Screen } & ScreenProps) {
     )
   }, [])
   if (error) return <Notice kind="bad" title={error} />
-  return Component ? <Component {...props} /> : null
+  if (!Component) return null
+  return (
+    <Boundary of={props.route.path.join('/')} instead={showFailure}>
+      <Component {...props} />
+    </Boundary>
+  )
+}
+
+function showFailure({ message }: Error) {
+  return (
+    <Notice kind="bad" title="This screen cannot be shown.">
+      Reload the page, or open another screen. The error: {cleanText(message)}
+    </Notice>
+  )
 }

@@ -231,6 +231,39 @@ describe('the inbox of the debug UI', () => {
     expect(statuses.sort()).to.deep.equal([200, 409])
   })
 
+  it('decides what it can show beside a question without an address that opens, and a row that fails', async () => {
+    await askAgent('clerk')
+    await askAgent('clerk')
+    await askAgent('shop')
+    const page = await ui.open('#/agents')
+    await page.route(
+      ({ pathname, search }) => pathname.endsWith('/approvals') && search.includes('order=asc'),
+      async (route) => {
+        const response = await route.fetch()
+        const inbox = await response.json()
+        Object.assign(inbox.data[0], { message: 'Sign in.', url: 'example.com/login' })
+        Object.assign(inbox.data[1], { id: 'mcpr_odd', created_at: 1e20 })
+        await route.fulfill({ response, json: inbox })
+      },
+    )
+    await page.goto(`${ui.url}/#/approvals`)
+    await page.reload()
+    const rows = page.getByRole('list', { name: 'Approvals' }).getByRole('listitem')
+    await rows.nth(3).waitFor()
+    const question = rows.filter({ hasText: 'Sign in.' })
+    await question.getByText('example.com/login', { exact: true }).waitFor()
+    expect(await question.getByRole('link').allInnerTexts()).deep.equal(['Sign in.'])
+    await rows.getByText('The question mcpr_odd cannot be shown.').waitFor()
+    await rows.getByText('agent-host approvals answer mcpr_odd <answer>').waitFor()
+    expect(await findBarriers(page)).deep.equal([])
+    await rows.filter({ hasText: 'May shop call pay?' }).getByRole('button', { name: 'Reject' }).click()
+    await page.getByLabel('Reason').press('Enter')
+    await rows.getByText('rejected').waitFor()
+    await question.getByRole('textbox', { name: 'answer' }).fill('42')
+    await question.getByRole('button', { name: 'Answer' }).click()
+    await rows.getByText('answered').waitFor()
+  })
+
   it('stands in the head of the page of a waiting run, which then links to the one that continues', async () => {
     const waiting = (await askAgent('clerk')).replace('resp_', '')
     const page = await ui.open(`#/runs/${waiting}`)

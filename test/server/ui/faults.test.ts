@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { isTooWide } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -44,6 +45,36 @@ describe('regressions of the debug UI', () => {
     await ui.project.write('agents/late.yml', 'id: late\nmodules:\n  - { id: main, module: echo }\n')
     await page.goto(`${ui.url}/#/agents/late`)
     await page.getByRole('tab', { name: 'Wiring' }).waitFor()
+  })
+
+  it('shows an answer whose Markdown is too deep to draw as its text, and the rest of the page beside it', async () => {
+    const deep = '>'.repeat(10_000)
+    const run = await ui.complete('echo', deep)
+    const page = await ui.open(`#/runs/${run}?view=conversation`)
+    const shown = page.locator('.markdown .pre')
+    await shown.waitFor()
+    expect(await shown.textContent()).equal(deep)
+    expect(await isTooWide(page)).equal(false)
+    await page.getByRole('tab', { name: 'Trace' }).click()
+    await page.locator('.trace-row').first().waitFor()
+    const other = await ui.complete('echo', '**bold**')
+    await page.goto(`${ui.url}/#/runs/${other}?view=conversation`)
+    await page.locator('.markdown strong', { hasText: 'bold' }).first().waitFor()
+  })
+
+  it('keeps the page around a screen that cannot be shown', async () => {
+    const page = await ui.open('#/agents')
+    await page.route('**/graphql', async (route) => {
+      const response = await route.fetch()
+      const answer = await response.json()
+      if (answer.data?.metrics) answer.data.metrics = { total: {} }
+      await route.fulfill({ response, json: answer })
+    })
+    await page.goto(`${ui.url}/#/metrics`)
+    await page.getByRole('alert').getByText('This screen cannot be shown.').waitFor()
+    await page.unroute('**/graphql')
+    await page.getByRole('link', { name: 'Agents', exact: true }).click()
+    await page.locator('.card', { hasText: 'finder' }).waitFor()
   })
 
   it('does not show a stopped run in red', async () => {

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { cleanText } from '../../../src/wire/clean-text.ts'
 import { nameAsker } from '../../../src/wire/name-asker.ts'
+import { Boundary } from '../components/boundary.tsx'
 import { Notice } from '../components/notice.tsx'
 import { formatAgo, formatTime } from '../format.ts'
 import { runIdOf } from '../responses/responses-client.ts'
@@ -31,8 +32,29 @@ interface ApprovalRowProps {
   readonly onDecide: (decision: ApprovalDecision) => Promise<void>
 }
 
-/** One approval: agent, call and age, with its buttons or the decision. */
+/** One approval, whose faults leave the others as they are. */
 export function ApprovalRow(props: ApprovalRowProps) {
+  const { approval } = props
+  return (
+    <Boundary of={approval} instead={() => <FailedRow {...approval} />}>
+      <Row {...props} />
+    </Boundary>
+  )
+}
+
+function FailedRow({ id, kind }: Approval) {
+  const decision = kind === 'question' ? `answer ${id} <answer>` : `approve ${id}`
+  return (
+    <li class="panel approval">
+      <Notice kind="bad" title={`The ${kind} ${id} cannot be shown.`}>
+        Decide it at a terminal: <code>agent-host approvals {decision}</code>
+      </Notice>
+    </li>
+  )
+}
+
+/** Agent, call and age, with the buttons or the decision. */
+function Row(props: ApprovalRowProps) {
   const { approval, isCurrent, isOfShownRun = false, isMarked = false, context, problem, onMark, onCurrent } = props
   const { id, kind, name, message, response_id, created_at, expires_at } = approval
   const agent = nameAsker({ agent: approval.agent, askedBy: approval.asked_by })

@@ -59,13 +59,19 @@ export function AnswerForm({ approval, onDecide }: DecisionFormProps & { approva
 
 /** Link to the site that answers in the place of the person, who may still write the answer. */
 function ElsewhereForm({ url, children }: { readonly url: string; readonly children: ComponentChildren }) {
-  const { protocol, host } = new URL(url)
-  if (protocol !== 'https:' && protocol !== 'http:') return children
+  if (!URL.canParse(url) || !/^https?:/i.test(url)) {
+    return (
+      <>
+        <p class="muted">{cleanText(url)}</p>
+        {children}
+      </>
+    )
+  }
   return (
     <>
       <div class="approval-actions">
         <a class="button primary" href={url} target="_blank" rel="noopener noreferrer">
-          Open {host}
+          Open {new URL(url).host}
         </a>
       </div>
       <details>

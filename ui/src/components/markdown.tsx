@@ -2,6 +2,7 @@ import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import type { ComponentChildren, JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { cleanText } from '../../../src/wire/clean-text.ts'
+import { Boundary } from './boundary.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { highlight } from './highlight.ts'
 import { parseJson } from './parse-json.ts'
@@ -13,8 +14,18 @@ const ENTITY = /&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/gi
 
 /** Markdown as agents write it. Its tokens become elements that are named here, and HTML in it is text: it runs and loads nothing. */
 export function Markdown({ text }: { text: string }) {
-  const blocks = useMemo(() => showText(cleanText(text)), [text])
-  return <div class="markdown">{blocks}</div>
+  return (
+    <div class="markdown">
+      {/* Blocks within a thousand others are more than a stack holds. */}
+      <Boundary of={text} instead={() => <p class="pre">{cleanText(text)}</p>}>
+        <Blocks text={text} />
+      </Boundary>
+    </div>
+  )
+}
+
+function Blocks({ text }: { text: string }) {
+  return <>{useMemo(() => showText(cleanText(text)), [text])}</>
 }
 
 /** JSON of several lines at the end of a text, as agents hand on what a tool gave them, has no headings and lists. */

@@ -1,0 +1,19 @@
+import type { ComponentChildren } from 'preact'
+import { useErrorBoundary, useRef } from 'preact/hooks'
+
+interface BoundaryProps {
+  /** What the children show: they are tried again once that is another. */
+  readonly of: unknown
+  /** Shown where they fail. */
+  readonly instead: (error: Error) => ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** Keeps an error of its children from emptying the rest of the page. */
+export function Boundary({ of, instead, children }: BoundaryProps) {
+  const failed = useRef<unknown>(undefined)
+  const [error] = useErrorBoundary(() => {
+    failed.current = of
+  })
+  return <>{error !== undefined && failed.current === of ? instead(error) : children}</>
+}
