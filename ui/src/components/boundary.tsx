@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useErrorBoundary, useRef } from 'preact/hooks'
 
 interface BoundaryProps {
-  /** What the children show: they are tried again once that is another. */
+  /** Value that the children show: they are tried again once it is another. */
   readonly of: unknown
   /** Shown where they fail. */
   readonly instead: (error: Error) => ComponentChildren
