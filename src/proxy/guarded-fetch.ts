@@ -194,7 +194,13 @@ export async function fetchWithinOrigin(url: string | URL, init?: RequestInit): 
 export function limitBody(response: Response, maxBytes: number): Response {
   if (!response.body) return response
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
-  return new Response(response.body.pipeThrough(countBytes(maxBytes, isStream)), response)
+  return replaceBody(response, response.body.pipeThrough(countBytes(maxBytes, isStream)))
+}
+
+/** Gives a response another body: `Response` refuses words and numbers of a status that `fetch` takes. */
+export function replaceBody({ status, statusText, headers }: Response, body: ReadableStream<Uint8Array>): Response {
+  const said = /^[\t\x20-\x7e\x80-\xff]*$/.test(statusText) ? statusText : ''
+  return new Response(body, { status: Math.min(status, 599), statusText: said, headers })
 }
 
 function countBytes(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {

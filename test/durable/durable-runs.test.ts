@@ -247,13 +247,13 @@ describe('durable runs', () => {
       }
       return store.commit(changes, guards, notify)
     }
-    const { runs, start, manual } = await openRuns(overriding(store, { commit }), {
-      webhooks: { all: [CANCELLED_HOOK] },
-    })
+    // One server makes its own one after the other.
+    const open = () => openRuns(overriding(store, { commit }), { webhooks: { all: [CANCELLED_HOOK] } })
+    const [{ runs, start, manual }, other] = [await open(), await open()]
     const run = await start()
     manual[0]?.complete()
     await run.settled
-    const cancelled = await Promise.all([runs.store.cancel(run.id), runs.store.cancel(run.id)])
+    const cancelled = await Promise.all([runs, other.runs].map(({ store }) => store.cancel(run.id)))
     const ends = cancelled.map((stored) => stored?.steps.map((step) => isEnd(step) && step.end))
     expect(ends).to.deep.equal([
       ['completed', 'cancelled'],

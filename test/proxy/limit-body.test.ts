@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createSocketServer, type Server as SocketServer } from 'node:net'
 import { expect } from 'chai'
 import { limitBody } from '../../src/proxy/guarded-fetch.ts'
 
 describe('limitBody', () => {
-  const servers: Server[] = []
+  const servers: (Server | SocketServer)[] = []
   afterEach(() => {
     for (const server of servers.splice(0)) server.close()
   })
@@ -35,5 +35,20 @@ describe('limitBody', () => {
     const event = `data: ${'x'.repeat(400)}\n\n`
     expect(await read('text/event-stream', Array(10).fill(event))).to.have.length(10 * event.length)
     expect(await read('text/event-stream', [event, ...Array(10).fill('x'.repeat(200))])).to.match(/more than/)
+  })
+  it('takes any words and number of a status that fetch takes', async () => {
+    for (const [line, status] of [
+      ['429 请求过多', 429],
+      ['200 成功', 200],
+      ['999 Request denied', 599],
+    ] as const) {
+      const server = createSocketServer((socket) => {
+        socket.once('data', () => socket.end(`HTTP/1.1 ${line}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi`))
+      }).listen(0, '127.0.0.1')
+      servers.push(server)
+      await once(server, 'listening')
+      const response = limitBody(await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), 1000)
+      expect([response.status, await response.text()]).to.deep.equal([status, 'hi'])
+    }
   })
 })

@@ -34,7 +34,8 @@ export function makeFetch(makeMend?: (signal: AbortSignal) => MendEvent): typeof
       },
       flush: (controller) => controller.enqueue(events.rest()),
     })
-    return new Response(body.pipeThrough(heard), response)
+    // Without the words of its status: those that `Response` refuses are no reason to fail.
+    return new Response(body.pipeThrough(heard), { status: response.status, headers })
   }
 }
 

@@ -229,8 +229,9 @@ class RecordedCall implements StreamTap {
   /** The run as the callee gets it: what it does to the run is recorded, too. */
   view(run: AgentRun): AgentRun {
     const markIncomplete: MarkWithin = (reason) => {
-      this.#note('incomplete', reason)
+      // What is refused has no effect.
       run.markIncomplete(reason)
+      this.#note('incomplete', reason)
     }
     // A WeakMap costs more than the rest of a view.
     markIncomplete.withinCall = this.#call

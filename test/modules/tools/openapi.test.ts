@@ -613,10 +613,10 @@ describe('tools/openapi', () => {
         return [`/${path}`, { post: { operationId, requestBody, responses } }]
       }),
     )
-    const large = (count: number) => {
+    const large = (count: number, text: object = { type: 'string' }) => {
       const schemas = {
         all: object(keyed(count, 's', ref)),
-        ...keyed(count, 's', () => object({ a: { type: 'string' } })),
+        ...keyed(count, 's', () => object({ a: text })),
       }
       return withPaths(paths, { servers: [{ url: 'http://127.0.0.1:9' }], components: { schemas } })
     }
@@ -662,6 +662,12 @@ describe('tools/openapi', () => {
       )
       expect(took).to.be.below(5000)
       expect(process.memoryUsage().heapUsed - heap).to.be.below(150_000_000)
+    })
+
+    it('refuses a pattern that is none in JavaScript, though its check is built later', async () => {
+      for (const text of [{ pattern: '(?i)x' }, { patternProperties: { '(?i)x': {} } }]) {
+        expect(await problemOf(large(150, text))).to.include('Invalid regular expression: /(?i)x/u')
+      }
     })
 
     it('checks the arguments of a call by a large schema, too', async () => {

@@ -4,7 +4,9 @@ import { expect } from 'chai'
 import { VISITS } from '../../../src/host/host.ts'
 import { Visits } from '../../../src/host/visits.ts'
 import { LocalCallMemory } from '../../../src/server/adapters/mcp/call-memory/local-call-memory.ts'
-import { AgentResources } from '../../../src/server/adapters/mcp/resources/agent-resources.ts'
+import { AgentResources, maxLength } from '../../../src/server/adapters/mcp/resources/agent-resources.ts'
+import { BatchReads } from '../../../src/server/adapters/mcp/tools/agent-tools.ts'
+import { MIN_BYTES } from '../../../src/server/bodies/byte-budget.ts'
 import { makeMcp } from '../../support/mcp.ts'
 import type { Json } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -222,3 +224,25 @@ function problemOf(client: Client, uri: string): Promise<string> {
     (error: Error) => error.message,
   )
 }
+
+describe('reads of a batch', () => {
+  it('take the room of a large answer once, also where other messages have come to as much before', async () => {
+    for (const before of [0, MIN_BYTES]) {
+      const batch = new BatchReads()
+      if (before > 0) batch.admits(before)
+      const taken: number[] = []
+      for (const name of ['a', 'b', 'c']) {
+        await batch.read(
+          name,
+          async () => ({ text: 'x'.repeat(MIN_BYTES) }),
+          async (read, lengthOf) => {
+            const value = await read()
+            taken.push(lengthOf(value))
+            return value
+          },
+        )
+      }
+      expect([before, taken.filter((bytes) => bytes > 0).length, taken[0]]).to.deep.equal([before, 1, maxLength()])
+    }
+  })
+})

@@ -55,6 +55,14 @@ export default defineModule({ name: 'Artist', provides: [TextMessageHandler], us
     if (marks) run.markIncomplete('content_filter')
     if (fails) throw new Error('no paint')
   } }) })`,
+  'modules/charts.ts': `import { defineModule, Response, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Charts', provides: [ToolProvider], uses: { response: Response }, create: ({ response }) => ({
+  listTools: () => [{ name: 'show', description: 'Shows', parameters: { type: 'object' } }],
+  async executeTool(_name, _args, run) {
+    try { run.markIncomplete(true) } catch {}
+    await response.respondImage({ data: new Uint8Array(3), mediaType: 'image/png' })
+    return { text: 'shown' }
+  } }) })`,
   'modules/till.ts': `import { defineModule, ToolProvider } from 'agent-host'
 globalThis.tills ??= []
 export default defineModule({ name: 'Till', provides: [ToolProvider], create: () => globalThis.tills.push('open') && ({
@@ -241,6 +249,22 @@ describe('the end of a replay', () => {
     ])
     expect(await differencesOf({ marks: false })).deep.equal(['end', 'reason: recorded "content_filter", asked null'])
     expect(await differencesOf({ fails: true }, await record({ fails: true }))).equal(undefined)
+  })
+
+  it('is the same where a tool sends a picture by itself, and is refused something', async () => {
+    const replies = [{ tool_calls: [{ name: 'show', arguments: {} }] }, 'There it is.']
+    const definition = (say: string) => ({
+      id: 'drawing',
+      modules: [
+        { id: 'llm', module: 'llm/mock', config: { replies } },
+        { id: 'tools', module: 'charts' },
+        { id: 'loop', module: 'orchestrator/tool-loop', config: { system_prompt: say } },
+      ],
+    })
+    await recording.host.register(definition('Draw.'))
+    const tape = await tapeOf(await recording.run('drawing', 'Please.'))
+    expect([lastRunOf(tape).end.attachments.length, lastRunOf(tape).end.reason]).deep.equal([1, null])
+    expect((await replay(tape, { projectDir })).divergence).equal(undefined)
   })
 
   it('differs where the arguments of a call that waits do, and not by a tape that has none', async () => {

@@ -9,11 +9,14 @@ interface BoundaryProps {
   readonly children: ComponentChildren
 }
 
+const NONE = Symbol('none')
+
 /** Keeps an error of its children from emptying the rest of the page. */
 export function Boundary({ of, instead, children }: BoundaryProps) {
-  const failed = useRef<unknown>(undefined)
+  const failed = useRef<unknown>(NONE)
   const [error] = useErrorBoundary(() => {
     failed.current = of
   })
+  if (failed.current !== of) failed.current = NONE
   return <>{error !== undefined && failed.current === of ? instead(error) : children}</>
 }

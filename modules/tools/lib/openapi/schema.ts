@@ -1,4 +1,4 @@
-import { isObject } from 'agent-host'
+import { fieldsOf, isObject } from 'agent-host'
 import type { Json, OpenApiDocument } from './document.ts'
 
 /** Keywords whose values are schemas, by the shape of the value. */
@@ -58,6 +58,7 @@ export class SchemaCollector {
     const converted: Record<string, unknown> = {}
     for (const [keyword, value] of Object.entries(schema)) {
       if (DROPPED.includes(keyword) || keyword.startsWith('x-')) continue
+      checkPatterns(keyword, value)
       converted[keyword] = this.#convertValue(keyword, value, file)
     }
     return inJsonSchema(converted, schema)
@@ -87,6 +88,12 @@ export class SchemaCollector {
     this.definitions[name] = typeof converted === 'boolean' ? (converted ? {} : { not: {} }) : converted
     return name
   }
+}
+
+/** @throws SyntaxError for what is no pattern in JavaScript: its check may be built much later */
+function checkPatterns(keyword: string, value: unknown): void {
+  const patterns = keyword === 'pattern' ? [value] : keyword === 'patternProperties' ? Object.keys(fieldsOf(value)) : []
+  for (const pattern of patterns) if (typeof pattern === 'string') new RegExp(pattern, 'u')
 }
 
 /** OpenAPI 3.0 has `nullable`, and limits that a flag makes exclusive. */

@@ -137,8 +137,19 @@ function makeCheck(name: string, { schema }: Operation): ArgumentCheck {
   if (Object.keys(fieldsOf(schema.$defs)).length <= MAX_BUILT) return makeArgumentCheck(name, schema)
   let check: ArgumentCheck | undefined
   return (args) => {
-    check ??= makeArgumentCheck(name, schema)
+    check ??= buildCheck(name, schema)
     return check(args)
+  }
+}
+
+/** Another try would take as long, and fail again. */
+function buildCheck(name: string, schema: Operation['schema']): ArgumentCheck {
+  try {
+    return makeArgumentCheck(name, schema)
+  } catch (error) {
+    return () => {
+      throw error
+    }
   }
 }
 

@@ -43,7 +43,7 @@ export function readDecisions(messages: Messages): Decisions {
     const { tool_call_id: id } = decision
     if (read.has(id)) throw badRequest(`messages: '${id}' is decided twice`, { field: 'messages' })
     const isOutput = calls.some((call) => call.id === id && toolNameOf(call) !== APPROVAL_TOOL)
-    const text = textOf(decision.content, `messages[${messages.indexOf(decision)}].content`)
+    const text = textOf(decision.content, () => `messages[${messages.indexOf(decision)}].content`)
     read.set(id, isOutput ? { kind: 'client_tool', result: { text } } : parseDecision(id, text))
   }
   return read
@@ -101,11 +101,11 @@ function parseDecision(id: string, text: string): GivenAnswer {
   return toGivenAnswer(value)
 }
 
-function textOf(content: Messages[number]['content'], field: string): string {
+function textOf(content: Messages[number]['content'], nameField: () => string): string {
   if (typeof content === 'string') return content
   const texts = (content ?? []).map((part) => part.text ?? '')
   const wrong = texts.findIndex((text) => typeof text !== 'string')
-  if (wrong !== -1) throw invalidField(`${field}[${wrong}].text`, 'must be a string.')
+  if (wrong !== -1) throw invalidField(`${nameField()}[${wrong}].text`, 'must be a string.')
   return texts.join('')
 }
 

@@ -187,6 +187,7 @@ export class BatchReads {
   readonly #known = new Map<string, object>()
   #last: Promise<unknown> = Promise.resolve()
   #length = 0
+  #hasTaken = false
   /** Answer to all that is still to come. */
   #refusal: Error | undefined
 
@@ -214,10 +215,12 @@ export class BatchReads {
 
   async #read(name: string, read: () => Promise<object>, gate: Gate): Promise<object> {
     if (this.#refusal) throw this.#refusal
-    const before = this.#length
     // At once for all that may come: batches with a part each would wait for one another.
-    const bytesOf = (value: object) =>
-      before < MIN_BYTES && before + lengthOfTexts(value) >= MIN_BYTES ? maxLength() : 0
+    const bytesOf = (value: object) => {
+      if (this.#hasTaken || this.#length + lengthOfTexts(value) < MIN_BYTES) return 0
+      this.#hasTaken = true
+      return maxLength()
+    }
     const value = await gate(async () => this.#known.get(name) ?? read(), bytesOf)
     if (!this.admits(lengthOfTexts(value))) throw this.#refusal
     this.#known.set(name, value)
