@@ -69,7 +69,7 @@ async function attemptOnce(endpoint: Endpoint, texts: readonly string[], run: Ru
     reply = await limitBody(response, (1 + texts.length * MAX_VECTOR_MIB) * 1024 * 1024).text()
   } catch (cause) {
     if (timeout.aborted) throw new Error(`said nothing for ${timeoutSeconds} s.`, { cause })
-    // What is no error of the network would happen again.
+    // Only errors of the network pass: any other would come again.
     if (!(cause instanceof TypeError)) throw new Error(`cannot be used: ${messageOf(cause)}`, { cause })
     throw new PassingError(`cannot be reached: ${reasonOf(cause)}`, 0, cause)
   }

@@ -229,7 +229,7 @@ class RecordedCall implements StreamTap {
   /** The run as the callee gets it: what it does to the run is recorded, too. */
   view(run: AgentRun): AgentRun {
     const markIncomplete: MarkWithin = (reason) => {
-      // What is refused has no effect.
+      // First, because a refused call has no effect to record.
       run.markIncomplete(reason)
       this.#note('incomplete', reason)
     }

@@ -277,7 +277,7 @@ class RunReplay {
     }
     const recorded = JSON.parse(this.player.rename(JSON.stringify(recordedEnd(this.#recorded))))
     const asked = JSON.parse(hideSecrets(JSON.stringify(replayedEnd(run, this.#attachments)), this.#hide))
-    // What a tool sent by itself stands in the end of the tape alone.
+    // A tool that is played from the tape sends no attachments, though the recorded one did.
     const hasTools = this.#recorded.calls.some(({ line }) => line.protocol !== 'LLM')
     if (hasTools && isWithin(asked.attachments, recorded.attachments)) recorded.attachments = asked.attachments
     const differences = compareEnds(recorded, asked)
@@ -345,7 +345,7 @@ function isWithin(some: readonly unknown[], others: readonly unknown[]): boolean
 function compareEnds(recorded: ComparedEnd, asked: ComparedEnd): string[] {
   if (recorded.status !== 'cancelled' || asked.status !== 'cancelled') return describeDifferences(recorded, asked)
   const [one, other] = [recorded.answer, asked.answer]
-  // Where a client left is a matter of time: one of the texts may go on.
+  // The client may leave a little earlier or later in a replay: one of the texts may be longer.
   return one.startsWith(other) || other.startsWith(one) ? [] : describeDifferences({ answer: one }, { answer: other })
 }
 

@@ -77,6 +77,28 @@ describe('regressions of the debug UI', () => {
     await page.locator('.card', { hasText: 'finder' }).waitFor()
   })
 
+  it('tries a screen again that could not be shown, also after another one of its kind', async () => {
+    const page = await ui.open('#/agents')
+    await page.route('**/graphql', async (route) => {
+      const response = await route.fetch()
+      const answer = await response.json()
+      if (answer.data?.agent_config && route.request().postDataJSON().variables.id === 'finder')
+        answer.data.agent_config = {}
+      await route.fulfill({ response, json: answer })
+    })
+    const failure = page.getByText('This screen cannot be shown.')
+    const wiring = page.getByRole('tab', { name: 'Wiring' })
+    const visit = (agent: string) => page.goto(`${ui.url}/#/agents/${agent}`)
+    await visit('finder')
+    await failure.waitFor()
+    await visit('echo')
+    await wiring.waitFor()
+    await page.unroute('**/graphql')
+    await visit('finder')
+    await wiring.waitFor()
+    expect(await failure.count()).equal(0)
+  })
+
   it('does not show a stopped run in red', async () => {
     const page = await ui.open('#/play/finder')
     await page.getByLabel('Message to finder').fill('slow keys')

@@ -182,7 +182,7 @@ export function isRead(method: string): method is ReadMethod {
 
 type Gate = (read: () => Promise<object>, lengthOf: (value: object) => number) => Promise<object>
 
-/** Reads of one batch, one after another: equal ones are made once, and all answers together are no longer than one alone may be. */
+/** Reads of one batch, one after another. Equal reads are made once, and all answers together have the maximum length of a single one. */
 export class BatchReads {
   readonly #known = new Map<string, object>()
   #last: Promise<unknown> = Promise.resolve()

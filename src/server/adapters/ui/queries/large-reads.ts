@@ -45,7 +45,7 @@ export class QueryEvents {
    */
   read<T extends EventViews>(name: string, read: () => Promise<T>): Promise<T> {
     const reading = this.#turn.then(async () => {
-      // What became of the last page has blocked the loop: others have their turn.
+      // Parsing the last page has blocked the event loop: other requests get their turn.
       await setImmediate()
       if (this.#isSpent) throw badRequest(TOO_MANY_EVENTS)
       const page = (await getOrAdd(this.#pages, name, () => this.#read(read))) as T
