@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { defineModule, LLM, type LLMPart, type Run, type Static, type ToolCall, Type, type Usage } from 'agent-host'
 
 const Metadata = Type.Optional(
@@ -70,9 +69,9 @@ export default defineModule({
     let next = 0
     return {
       modelInfo: { name: 'mock', provider: 'agent-host' },
-      async *generate(_request, run) {
+      generate(_request, run) {
         const reply = replies[next++ % replies.length] ?? ''
-        yield* play(typeof reply === 'string' ? { text: reply } : reply, next, run)
+        return play(typeof reply === 'string' ? { text: reply } : reply, next, run)
       },
     }
   },
@@ -82,10 +81,15 @@ async function* play(reply: Reply, turn: number, run: Run): AsyncGenerator<LLMPa
   const { text = '', tool_calls = [], chunks, delay_ms = 0, error, usage, finish } = reply
   run.signal.throwIfAborted()
   yield* think(reply.reasoning)
-  for (const piece of cut(text, chunks)) {
-    if (delay_ms > 0) await setTimeout(delay_ms, undefined, { signal: run.signal }).catch(() => {})
-    run.signal.throwIfAborted()
-    yield { type: 'text', text: piece }
+  const pauses = delay_ms > 0 ? new Pauses(run.signal, delay_ms) : undefined
+  try {
+    for (const piece of cut(text, chunks)) {
+      if (pauses) await pauses.next()
+      run.signal.throwIfAborted()
+      yield { type: 'text', text: piece }
+    }
+  } finally {
+    pauses?.end()
   }
   if (reply.provider_metadata) yield { type: 'text', text: '', providerMetadata: reply.provider_metadata }
   if (error !== undefined) throw new Error(error)
@@ -95,6 +99,34 @@ async function* play(reply: Reply, turn: number, run: Run): AsyncGenerator<LLMPa
   if (usage)
     yield { type: 'usage', usage: toUsage(usage), ...(usage.model === undefined ? {} : { model: usage.model }) }
   yield { type: 'finish', reason: finish ?? (tool_calls.length > 0 ? 'tool_calls' : 'stop') }
+}
+
+/** Pauses that an abort cuts short. They share one listener: one for each pause leaves a kilobyte of garbage a piece. */
+class Pauses {
+  readonly #signal: AbortSignal
+  readonly #ms: number
+  #skip = () => {}
+  readonly #abort = () => this.#skip()
+
+  constructor(signal: AbortSignal, ms: number) {
+    this.#signal = signal
+    this.#ms = ms
+    signal.addEventListener('abort', this.#abort)
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#ms)
+      this.#skip = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  end(): void {
+    this.#signal.removeEventListener('abort', this.#abort)
+  }
 }
 
 function* think(reasoning: Reply['reasoning'] = []): Generator<LLMPart> {

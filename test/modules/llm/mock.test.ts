@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import type { Static } from 'agent-host'
 import { expect } from 'chai'
 import mock from '../../../modules/llm/mock.ts'
@@ -65,6 +66,20 @@ describe('llm/mock', () => {
     const waiting = collect(await make([{ text: 'a', delay_ms: 10_000 }]), ask, run).catch((error: Error) => error)
     setTimeout(() => run.abort(new Error('enough')), 20)
     expect(await waiting).to.have.property('message', 'enough')
+  })
+
+  it('waits with one listener of the run for all pieces, and leaves none behind', async () => {
+    const run = makeRun()
+    let added = 0
+    const { signal } = run
+    const add = signal.addEventListener.bind(signal)
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      added++
+      add(...args)
+    }
+    await collect(await make([{ text: 'abcdefgh', chunks: 8, delay_ms: 1 }]), ask, run)
+    expect(added).to.equal(1)
+    expect(getEventListeners(signal, 'abort')).to.deep.equal([])
   })
 
   it('splits no character in two', async () => {
