@@ -104,6 +104,14 @@ describe('check', () => {
     running.signal('SIGINT')
   })
 
+  it('--watch ends at SIGTERM, also while it waits for changes', async () => {
+    const { dir } = await makeProject({ 'agents/good.yml': GOOD })
+    const running = startCli(['check', '--watch'], { cwd: dir })
+    await running.printed(/Waiting for changes/)
+    running.signal('SIGTERM')
+    expect(await running.ended()).to.equal(null)
+  })
+
   it('warns of keys that triggers and schedules name, and that the file of keys lacks', async () => {
     const agent = `id: good
 triggers:

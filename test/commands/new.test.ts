@@ -67,6 +67,29 @@ describe('new', () => {
     )
   })
 
+  it('scaffolds agents whose names are numbers and the like in YAML', async () => {
+    const project = await makeProject({ 'agents/none.txt': '' })
+    for (const name of ['123', '1e5', 'null', 'true']) await make(project, 'agent', name)
+    const { stdout } = await callCli(['check'], { cwd: project.dir })
+    expect(stdout.split('\n').at(-2)).equal('4 agents, 0 problems')
+  })
+
+  it('rejects names of tools that no function can have', async () => {
+    const project = await makeProject({ 'agents/none.txt': '' })
+    for (const [name, identifier] of [
+      ['delete', 'delete'],
+      ['await', 'await'],
+      ['define-tool', 'defineTool'],
+    ] as const) {
+      const { exitCode, stderr } = await callCli(['new', 'tool', name], { cwd: project.dir })
+      expect([exitCode, stderr]).deep.equal([
+        2,
+        `Error: A tool is a function of its name, and '${identifier}' has a meaning of its own there. Choose another.\n`,
+      ])
+      expect(project.exists(`tools/${name}.ts`)).equal(false)
+    }
+  })
+
   it('rejects names of files and folders that Windows reserves for devices', async () => {
     const { dir } = await makeProject({ 'agents/none.txt': '' })
     for (const name of ['aux/greeter', 'speech/nul']) {

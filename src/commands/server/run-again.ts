@@ -9,7 +9,7 @@ interface RunAgainOptions {
 }
 
 /**
- * Runs a command of this command line in a process of its own, on the same terminal.
+ * Runs a command of this command line in a process of its own, on the same terminal. SIGTERM ends both.
  *
  * @returns its exit code
  */
@@ -21,7 +21,10 @@ export async function runAgain(
   const command = [...execArgv, ...nodeOptions, argv[1] as string, ...args]
   const child = spawn(execPath, under.length > 0 ? [...under, execPath, ...command] : command, { stdio: 'inherit' })
   // Ctrl-C reaches both processes, other signals this one alone.
-  process.once('SIGTERM', () => child.kill())
+  const stop = () => child.kill()
+  process.once('SIGTERM', stop)
   const [code] = await once(child, 'close')
+  process.off('SIGTERM', stop)
+  if (child.killed) process.exit(code ?? 1)
   return code ?? 1
 }

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { Script } from 'node:vm'
+import { stringify } from 'yaml'
 import { isReservedFileName } from '../../definition/reserved-file-name.ts'
 import { badOption } from '../../errors.ts'
 import type { PlannedFile } from '../write-files.ts'
@@ -52,8 +54,24 @@ export async function planNew(kind: string, name: string): Promise<PlannedFile[]
   const words = name.split(/[-/]/)
   const capitalised = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
   const identifier = capitalised.charAt(0).toLowerCase() + capitalised.slice(1)
-  const content = text.replaceAll('CLASS', capitalised).replaceAll('NAME', kind === 'tool' ? identifier : name)
+  if (kind === 'tool' && !canBeExported(identifier))
+    throw badOption(
+      `A tool is a function of its name, and '${identifier}' has a meaning of its own there. Choose another.`,
+    )
+  // An id such as 123 or null needs quotes.
+  const id = kind === 'agent' ? stringify(name).trim() : name
+  const content = text.replaceAll('CLASS', capitalised).replaceAll('NAME', kind === 'tool' ? identifier : id)
   return [{ path: path(name), content }, ...(kind === 'module' ? markersFor(path(name)) : [])]
+}
+
+/** Compiles, and runs nothing: words of the language, `await` too, and the function that the file imports are taken. */
+function canBeExported(identifier: string): boolean {
+  try {
+    new Script(`'use strict'; async () => { const defineTool = 0, ${identifier} = 0 }`)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** `modules/llm/my-model.ts` needs `modules/llm/index.ts` and `modules/index.ts`. */
