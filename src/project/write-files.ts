@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import fsExtra from 'fs-extra'
@@ -10,7 +10,7 @@ import { findLink } from './find-link.ts'
 export interface PlannedFile {
   /** Relative to the folder that it is written into, with `/`. */
   readonly path: string
-  readonly content: string | Buffer
+  readonly content: string | Uint8Array
   /** File mode of a new file; 0o644 when left out. */
   readonly mode?: number
   /** It takes the place of a file that is there. */
@@ -63,11 +63,15 @@ async function write(
 }
 
 /** Under another name first: a link can be made once, and never over a file that came in between. */
-async function createWhole(target: string, content: string | Buffer, mode: number): Promise<'created' | 'skipped'> {
+async function createWhole(target: string, content: string | Uint8Array, mode: number): Promise<'created' | 'skipped'> {
   const temporary = `${target}.${randomUUID()}.tmp`
   try {
     await fsExtra.writeFile(temporary, content, { mode, flag: 'wx' })
-    await fsExtra.link(temporary, target)
+    await fsExtra.link(temporary, target).catch((error) => {
+      if (systemCodeOf(error) === 'EEXIST') throw error
+      // Memory sticks and some network drives have no second names.
+      return fsExtra.copyFile(temporary, target, constants.COPYFILE_EXCL)
+    })
     return 'created'
   } catch (error) {
     if (systemCodeOf(error) === 'EEXIST') return 'skipped'
@@ -77,7 +81,7 @@ async function createWhole(target: string, content: string | Buffer, mode: numbe
   }
 }
 
-async function replaceWhole(target: string, content: string | Buffer): Promise<'updated'> {
+async function replaceWhole(target: string, content: string | Uint8Array): Promise<'updated'> {
   const temporary = `${target}.${randomUUID()}.tmp`
   try {
     const { mode } = await stat(target)

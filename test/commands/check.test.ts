@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
@@ -110,6 +111,22 @@ describe('check', () => {
     await running.printed(/Waiting for changes/)
     running.signal('SIGTERM')
     expect(await running.ended()).to.equal(null)
+  })
+
+  it('--watch ends once its reader has left', async () => {
+    const { dir, write } = await makeProject({ 'agents/good.yml': GOOD })
+    const runtime = ['sh', '-c', '"$0" "$@" | head -n 1', process.execPath] as const
+    const running = startCli(['check', '--watch'], { cwd: dir, runtime })
+    await running.printed(/is fine/)
+    let isEnded = false
+    const ended = running.ended().finally(() => {
+      isEnded = true
+    })
+    for (let edits = 0; !isEnded; edits++) {
+      await write('agents/good.yml', `${GOOD}\n# ${edits}`)
+      await Promise.race([ended, setTimeout(500)])
+    }
+    expect(await ended).to.equal(0)
   })
 
   it('warns of keys that triggers and schedules name, and that the file of keys lacks', async () => {

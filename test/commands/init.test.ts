@@ -8,7 +8,7 @@ import { TEMPLATES } from '../../src/project/create/templates.ts'
 import { VERSION } from '../../src/version.ts'
 import { callCli } from '../support/call-cli.ts'
 import { itWith } from '../support/it-with.ts'
-import { runCli } from '../support/run-cli.ts'
+import { runCli, withFileLimit } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
 
@@ -114,6 +114,18 @@ describe('init', () => {
     expect((await callCli(['init', '.'], { cwd: path('here') })).exitCode).to.equal(0)
     expect(await filesBelow(path('here'))).to.deep.equal(FILES)
     expect((await stat(path('here'))).ino).to.equal(ino)
+  })
+
+  it('creates the project where the disk has no room for the schema for editors, and warns', async () => {
+    const { dir, exists } = await makeProject()
+    const { exitCode, stdout, stderr } = await runCli(['init', 'myproj', '--yes'], {
+      cwd: dir,
+      runtime: withFileLimit(64 * 1024),
+    })
+    expect([exitCode, stdout.split('\n')[0]]).to.deep.equal([0, 'Created project myproj.'])
+    expect(stderr).to.match(/^Warning: Cannot write \.agent-host\/agent\.schema\.json: EFBIG/)
+    expect(exists('myproj/package.json')).to.equal(true)
+    expect(await readdir(join(dir, 'myproj/.agent-host'))).to.deep.equal([])
   })
 
   it('rejects a folder with files, and changes nothing', async () => {

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, chown, lstat, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { KeysDocument } from '../../src/commands/keys/keys-document.ts'
 import { readKeysFile } from '../../src/server/guards/keys-file.ts'
 import { callCli } from '../support/call-cli.ts'
+import { runCli, withFileLimit } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const ECHO = { 'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo }]' }
@@ -181,6 +182,17 @@ describe('agent-host keys', () => {
     const error = await document.save().catch((thrown) => thrown)
     expect(error.message).to.equal('keys.yml has changed meanwhile. Nothing was written.')
     expect(await text()).to.equal(before)
+  })
+
+  it('leaves the file alone where the disk is full', async () => {
+    const { dir, path, keys, text } = await makeKeys()
+    await keys('add', 'ci')
+    const before = `# ${'x'.repeat(20_000)}\n${await text()}`
+    await writeFile(path, before)
+    const full = await runCli(['keys', 'add', 'alice'], { cwd: dir, runtime: withFileLimit(before.length) })
+    expect([full.exitCode, full.stdout]).to.deep.equal([1, ''])
+    expect(await text()).to.equal(before)
+    expect((await readdir(dir)).sort()).to.deep.equal(['agents', 'keys.yml'])
   })
 
   it('revoke: exits with 1 for a file that servers do not read', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -6,6 +7,7 @@ import { readTapeFile } from '../../src/tape/file/read-tape.ts'
 import { callCli } from '../support/call-cli.ts'
 import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
+import { runCli, withFileLimit } from '../support/run-cli.ts'
 import { hasRedis, type StoreServer, startRedis } from '../support/store-servers.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -37,6 +39,21 @@ describe('runs export', () => {
       `Error: ${file} already exists.\n  Choose another file with --output, or remove it.\n`,
     ])
     expect(await callCli(['runs', 'export', runId, '--output', 'other.gz'], { cwd: dir })).include({ exitCode: 0 })
+  })
+
+  it('leaves no part of a file where the disk is full', async () => {
+    const { dir } = await makeProject(ECHO)
+    const project = await openProject({ projectDir: dir, logLevel: 'silent', debug: true, record: 1 })
+    const limit = 512 * 1024
+    const { runId } = await project.host.run('echo', randomBytes(limit).toString('hex'))
+    await project.close()
+    await callCli(['runs'], { cwd: dir })
+    const full = await runCli(['runs', 'export', runId, '--output', 'run.gz'], {
+      cwd: dir,
+      runtime: withFileLimit(limit),
+    })
+    expect([full.exitCode, full.stdout]).deep.equal([1, ''])
+    expect(readdirSync(dir).filter((name) => name.includes('run.gz'))).deep.equal([])
   })
 
   it('writes the redacted trace of a run that was not recorded', async () => {

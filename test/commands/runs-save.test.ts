@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { pathOfTape } from '../../src/tape/file/tape-folder.ts'
 import { callCli } from '../support/call-cli.ts'
-import { runCli } from '../support/run-cli.ts'
+import { runCli, withFileLimit } from '../support/run-cli.ts'
 import { openRecordingHost } from '../support/tapes.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
@@ -196,5 +196,20 @@ describe('runs save', () => {
     expect(project.exists('tests/tapes/refund.jsonl.gz')).equal(false)
     const bad = await callCli(['runs', 'save', 'aaaa', '--name', '../x'], { cwd: project.dir })
     expect(bad.exitCode).equal(2)
+  })
+
+  it('leaves the file of cases as it was where a disk is full', async () => {
+    const project = await makeRecorded(WORKING)
+    await callCli(['runs'], { cwd: project.dir })
+    const limit = 1024 * 1024
+    const rows = `${JSON.stringify({ id: 'large', input: 'x'.repeat(limit - 100), expected: '' })}\n`
+    await project.write('evals/cases.jsonl', rows)
+    const full = await runCli(['runs', 'save', 'aaaa', '--case', 'evals/cases.jsonl'], {
+      cwd: project.dir,
+      runtime: withFileLimit(limit),
+    })
+    expect([full.exitCode, full.stdout]).deep.equal([1, ''])
+    expect((await project.read('evals/cases.jsonl')) === rows).equal(true)
+    expect(project.exists('evals/tapes/shop-aaaa0000.jsonl.gz')).equal(false)
   })
 })

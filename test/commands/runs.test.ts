@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { AgentEvent } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
@@ -354,6 +355,27 @@ main.handleText("first question")  500 ms
       await tail.printed(/live-1 .* completed /)
       expect(await tail.stop('SIGINT')).equal(0)
       expect(tail.output()).not.contain('first question').not.contain('live-2').not.contain('live-0')
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('ends once its reader has left', async () => {
+    const project = await makeTracedProject()
+    const server = await openTraces(project)
+    const runtime = ['sh', '-c', '"$0" "$@" | head -n 1', process.execPath] as const
+    const tail = startCli(['runs', 'tail'], { cwd: project.dir, runtime })
+    try {
+      await tail.printed(/^RUN +STARTED/)
+      let isEnded = false
+      const ended = tail.ended().finally(() => {
+        isEnded = true
+      })
+      for (let run = 0; !isEnded; run++) {
+        recordEcho(server, `live-${run}`, 'unread', 1_700_000_300)
+        await Promise.race([ended, setTimeout(300)])
+      }
+      expect(await ended).equal(0)
     } finally {
       await server.close()
     }

@@ -1,5 +1,6 @@
 import { chmod, readdir, stat, symlink } from 'node:fs/promises'
 import { expect } from 'chai'
+import fsExtra from 'fs-extra'
 import { writeFiles } from '../../src/project/write-files.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -58,6 +59,29 @@ describe('writeFiles', () => {
       false,
       false,
     ])
+  })
+
+  it('creates whole files where the file system has no hard links, and skips existing ones', async () => {
+    const { dir, path, read } = await makeProject()
+    const files: { link: unknown } = fsExtra
+    const { link } = files
+    // What Linux answers on FAT and exFAT.
+    const refuse = async () => {
+      throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' })
+    }
+    files.link = refuse
+    try {
+      const plan = [{ path: 'a.key', content: 'text', mode: 0o600 }]
+      expect(await writeFiles(dir, plan)).to.deep.equal([{ path: 'a.key', outcome: 'created' }])
+      expect([await read('a.key'), (await stat(path('a.key'))).mode & 0o777]).to.deep.equal(['text', 0o600])
+      await symlink('nowhere', path('gone'))
+      expect(await writeFiles(dir, [{ path: 'gone', content: 'text' }])).to.deep.equal([
+        { path: 'gone', outcome: 'skipped' },
+      ])
+      expect((await readdir(dir)).sort()).to.deep.equal(['a.key', 'gone'])
+    } finally {
+      files.link = link
+    }
   })
 
   it('only reports in a dry run', async () => {

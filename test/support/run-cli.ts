@@ -26,6 +26,11 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   return runNode([RUN, ...args], options)
 }
 
+/** Runtime whose files end at this size, in bytes, as on a disk that is full then. */
+export function withFileLimit(bytes: number): NonNullable<CliOptions['runtime']> {
+  return ['sh', '-c', `ulimit -f ${Math.floor(bytes / 512)}; exec "$0" "$@"`, process.execPath]
+}
+
 export async function runNode(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const child = spawnNode(args, options)
   const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

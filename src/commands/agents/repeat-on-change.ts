@@ -19,6 +19,8 @@ export async function repeatOnChange(act: () => Promise<unknown>): Promise<never
   })
   watcher.on('error', (error) => printError(describeWatchFailure(error)))
   watcher.on('all', () => wake())
+  // Its reader has left, such as `head`: nobody sees what comes.
+  process.stdout.once('error', () => process.exit(0))
   for (;;) {
     const changed = new Promise<void>((resolve) => {
       wake = resolve

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, type Stats } from 'node:fs'
 import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -73,11 +74,15 @@ export class KeysDocument {
     const path = this.#text === undefined ? this.#path : await realpath(this.#path)
     const before = this.#text === undefined ? undefined : await stat(path)
     const mode = before ? before.mode & 0o777 : 0o600
-    const draft = `${path}.${process.pid}.new`
-    await writeFile(draft, text, { mode, flag: 'wx' })
-    if (before) await this.#give(draft, before)
-    await chmod(draft, mode)
-    await rename(draft, path)
+    const draft = `${path}.${randomUUID()}.new`
+    try {
+      await writeFile(draft, text, { mode, flag: 'wx' })
+      if (before) await this.#give(draft, before)
+      await chmod(draft, mode)
+      await rename(draft, path)
+    } finally {
+      await rm(draft, { force: true })
+    }
   }
 
   /** Servers may run as another user: one that cannot read the file keeps the keys of before. */
@@ -87,7 +92,6 @@ export class KeysDocument {
     try {
       await chown(draft, uid, gid)
     } catch (cause) {
-      await rm(draft)
       const message = `${basename(this.#path)} belongs to the user ${uid} and the group ${gid}, to which this user cannot give it. Nothing was written.`
       throw badProject(message, { suggestions: ['Run the command as that user, or as root.'], cause })
     }

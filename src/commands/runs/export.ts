@@ -1,6 +1,7 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { badProject, HostError } from '../../errors.ts'
+import { writeFiles } from '../../project/write-files.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 import { tapeFile } from '../../tape/file/tape-folder.ts'
 import { openTape } from '../../tape/file/tape-pieces.ts'
@@ -43,12 +44,12 @@ export default class RunsExport extends BaseCommand {
       const { name, content, isTape } = await exportRun(open, args.run_id)
       const file = flags.output ?? name
       const path = this.pathOf(file)
-      if (existsSync(path)) {
+      const [written] = await writeFiles(dirname(path), [{ path: basename(path), content, mode: 0o600 }])
+      if (written?.outcome === 'skipped') {
         throw badProject(`${file} already exists.`, {
           suggestions: ['Choose another file with --output, or remove it.'],
         })
       }
-      writeFileSync(path, content, { flag: 'wx', mode: 0o600 })
       this.log(`Wrote ${isTape ? 'the tape' : 'the trace'} to ${file}`)
     } finally {
       await open.close()

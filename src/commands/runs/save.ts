@@ -1,8 +1,9 @@
-import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { badProject } from '../../errors.ts'
 import { planRow, toSavedCase } from '../../evals/case-row.ts'
+import { type PlannedFile, writeFiles } from '../../project/write-files.ts'
 import type { Tape } from '../../tape/file/read-tape.ts'
 import { toSavedRun } from '../../tape/saved-tests/saved-test.ts'
 import { BaseCommand } from '../base-command.ts'
@@ -41,7 +42,7 @@ export default class RunsSave extends BaseCommand {
       { path: testFile, content: test },
       { path: tapeFile, content: bytes },
     ]
-    writeAll(files)
+    await writeAll(files)
     for (const { path } of files) this.log(`Created ${path}`)
     this.log(`Run it: agent-host test ${testFile}`)
     if (advice !== null) this.log(advice)
@@ -54,9 +55,9 @@ export default class RunsSave extends BaseCommand {
     const shown = relative(process.cwd(), file)
     const added = await planRow(saved, shown, process.cwd())
     const tapePath = join(dirname(file), tapeFile)
-    writeAll([{ path: relative(process.cwd(), tapePath), content: bytes }])
+    await writeAll([{ path: relative(process.cwd(), tapePath), content: bytes }])
     try {
-      appendFileSync(file, added)
+      appendWhole(file, added)
     } catch (error) {
       rmSync(tapePath, { force: true })
       throw error
@@ -71,23 +72,33 @@ export default class RunsSave extends BaseCommand {
 
 const LOOK = 'The tape holds the whole run, without secrets: look at what you commit.'
 
-/** @throws HostError `PROJECT_INVALID` where a file exists; nothing is written then */
-function writeAll(files: readonly { path: string; content: string | Uint8Array }[]): void {
-  const taken = files.find(({ path }) => existsSync(path))
-  if (taken) {
-    throw badProject(`${taken.path} already exists.`, {
-      suggestions: ['Choose another name with --name, or remove it.'],
-    })
-  }
-  const written: string[] = []
+/** @throws HostError `PROJECT_INVALID` where a file exists; none of them is there then that was not before */
+async function writeAll(files: readonly PlannedFile[]): Promise<void> {
+  const created: string[] = []
   try {
-    for (const { path, content } of files) {
-      mkdirSync(dirname(path), { recursive: true })
-      written.push(path)
-      writeFileSync(path, content, { flag: 'wx' })
+    for (const file of files) {
+      const [written] = await writeFiles(process.cwd(), [file])
+      if (written?.outcome === 'skipped') {
+        throw badProject(`${file.path} already exists.`, {
+          suggestions: ['Choose another name with --name, or remove it.'],
+        })
+      }
+      created.push(file.path)
     }
   } catch (error) {
-    for (const path of written) rmSync(path, { force: true })
+    for (const path of created) rmSync(path, { force: true })
+    throw error
+  }
+}
+
+/** Adds to a file, or leaves it as it was: half a row would spoil the next one, too. */
+function appendWhole(path: string, text: string): void {
+  const before = statSync(path, { throwIfNoEntry: false })
+  try {
+    appendFileSync(path, text)
+  } catch (error) {
+    if (before) truncateSync(path, before.size)
+    else rmSync(path, { force: true })
     throw error
   }
 }

@@ -23,9 +23,12 @@ export default class RunsTail extends BaseCommand {
     const shown = new Map<string, string>()
     let change = reader.index.runs.lastChange()
     let isStopped = false
-    process.once('SIGINT', () => {
+    const stop = () => {
       isStopped = true
-    })
+    }
+    process.once('SIGINT', stop)
+    // Its reader has left, such as `head`: oclif says nothing of it.
+    process.stdout.once('error', stop)
     const table = followRuns({ shortId: shortensIds(reader), width: process.stdout.columns ?? Infinity })
     if (!json) this.log(table.title)
     while (!isStopped) {
