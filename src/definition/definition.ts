@@ -146,7 +146,7 @@ const AGENT_ID = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'
 const MODULE_ID = '^[A-Za-z0-9_][A-Za-z0-9_-]*$'
 const INTERVAL = '^[1-9]\\d{0,5}[smhd]$'
 /** Further problems are counted. */
-const MAX_PROBLEMS = 20
+export const MAX_PROBLEMS = 20
 
 /** Pattern of the name of a key, or of a tenant. */
 export const NAME_PATTERN = '^[\\w.@-]{1,64}$'

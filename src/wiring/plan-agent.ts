@@ -1,7 +1,13 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { deepFreeze } from '../definition/deep-freeze.ts'
-import { type DefinitionSource, type ModuleEntry, type ProblemAt, readDefinition } from '../definition/definition.ts'
+import {
+  type DefinitionSource,
+  MAX_PROBLEMS,
+  type ModuleEntry,
+  type ProblemAt,
+  readDefinition,
+} from '../definition/definition.ts'
 import { type Environment, interpolate } from '../definition/interpolate.ts'
 import { AgentError, type Path, type Position, type Problem } from '../definition/problem.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
@@ -196,7 +202,9 @@ export function prepareConfig(
   const { value: filled, problems: missing } = interpolate(entry.config, schema, environment)
   const value = Value.Default(schema, filled) as Record<string, unknown>
   const found = missing.length > 0 ? missing : findValueProblems(schema, validator, value)
-  for (const { path, message, suggestions } of found) {
+  const omitted = found.length - MAX_PROBLEMS
+  const more = { path: [], message: `Further problems: ${omitted}.`, suggestions: [] }
+  for (const { path, message, suggestions } of [...found.slice(0, MAX_PROBLEMS), ...(omitted > 0 ? [more] : [])]) {
     const text = `module '${entry.id}' (${entry.module}), config: ${message}`
     problems.push(problemAt(['modules', index, 'config', ...path], text, suggestions))
   }

@@ -188,6 +188,13 @@ describe('AgentHost', () => {
     ])
   })
 
+  it('names the first problems of a config, and counts the others', async () => {
+    const host = await makeHost()
+    const config = Object.fromEntries(Array.from({ length: 15_000 }, (_, n) => [`k${n}`, 1]))
+    const lines = (await failure(host.register(agent('b', 'say', { config })))).message.split('\n')
+    expect([lines.length, lines.at(-1)]).to.deep.equal([21, "module 'main' (say), config: Further problems: 14980."])
+  })
+
   it('rejects files outside the project, as modules and as tools, by their path and behind a link', async () => {
     const { dir } = await makeProject({
       'say.ts': MODULES['modules/say.ts'],
