@@ -58,6 +58,13 @@ describe('chat', () => {
     expect((await callCli(['runs'], { cwd: dir })).stdout).contain('What is the sum of 2 and 3?')
   })
 
+  it('warns, and answers, where the traces cannot be written', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO, debug: 'a file' })
+    const { exitCode, stdout, stderr } = await callCli(['chat', '--once', 'hi'], { cwd: dir })
+    expect([exitCode, stdout]).to.deep.equal([0, 'You said: hi\n'])
+    expect(stderr).to.match(/^Warning: Traces cannot be kept in \S+debug: EEXIST: [^\n]+\n$/)
+  })
+
   it('--json prints answer and tool calls; the question may come from standard input', async () => {
     const { dir } = await makeProject(FILES)
     const { stdout } = await execa(process.execPath, [RUN, 'chat', '--json'], { cwd: dir, input: 'sum of 2 and 3\n' })

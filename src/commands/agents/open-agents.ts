@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts'
 import type { AgentFolder } from '../../host/agent-folder/agent-folder.ts'
 import type { AgentHost } from '../../host/host.ts'
 import { type Log, silentLog } from '../../protocols/log.ts'
@@ -14,7 +15,7 @@ export interface OpenAgents {
   readonly folder: AgentFolder
   /** Opens the store of the project; its caller closes it. */
   readonly openRecords: () => Promise<RecordStore>
-  /** Writes all runs from now on to ./debug, where a development server of the project sees them too. */
+  /** Writes all runs from now on to ./debug, where a development server of the project sees them too; where that cannot be written, warns. */
   trace(): Promise<void>
   close(): Promise<void>
 }
@@ -49,7 +50,10 @@ export async function openAgents(agentDir: string, { log = silentLog }: { log?: 
     folder: project.agents,
     openRecords: project.openRecords,
     trace: async () => {
-      traces = await openTraces(options, project.host, project)
+      traces = await openTraces(options, project.host, project).catch((error: unknown) => {
+        log.warn(messageOf(error))
+        return undefined
+      })
       project.host.onRunEnd((end) => end.pending.length > 0 && waiting.set(end.runId, end))
       project.host.onEvent(({ continues }) => continues !== null && waiting.delete(continues))
     },
