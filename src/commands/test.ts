@@ -90,9 +90,10 @@ async function findTests(paths: readonly string[]): Promise<string[]> {
 }
 
 async function testsBelow(folder: string): Promise<string[]> {
-  const names = await readdir(folder, { recursive: true })
-  return names
-    .filter((name) => TEST_FILE.test(name))
+  // With types, links to folders are not followed: one may lead to a folder above.
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => TEST_FILE.test(entry.name) && !entry.isDirectory())
+    .map(({ parentPath, name }) => join(parentPath, name))
     .sort()
-    .map((name) => join(folder, name))
 }

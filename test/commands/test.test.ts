@@ -53,6 +53,15 @@ describe('test', () => {
     expect([exitCode, stderr]).to.deep.equal([1, `Error: There is no file ${path('tests/none')}.\n`])
   })
 
+  it('runs each test once, where a link leads to a folder above', async () => {
+    const { dir, path } = await makeProject({ 'tests/a.test.ts': passing('once') })
+    await symlink('.', path('tests/again'))
+    await symlink('a.test.ts', path('tests/linked.test.ts'))
+    const { exitCode, stdout } = await runCli(['test'], { cwd: dir })
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.match(/pass 2\n/)
+  })
+
   it('--name runs only matching tests, with their exit code', async () => {
     const failing = `import { test } from 'node:test'\n${FAILING}`
     const { dir } = await makeProject({ 'tests/a.test.ts': passing('first'), 'tests/b.test.ts': failing })
