@@ -8,6 +8,7 @@ import {
 import type { Message, ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import { exportSPKI, SignJWT } from 'jose'
+import { eventually } from '../support/eventually.ts'
 import { Issuer } from '../support/issuer.ts'
 import { openSocket } from '../support/response-socket.ts'
 import { chat, closeServers, makeServer } from '../support/server.ts'
@@ -29,6 +30,14 @@ const META = {
   'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
   'io.modelcontextprotocol/clientCapabilities': {},
 }
+
+/** Says what it is told, and waits with "late" until it is let go. */
+const LATE = `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Late', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText(text) {
+    if (text === 'late') await new Promise((resolve) => { globalThis.endLate = resolve })
+    await response.respondText(text)
+  } }) })`
 
 describe('tokens of an issuer', () => {
   let issuer: Issuer
@@ -189,7 +198,8 @@ describe('tokens of an issuer', () => {
         const options = { mcpApiKey: 'mcp-key-1234', jwtClaims: ['scopes=scope'], ...(redis && { store: redis.url }) }
         const { ask } = await open(options, {
           'agents/talk.yml':
-            'id: talk\nconversation: true\nexpose: [conversations]\nmodules: [{ id: main, module: echo }]',
+            'id: talk\nconversation: true\nexpose: [conversations]\nmodules: [{ id: main, module: late }]',
+          'modules/late.ts': LATE,
         })
         const senders = {
           ada: await issuer.sign({ scope: 'run forget' }),
@@ -226,8 +236,15 @@ describe('tokens of an issuer', () => {
         const said = ['my PIN is 4711', 'of a key', 'again'].flatMap((text) => [text, text])
         for (const sender of ['eve', 'key'] as const) expect(await read(sender, id)).to.deep.equal(said)
         expect(await list('eve')).to.deep.equal(['talk: my PIN is 4711'])
+        const shared = globalThis as { endLate?: () => void }
+        const late = say('key', 'late', id)
+        await eventually(() => expect(shared.endLate).to.be.a('function'))
         expect((await ask(senders.ada, { user: 'eve' }, '/forget')).json.records).to.equal(1)
+        shared.endLate?.()
+        delete shared.endLate
+        expect((await late).result.content).to.deep.equal([{ type: 'text', text: 'late' }])
         expect(await list('key')).to.deep.equal(['talk: hi', 'talk: of no user'])
+        expect((await say('key', 'x', id)).error.message).to.include('unknown, or was forgotten')
       } finally {
         await closeServers()
         await redis?.remove()

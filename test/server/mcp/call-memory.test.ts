@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { CallMemory, KeptConversation } from '../../../src/server/adapters/mcp/call-memory/call-memory.ts'
 import { LocalCallMemory } from '../../../src/server/adapters/mcp/call-memory/local-call-memory.ts'
 import { StoredCallMemory } from '../../../src/server/adapters/mcp/call-memory/stored-call-memory.ts'
 import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
@@ -21,6 +22,10 @@ const _CALL = {
 const stored = (records: RecordStore, retentionDays?: number) =>
   new StoredCallMemory({ openRecords: async () => records, retentionDays })
 
+/** Keeps a new conversation, and returns its id. */
+const begin = async (memory: CallMemory, conversation: KeptConversation): Promise<string> =>
+  (await memory.writeConversation(undefined, conversation)) ?? ''
+
 const KINDS = {
   'in this process': async () => new LocalCallMemory(),
   'in a store': async () => stored(await KeyvStore.open(new Map())),
@@ -30,7 +35,7 @@ for (const [place, open] of Object.entries(KINDS)) {
   describe(`the memory of calls over MCP, ${place}`, () => {
     it('returns a conversation with attachments, only to its agent', async () => {
       const memory = await open()
-      const id = await memory.writeConversation(undefined, CONVERSATION)
+      const id = await begin(memory, CONVERSATION)
       expect(await memory.readConversation(id, 'guide')).to.deep.equal(CONVERSATION.messages)
       const longer = {
         ...CONVERSATION,
@@ -45,7 +50,7 @@ for (const [place, open] of Object.entries(KINDS)) {
       ] as const) {
         expect(await memory.readConversation(other, agentId)).to.equal(undefined)
       }
-      await memory.writeConversation(undefined, { ...CONVERSATION, agentId: 'other' })
+      await begin(memory, { ...CONVERSATION, agentId: 'other' })
       expect(await memory.listTitles('guide', { limit: 9 })).to.deep.equal([{ id, title: 'see' }])
       await memory.close()
     })
@@ -54,7 +59,7 @@ for (const [place, open] of Object.entries(KINDS)) {
       const memory = await open()
       const ids: string[] = []
       for (const agentId of ['guide', 'guide', 'guide-2', 'guide', 'gui']) {
-        const id = await memory.writeConversation(undefined, { ...CONVERSATION, agentId })
+        const id = await begin(memory, { ...CONVERSATION, agentId })
         if (agentId === 'guide') ids.push(id)
       }
       ids.sort()
@@ -67,8 +72,8 @@ for (const [place, open] of Object.entries(KINDS)) {
 
     it('keeps the conversations of a user for that user, and for who has all', async () => {
       const memory = await open()
-      const id = await memory.writeConversation(undefined, { ...CONVERSATION, user: 'eve' })
-      const ofNobody = await memory.writeConversation(undefined, CONVERSATION)
+      const id = await begin(memory, { ...CONVERSATION, user: 'eve' })
+      const ofNobody = await begin(memory, CONVERSATION)
       const listOf = async (user?: string) => (await memory.listTitles('guide', { limit: 9, user })).map(({ id }) => id)
       expect([await listOf('eve'), await listOf('ada')]).to.deep.equal([[id], []])
       expect(await listOf()).to.have.members([id, ofNobody])
@@ -89,7 +94,7 @@ for (const [place, open] of Object.entries(KINDS)) {
       const ids: string[] = []
       for (let n = 0; n < 450; n++) {
         const user = n % 150 === 0 ? 'ada' : 'eve'
-        const id = await memory.writeConversation(undefined, { ...CONVERSATION, user })
+        const id = await begin(memory, { ...CONVERSATION, user })
         if (user === 'ada') ids.push(id)
       }
       const first = await memory.listTitles('guide', { limit: 2, user: 'ada' })
@@ -99,10 +104,19 @@ for (const [place, open] of Object.entries(KINDS)) {
       await memory.close()
     })
 
+    it('leaves a conversation that is gone as it is: who goes on with it brings nothing back', async () => {
+      const memory = await open()
+      const gone = randomUUID()
+      expect(await memory.writeConversation(gone, CONVERSATION)).to.equal(undefined)
+      expect(await memory.readConversation(gone, 'guide')).to.equal(undefined)
+      expect(await memory.listTitles('guide', { limit: 9 })).to.deep.equal([])
+      await memory.close()
+    })
+
     it('keeps tenants apart, also where an id of another is known', async () => {
       const memory = await open()
       const [acme, globex] = [memory.of('acme'), memory.of('globex')]
-      const id = await acme.writeConversation(undefined, CONVERSATION)
+      const id = await begin(acme, CONVERSATION)
       for (const other of [memory, globex, memory.of('')]) {
         expect(await other.readConversation(id, 'guide')).to.equal(undefined)
         expect(await other.listTitles('guide', { limit: 9 })).to.deep.equal([])
@@ -124,7 +138,7 @@ describe('the memory of calls over MCP, in a store', () => {
     const records = await KeyvStore.open(new Map())
     const memory = stored(records)
     const ids: string[] = []
-    for (let n = 0; n < 3; n++) ids.push(await memory.writeConversation(undefined, CONVERSATION))
+    for (let n = 0; n < 3; n++) ids.push(await begin(memory, CONVERSATION))
     ids.sort()
     await records.commit([
       [`mcp-conversation:${ids[0]}`, '{"half'],
@@ -149,7 +163,7 @@ describe('the memory of calls over MCP, in a store', () => {
   it('lists a title of an earlier version, which has no user, to who has all', async () => {
     const records = await KeyvStore.open(new Map())
     const memory = stored(records)
-    const id = await memory.writeConversation(undefined, { ...CONVERSATION, user: 'ada' })
+    const id = await begin(memory, { ...CONVERSATION, user: 'ada' })
     await records.commit([[`mcp-title:guide:${id}`, '"see"']])
     expect(await memory.listTitles('guide', { limit: 9 })).to.deep.equal([{ id, title: 'see' }])
     expect(await memory.listTitles('guide', { limit: 9, user: 'ada' })).to.deep.equal([])
@@ -181,11 +195,11 @@ describe('the memory of calls over MCP, in a store', () => {
   it('deletes conversations after the retention period, completely', async () => {
     const map = new Map<string, unknown>()
     const records = await KeyvStore.open(map)
-    const old = await stored(records, 0).writeConversation(undefined, CONVERSATION)
-    const oldOfTenant = await stored(records, 0).of('acme').writeConversation(undefined, CONVERSATION)
+    const old = await begin(stored(records, 0), CONVERSATION)
+    const oldOfTenant = await begin(stored(records, 0).of('acme'), CONVERSATION)
     await wait(2)
     const memory = stored(records, 1)
-    const kept = await memory.writeConversation(undefined, CONVERSATION)
+    const kept = await begin(memory, CONVERSATION)
     await eventually(async () => expect(await memory.readConversation(old, 'guide')).to.equal(undefined))
     await eventually(async () => {
       expect(await memory.of('acme').readConversation(oldOfTenant, 'guide')).to.equal(undefined)
@@ -201,9 +215,25 @@ describe('the memory of calls over MCP, in a store', () => {
     await memory.close()
   })
 
+  it('leaves a conversation as it is that another server forgets at the same moment', async () => {
+    const records = await KeyvStore.open(new Map())
+    const memory = stored(records, 1)
+    const id = await begin(memory, CONVERSATION)
+    const { commit } = records
+    records.commit = async (...args) => {
+      records.commit = commit
+      const keys = await records.list({ prefix: 'mcp-', limit: 10 })
+      await records.commit(keys.map((key) => [key, undefined]))
+      return records.commit(...args)
+    }
+    expect(await memory.writeConversation(id, CONVERSATION)).to.equal(undefined)
+    expect(await records.list({ prefix: 'mcp-', limit: 10 })).to.deep.equal([])
+    await memory.close()
+  })
+
   it('keeps a conversation that was used again before its deletion', async () => {
     const records = await KeyvStore.open(new Map())
-    const id = await stored(records, 0).writeConversation(undefined, CONVERSATION)
+    const id = await begin(stored(records, 0), CONVERSATION)
     await stored(records).writeConversation(id, CONVERSATION)
     await wait(2)
     const memory = stored(records)

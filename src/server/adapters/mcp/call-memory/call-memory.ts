@@ -60,9 +60,9 @@ export interface CallMemory {
    * Keeps what was said. A conversation that goes on stays its user's, and one that does not exist for the sender stays as it is.
    *
    * @param id of the conversation that goes on; a new one when left out
-   * @returns its id
+   * @returns its id; undefined for one that was forgotten meanwhile, which stays so
    */
-  writeConversation(id: string | undefined, conversation: KeptConversation): Promise<string>
+  writeConversation(id: string | undefined, conversation: KeptConversation): Promise<string | undefined>
   /** Removes the conversations of a user that are in no store, and returns their number. */
   forgetUser(user: string): number
   /**

@@ -43,12 +43,13 @@ export class LocalCallMemory implements CallMemory {
     return found.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
   }
 
-  async writeConversation(id: string = randomUUID(), conversation: KeptConversation): Promise<string> {
-    const key = this.#prefix + id
-    const earlier = this.#entries.get(key) ?? conversation
+  async writeConversation(id: string | undefined, conversation: KeptConversation): Promise<string | undefined> {
+    const earlier = id === undefined ? conversation : this.#entries.get(this.#prefix + id)
+    if (!earlier) return undefined
     if (!isFor(conversation, earlier)) return this.writeConversation(undefined, conversation)
-    this.#entries.set(key, { ...conversation, user: earlier.user })
-    return id
+    const kept = id ?? randomUUID()
+    this.#entries.set(this.#prefix + kept, { ...conversation, user: earlier.user })
+    return kept
   }
 
   forgetUser(user: string): number {

@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../../../../json.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
 import { LazyStore } from '../../../../store/lazy-store.ts'
-import type { Change, RecordStore } from '../../../../store/record-store.ts'
+import type { Change, Guards, RecordStore } from '../../../../store/record-store.ts'
 import { parseIndexKey, tenantRecords } from '../../../../store/tenant-records.ts'
 import {
   type CallMemory,
@@ -95,11 +95,13 @@ export class StoredCallMemory implements CallMemory {
     }
   }
 
-  async writeConversation(id: string = randomUUID(), conversation: KeptConversation): Promise<string> {
+  async writeConversation(id: string | undefined, conversation: KeptConversation): Promise<string | undefined> {
     const { agentId, messages } = conversation
     const { retentionDays } = this.#options
-    const earlier = await this.#read<ConversationRow>(CONVERSATION, id, CONVERSATION_SHAPE)
+    const earlier =
+      id === undefined ? undefined : await this.#read<ConversationRow>(CONVERSATION, id, CONVERSATION_SHAPE)
     if (earlier && !isFor(conversation, earlier)) return this.writeConversation(undefined, conversation)
+    const kept = id ?? randomUUID()
     const { user } = earlier ?? conversation
     const expiresMs = retentionDays === undefined ? null : Date.now() + retentionDays * DAY_MS
     const row: ConversationRow = {
@@ -109,9 +111,10 @@ export class StoredCallMemory implements CallMemory {
       user,
       messages: messages.map(toMessageJson),
     }
-    const title = [titlePrefix(agentId) + id, JSON.stringify({ title: titleOf(conversation), user })] as const
-    await this.#write(CONVERSATION + id, row, earlier, [title])
-    return id
+    const title = [titlePrefix(agentId) + kept, JSON.stringify({ title: titleOf(conversation), user })] as const
+    // Together with the look whether it is still there: another server may forget it now.
+    const guards = id === undefined ? {} : { present: [CONVERSATION + kept] }
+    return (await this.#write(CONVERSATION + kept, row, earlier, [title], guards)) ? kept : undefined
   }
 
   /** They go with the other records of the store. */
@@ -159,9 +162,16 @@ export class StoredCallMemory implements CallMemory {
     return text === undefined ? undefined : parseRow<Row>(id, text, shape)
   }
 
-  async #write(key: string, row: Expiring, earlier: Expiring | undefined, more: readonly Change[] = []): Promise<void> {
+  async #write(
+    key: string,
+    row: Expiring,
+    earlier: Expiring | undefined,
+    more: readonly Change[] = [],
+    guards: Guards = {},
+  ): Promise<boolean> {
     const expiry = row.expiresMs === null ? [] : [[expiryKey(key, row.expiresMs), '1'] as const]
-    await (await this.#open()).commit([[key, JSON.stringify(row)], ...more, ...expiryOf(key, earlier), ...expiry])
+    const changes = [[key, JSON.stringify(row)] as const, ...more, ...expiryOf(key, earlier), ...expiry]
+    return (await this.#open()).commit(changes, guards)
   }
 
   async #open(): Promise<RecordStore> {

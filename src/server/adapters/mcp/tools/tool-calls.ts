@@ -250,7 +250,7 @@ export class ToolCalls {
     const memory = this.#options.memory.of(tenant)
     return memory.writeConversation(input.conversationId, conversation).then((id) => {
       // In the text, because models see nothing else.
-      content.push({ type: 'text', text: `conversation_id: ${id}` })
+      if (id !== undefined) content.push({ type: 'text', text: `conversation_id: ${id}` })
       return present()
     })
   }
