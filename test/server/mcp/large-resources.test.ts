@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
+import { openTaskSession } from '../../support/mcp-tasks.ts'
 import type { Json } from '../../support/responses.ts'
 import { killRunning, startCli } from '../../support/run-cli.ts'
 import { makeProject } from '../../support/temp-project.ts'
@@ -48,14 +50,59 @@ describe('large resources over MCP, from a server with a heap of 256 MB', () => 
   }).timeout(60_000)
 })
 
+describe('large results of tasks over MCP, from a server with a heap of 256 MB', () => {
+  afterEach(killRunning)
+
+  it('wait until others are sent, or are an error; small ones do not', async () => {
+    const { url } = await start({ 'agents/long.yml': LONG, 'modules/long.ts': LONG_MODULE })
+    await using client = await openTaskSession(new URL('/mcp', url))
+    const begin = async (message: string) => {
+      const { result } = await client.send('tools/call', { name: 'long', arguments: { message } })
+      const read = () => client.send('tasks/get', { taskId: result?.taskId })
+      await eventually(async () => expect((await read()).result).to.include({ status: 'completed' }))
+      return { read, taskId: result?.taskId }
+    }
+    const [large, small] = [await begin('20000000'), await begin('20')]
+    const _meta = { [`${MCP}/protocolVersion`]: '2026-07-28', ...CLIENT }
+    const params = { taskId: large.taskId, _meta }
+    // It has the head of its answer, and reads no further.
+    const unread = await fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: { ...HEADERS, ...SDK_HEADERS, 'mcp-method': 'tasks/get', 'mcp-name': String(large.taskId) },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params }),
+    })
+    const waiting = large.read()
+    expect((await small.read()).result).to.include({ status: 'completed' })
+    expect((await waiting).error?.message).to.equal(OVERLOADED)
+    await unread.body?.cancel()
+    expect(JSON.stringify((await large.read()).result)).to.have.length.greaterThan(20_000_000)
+  }).timeout(60_000)
+})
+
+const MCP = 'io.modelcontextprotocol'
+const CLIENT = {
+  [`${MCP}/clientInfo`]: { name: 'test', version: '1' },
+  [`${MCP}/clientCapabilities`]: { extensions: { [`${MCP}/tasks`]: {} } },
+}
+const SDK_HEADERS = { 'mcp-protocol-version': '2026-07-28', accept: 'application/json, text/event-stream' }
+const LONG = 'id: long\ntasks: true\nmodules: [{ id: main, module: long }]'
+const LONG_MODULE = `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Long', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ handleText: (text) => response.respondText('x'.repeat(Number(text))) }) })`
+
 const OVERLOADED = 'Too many large requests are under way.'
 const TOO_LONG = 'The answers of the batch have more than n characters: send this message by itself'
 
-async function open() {
-  const { dir } = await makeProject({ 'agents/talk.yml': TALK })
+async function start(files: Readonly<Record<string, string>>) {
+  const { dir } = await makeProject(files)
   const env = { NODE_OPTIONS: '--max-old-space-size=256' }
   const server = startCli(['serve', '--adapter', 'McpApiAdapter', '--port', '0'], { cwd: dir, env })
   const [, url] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
+  return { url }
+}
+
+async function open() {
+  const { url } = await start({ 'agents/talk.yml': TALK })
   const post = async (body: object): Promise<Json> =>
     (await fetch(`${url}/mcp`, { method: 'POST', headers: HEADERS, body: JSON.stringify(body) })).json()
   return {

@@ -19,7 +19,6 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { deciderOf, mayDecide } from '../../inbox/may-decide.ts'
-import type { LoggedRequest } from '../../monitoring/request-log.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { signalOfLeaving } from '../../streams/serve-turn.ts'
 import type { AdapterOptions } from '../adapter.ts'
@@ -117,7 +116,7 @@ export function makeSdkServer(tools: AgentTools, client: SdkClient): Server {
   const deciderOfClient = () => (canElicitForm(server.getClientCapabilities()?.elicitation) ? decider : undefined)
   const version = () => server.getNegotiatedProtocolVersion() ?? SDK_VERSION
   const toClient = () => ({ tenant, baseUrl, version: version(), decider: deciderOfClient() })
-  if (tools.hasTasks) addTasks(server, tools, source, toClient)
+  if (tools.hasTasks) addTasks(server, tools, client, toClient)
   server.setRequestHandler('tools/list', ({ params }) =>
     inSdkTerms(() => tools.list(params?.cursor) as ListToolsResult),
   )
@@ -197,13 +196,16 @@ function addSkills(server: Server, tools: AgentTools, caller: Reader): void {
 }
 
 /** Methods of an extension, of versions without a handshake alone. */
-function addTasks(server: Server, tools: AgentTools, source: LoggedRequest, toClient: () => TaskClient): void {
+function addTasks(server: Server, tools: AgentTools, caller: Reader, toClient: () => TaskClient): void {
   const { tasks } = tools
   const answer = (work: () => Promise<unknown>) => {
-    if (takesTasks(server)) return inSdkTerms(async () => ({ ...((await tools.inRpcTerms(work(), source)) as object) }))
+    if (takesTasks(server))
+      return inSdkTerms(async () => ({ ...((await tools.inRpcTerms(work(), caller.source)) as object) }))
     throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } })
   }
-  server.setRequestHandler('tasks/get', ANY, (params) => answer(() => tasks.get(params, toClient())))
+  server.setRequestHandler('tasks/get', ANY, (params) =>
+    answer(() => tools.readFor(caller.answer, () => tasks.get(params, toClient()))),
+  )
   server.setRequestHandler('tasks/update', ANY, (params, { mcpReq }) =>
     // The SDK takes them out of the parameters of every method.
     answer(() => tasks.update(params, readResponses(mcpReq.inputResponses), toClient())),
