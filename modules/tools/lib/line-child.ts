@@ -1,4 +1,4 @@
-import { type ChildProcess, spawnSync } from 'node:child_process'
+import { ChildProcess, type SpawnOptions, spawnSync } from 'node:child_process'
 import type { Log } from 'agent-host'
 import spawn from 'cross-spawn'
 
@@ -38,7 +38,7 @@ function runningChildren(): Set<{ kill(): void }> {
 
 /** A child process that exchanges lines, with its own children. Its standard error goes to the log. */
 export class LineChild {
-  /** Has no streams where no pipe could be opened: its error follows. */
+  /** Has no streams where it could not be started: its error follows. */
   readonly #process: ChildProcess
   readonly #options: LineChildOptions
   readonly #exited: Promise<void>
@@ -52,7 +52,7 @@ export class LineChild {
     this.#options = options
     // A process group of its own, so that its children stop with it.
     const detached = process.platform !== 'win32'
-    this.#process = spawn(command, args, { cwd, env, detached, stdio: 'pipe' })
+    this.#process = start(command, args, { cwd, env, detached, stdio: 'pipe' })
     runningChildren().add(this)
     this.#process.stdout?.setEncoding('utf8').on('data', (text: string) => this.#receive(text))
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => this.#logOutput(text))
@@ -129,6 +129,17 @@ export class LineChild {
   #signal(signal: NodeJS.Signals): void {
     const { pid } = this.#process
     if (pid !== undefined && !endProcessTree(pid, signal)) this.#process.kill(signal)
+  }
+}
+
+/** Starts a program. Node throws some failures, such as arguments that are too long, and emits others: here all are emitted. */
+function start(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(command, args, options)
+  } catch (error) {
+    const failed = new ChildProcess()
+    process.nextTick(() => failed.emit('error', error))
+    return failed
   }
 }
 

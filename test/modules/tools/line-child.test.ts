@@ -33,6 +33,18 @@ describe('LineChild', () => {
     ])
     expect(stdout.split('\n')).to.deep.equal(['begun', 'could not be started: spawn cat EMFILE', 'closed', ''])
   })
+
+  it('says once that it could not be started where Node throws that', async () => {
+    const reasons: string[] = []
+    const env = { LONG: 'x'.repeat(4 * MIB) }
+    const rest = { args: [], cwd: '.', env, log: silent, maxLineChars: 100, onLine() {} }
+    const child = new LineChild({ command: 'cat', ...rest, onExit: (reason) => reasons.push(reason) })
+    expect(reasons).to.deep.equal([])
+    await child.write('hi')
+    await child.close()
+    child.kill()
+    expect(reasons).to.deep.equal(['could not be started: spawn E2BIG'])
+  })
 })
 
 /** CPU time of this process while a child prints lines, which must arrive whole. */

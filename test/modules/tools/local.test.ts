@@ -389,6 +389,13 @@ def nap() -> str:
       await eventually(async () => expect(await processesOfGroup(pid)).to.equal(0))
     })
 
+    it('says that the child could not be started, where its variables are too long', async () => {
+      const environment = { PATH: process.env.PATH, LONG: 'x'.repeat(4 * 1024 * 1024) }
+      expect(await failure({ 'a.py': 'def f(): pass' }, { files: ['a.py'], env: ['LONG'] }, { environment })).to.equal(
+        'Python could not be started: spawn E2BIG.',
+      )
+    })
+
     it('explains an invalid file, a missing interpreter, and a file without tools', async () => {
       expect(await failure({ 'a.py': 'def f(:\n  pass' }, { files: ['a.py'] })).to.match(/^a\.py:1: SyntaxError: /)
       expect(await failure({ 'a.py': '\nimport no_such_thing' }, { files: ['a.py'] })).to.equal(

@@ -308,6 +308,10 @@ describe('tools/mcp', () => {
           { command: 'no-such-program-anywhere' },
           RegExp(`${unreachable}the program could not be started: .*ENOENT\\.`),
         ],
+        [
+          { command: 'cat', env: { LONG: 'x'.repeat(4 * 1024 * 1024) } },
+          RegExp(`${unreachable}the program could not be started: spawn E2BIG\\. Next attempt`),
+        ],
         [{ url: 'http://127.0.0.1:9/mcp' }, RegExp(`${unreachable}bad port\\. Next attempt`)],
         [bad('silent'), /The MCP server 'bad' has not answered for 1 s/],
         [bad('dies'), RegExp(`${unreachable}the program stopped \\(exit code 9\\)\\. Next attempt in 1 s`)],
