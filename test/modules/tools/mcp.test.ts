@@ -290,6 +290,13 @@ describe('tools/mcp', () => {
     expect(await failure({ url: 'http://b/mcp', headers: { ' Host': 'c' } })).to.equal(
       'The server \'x\': " Host" is not the name of a header.',
     )
+    for (const [header, fields] of [
+      ['x-a', { headers: { 'x-a': 'can\nary' } }],
+      ['authorization', { bearer: 'can\nary' }],
+    ] as const)
+      expect(await failure({ url: 'http://b/mcp', ...fields })).to.equal(
+        `The server 'x': the value of the header '${header}' has a character that no header can have, such as a line break.`,
+      )
     // Names are parts of the keys that sign-ins are kept under.
     const takes = (name: string) =>
       Value.Check(mcp.config, Value.Default(mcp.config, { servers: [{ name, url: 'http://b' }] }))

@@ -256,6 +256,17 @@ describe('tools/openapi', () => {
     )
   })
 
+  it('refuses a value that no header can have, without showing it', async () => {
+    const refusal = (name: string) =>
+      `headers, security: the value of the header '${name}' has a character that no header can have, such as a line break.`
+    expect(await problemOf(FILES, { headers: { 'X-A': 'can\nary' } })).to.equal(refusal('X-A'))
+    const schemes = { components: { securitySchemes: { k: { type: 'http', scheme: 'bearer' } } } }
+    const files = withPaths({ '/a': { get: { operationId: 'a', security: [{ k: [] }], responses } } }, schemes)
+    expect(await problemOf(files, { base_url: 'https://a.example', security: { k: 'can\nary' } })).to.equal(
+      refusal('authorization'),
+    )
+  })
+
   it('refuses a name that no header can have, and offers none to a model', async () => {
     const { url } = await record()
     expect(await problemOf(FILES, { headers: { 'Host ': 'b' } })).to.equal(

@@ -6,6 +6,7 @@ import {
   type ToolDefinition,
   type ToolResult,
 } from 'agent-host'
+import { checkHeaderValues } from '../check-header-values.ts'
 import { findTool } from '../find-tool.ts'
 import { McpConnection, type McpServerConfig } from './connection.ts'
 import { type GivenName, namesFor } from './names.ts'
@@ -135,6 +136,7 @@ function checkKind({ name, command, url, bearer, headers, oauth }: McpServerConf
     throw new Error(`The url of the server '${name}' has a user name or a password: give them as headers or bearer.`)
   }
   checkHeaders(Object.keys(headers), `The server '${name}'`)
+  checkHeaderValues({ ...headers, authorization: bearer ?? '' }, `The server '${name}'`)
   if (oauth === undefined) return
   if (url === undefined) throw new Error(`The server '${name}' is a program: only a url can want a sign-in (oauth).`)
   if (bearer !== undefined) throw new Error(`The server '${name}' has a bearer token and oauth: it needs one of them.`)

@@ -1,4 +1,5 @@
 import { checkHeaders, isObject } from 'agent-host'
+import { checkHeaderValues } from '../check-header-values.ts'
 import type { Json, OpenApiDocument } from './document.ts'
 import type { Operation } from './operations.ts'
 import type { Credentials } from './request.ts'
@@ -47,7 +48,11 @@ export class Security {
     return security.length > 0 && !this.#chosenOf(security)
   }
 
-  /** Returns the credentials of a call: of the first way whose secrets are all there. */
+  /**
+   * Returns the credentials of a call: of the first way whose secrets are all there.
+   *
+   * @throws Error for a secret that no header can have
+   */
   credentialsOf({ security }: Operation): Credentials {
     const sent = {
       headers: { ...this.#headers },
@@ -64,6 +69,7 @@ export class Security {
         sent.headers.authorization = `Basic ${Buffer.from(secret).toString('base64')}`
       } else sent.headers.authorization = `Bearer ${secret}`
     }
+    checkHeaderValues(sent.headers, 'headers, security')
     return sent
   }
 
