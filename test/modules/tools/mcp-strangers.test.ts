@@ -143,6 +143,31 @@ describe('tools/mcp with servers as strangers write them', () => {
         expect(warnings()).to.deep.equal(["warn The MCP server 'rude' lists a tool without a name, which is left out."])
       })
 
+      it('leaves out a name that is too long', async () => {
+        const { list, warnings } = await start([GOOD, { name: 'x'.repeat(1001) }], { isModern })
+        expect((await list()).map(({ name }) => name)).to.deep.equal(['good'])
+        expect(warnings()).to.deep.equal([
+          "warn The MCP server 'rude' lists a tool whose name has more than 1000 characters, which is left out.",
+        ])
+      })
+
+      it('takes new names until it knows 10,000, and says once that it leaves out others', async () => {
+        const named = (from: number) => Array.from({ length: 6000 }, (_, n) => ({ name: `t${from + n}` }))
+        const { rude, list, call, warnings } = await start(named(0), { isModern })
+        rude.result = () => ({ error: { code: -32602, message: 'Unknown tool' } })
+        const listAgain = async () => {
+          const [tool] = await list()
+          await call(tool?.name ?? '').catch(() => {})
+          return (await list()).length
+        }
+        expect((await list()).length).to.equal(6000)
+        rude.tools = named(6000)
+        expect(await listAgain()).to.equal(4000)
+        rude.tools = named(12_000)
+        expect(await listAgain()).to.equal(0)
+        expect(warnings()).to.deep.equal(["warn The MCP server 'rude' has listed 10000 tools: others are left out."])
+      })
+
       it('reads a list whose other fields are wrong', async () => {
         const started = await start([GOOD], { isModern })
         started.rude.listFields = { nextCursor: null }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
@@ -34,6 +35,7 @@ import { isUnreachable, reasonOf, saysUnknownTool } from './reason.ts'
 import { type McpSignIn, needsSignIn, SignInNeeded } from './sign-in.ts'
 import type { OAuthConfig } from './sign-in-provider.ts'
 import { MAX_MESSAGE_BYTES, StdioTransport } from './stdio-transport.ts'
+import { makeWarnOnce } from './warn-once.ts'
 
 export interface McpServerConfig {
   readonly name: string
@@ -63,6 +65,8 @@ const PROBE_TIMEOUT_MS = 3000
 const CONNECT_TIMEOUT_MS = 15_000
 /** A server is not trusted: its schemas may take for ever. */
 const CHECK_MS = 200
+/** Names of tools that are remembered while the agent is loaded. A server may list others each time. */
+const MAX_KNOWN_TOOLS = 10_000
 
 /** One server: connected while it can be, and again when it comes back. */
 export class McpConnection {
@@ -81,11 +85,10 @@ export class McpConnection {
   #destructive: ReadonlySet<string> = new Set()
   /** Tools whose schemas take too long to check; the server checks for itself. */
   readonly #unchecked = new Set<string>()
-  /** Description of each tool at the first listing, as JSON. */
+  /** Digest of the description of each tool at the first listing. */
   readonly #described = new Map<string, string>()
   readonly #changed = new Set<string>()
-  /** Warnings about its tools: each listing would repeat them. */
-  readonly #told = new Set<string>()
+  readonly #warnOnce: (warning: string) => void
   /** Why it cannot be reached, as it was logged: attempts that fail alike are not. */
   #reported = ''
   readonly #closing = new AbortController()
@@ -99,6 +102,7 @@ export class McpConnection {
     this.name = config.name
     this.#config = config
     this.#context = context
+    this.#warnOnce = makeWarnOnce(context.log)
     this.#onChange = onChange
     this.#signIn = signIn
   }
@@ -291,7 +295,9 @@ export class McpConnection {
         listChanged: { tools: { onChanged: (_error, tools) => tools && this.#take(tools) } },
       },
     )
-    const transport = mendMessages(this.#makeTransport(), (problem) => this.#warnOnce(problem))
+    const transport = mendMessages(this.#makeTransport(), (problem) =>
+      this.#warnOnce(`The MCP server '${this.name}' ${problem}`),
+    )
     // What the program ended with says more than that the connection is closed.
     let reason = 'the connection was closed'
     client.onerror = ({ message }) => {
@@ -328,12 +334,6 @@ export class McpConnection {
         this.#listing = undefined
       })
     return this.#listing
-  }
-
-  #warnOnce(problem: string): void {
-    if (this.#told.has(problem)) return
-    this.#told.add(problem)
-    this.#context.log.warn(`The MCP server '${this.name}' ${problem}`)
   }
 
   #makeTransport(): Transport {
@@ -384,9 +384,13 @@ export class McpConnection {
 
   /** A server may turn harmless tools into others once they are trusted: the change is logged, and refused when pinned. */
   #accepts({ name, description, inputSchema }: Tool): boolean {
-    const described = JSON.stringify([description, inputSchema])
+    const described = hash('sha256', JSON.stringify([description, inputSchema]))
     const before = this.#described.get(name)
     if (before === described) return true
+    if (before === undefined && this.#described.size >= MAX_KNOWN_TOOLS) {
+      this.#warnOnce(`The MCP server '${this.name}' has listed ${MAX_KNOWN_TOOLS} tools: others are left out.`)
+      return false
+    }
     const { pin } = this.#config
     if (before === undefined || !pin) this.#described.set(name, described)
     if (before === undefined) return true

@@ -14,6 +14,9 @@ const CONTENT: Readonly<Record<string, readonly string[]>> = {
   resource: ['resource'],
 }
 
+/** Names are remembered, and stand in the log. MCP asks for 128 characters at most. */
+const MAX_NAME = 1000
+
 /**
  * Mends lists of tools and results before the SDK reads them: it refuses a whole list for one wrong tool, and a whole result for one unknown part.
  * It does so for each version of the protocol by other rules, so that only what arrives can be mended.
@@ -49,6 +52,10 @@ function mendTool(tool: unknown, tell: Tell): Tool[] {
   const { name, description, inputSchema, annotations } = fieldsOf(tool)
   if (typeof name !== 'string' || name === '') {
     tell('lists a tool without a name, which is left out.')
+    return []
+  }
+  if (name.length > MAX_NAME) {
+    tell(`lists a tool whose name has more than ${MAX_NAME} characters, which is left out.`)
     return []
   }
   const { readOnlyHint, destructiveHint } = fieldsOf(annotations)

@@ -11,6 +11,7 @@ import { findTool } from '../find-tool.ts'
 import { McpConnection, type McpServerConfig } from './connection.ts'
 import { type GivenName, namesFor } from './names.ts'
 import { type OAuthServerConfig, type SignedInServer, SignedInServers } from './signed-in.ts'
+import { makeWarnOnce } from './warn-once.ts'
 
 type Server = McpConnection | SignedInServer
 
@@ -29,12 +30,13 @@ export class McpServers {
   readonly #connections: readonly McpConnection[]
   readonly #signedIn: SignedInServers | undefined
   readonly #context: ModuleContext
-  readonly #warned = new Set<string>()
+  readonly #warnOnce: (warning: string) => void
   #tools: NamedTools | undefined
 
   /** @throws Error naming a server whose name is taken, or whose config fits no kind of server */
   constructor(servers: readonly McpServerConfig[], context: ModuleContext, storage: Storage) {
     this.#context = context
+    this.#warnOnce = makeWarnOnce(context.log)
     const names = servers.map(({ name }) => name)
     for (const [index, config] of servers.entries()) {
       if (names.indexOf(config.name) !== index) throw new Error(`Two servers have the name '${config.name}'.`)
@@ -108,12 +110,6 @@ export class McpServers {
       else if (!isOwn) this.#warnOnce(`The tool '${remoteName}' of '${server.name}' is offered as '${name}'.`)
     }
     return named
-  }
-
-  #warnOnce(message: string): void {
-    if (this.#warned.has(message)) return
-    this.#warned.add(message)
-    this.#context.log.warn(message)
   }
 }
 
