@@ -102,7 +102,7 @@ export { defineTool, type NeedsApproval, type Tool, type ToolOptions } from './m
 export type { ModuleSource } from './module/load-module.ts'
 export { AnswerParts, type CollectedAnswer } from './protocols/answer-parts.ts'
 export { ApprovalPolicy, type ApprovalRule } from './protocols/approval-policy.ts'
-export type { CallableAgent } from './protocols/callable-agent.ts'
+export { type CallableAgent, fitsGlob } from './protocols/callable-agent.ts'
 export { Chunker } from './protocols/chunker.ts'
 export { ConversationHistory } from './protocols/conversation-history.ts'
 export { Embedder } from './protocols/embedder.ts'

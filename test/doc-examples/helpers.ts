@@ -11,6 +11,7 @@ import {
   ERROR_CODES,
   fetchWithinOrigin,
   fieldsOf,
+  fitsGlob,
   HostError,
   hasPatterns,
   hostOf,
@@ -144,6 +145,12 @@ export function openCalls(messages: readonly Message[]): string[] {
 // #region checkHeaders
 export function checkConfigured(headers: Record<string, string>): void {
   checkHeaders(Object.keys(headers), 'config.headers')
+}
+// #endregion
+
+// #region fitsGlob
+export function ruleFor(tool: string, rules: Record<string, string>): string | undefined {
+  return Object.entries(rules).find(([glob]) => fitsGlob(tool, glob))?.[1]
 }
 // #endregion
 

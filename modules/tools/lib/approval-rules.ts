@@ -1,4 +1,4 @@
-import { type ApprovalNeed, ApprovalPolicy, type ModuleContext, type ToolDefinition, Type } from 'agent-host'
+import { type ApprovalNeed, ApprovalPolicy, fitsGlob, type ModuleContext, type ToolDefinition, Type } from 'agent-host'
 
 /** `always`, `never`, or the id of a module that decides. */
 export const Rule = Type.Union([Type.Literal('always'), Type.Literal('never'), Type.String({ minLength: 1 })])
@@ -9,7 +9,7 @@ export type ApprovalRules = string | Readonly<Record<string, string>>
 /** The rule of a tool: the first whose glob fits its name; undefined when none does. */
 export function ruleOf(approval: ApprovalRules | undefined, tool: string): string | undefined {
   if (approval === undefined || typeof approval === 'string') return approval
-  return Object.entries(approval).find(([glob]) => fits(tool, glob))?.[1]
+  return Object.entries(approval).find(([glob]) => fitsGlob(tool, glob))?.[1]
 }
 
 export function needOf(rule: string): ApprovalNeed {
@@ -40,10 +40,4 @@ export function checkRules(
   throw new Error(
     `approval: '${unknown}' is neither ${words.join(' nor ')} nor a module that provides ApprovalPolicy. Use ${words.join(', ')}${known}.`,
   )
-}
-
-/** Matches a name with a glob: `*` stands for any characters. */
-export function fits(name: string, glob: string): boolean {
-  const pattern = glob.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${pattern.join('.*')}$`).test(name)
 }

@@ -106,7 +106,20 @@ describe('approvals of tools', () => {
       'always',
     ])
     expect(ruleOf({ 'a.c': 'always' }, 'abc')).to.equal(undefined)
+    const names = ['', 'ab', 'a.b', 'a.b.b', 'aab', 'a\nb', 'ba']
+    const fitting = (glob: string) => names.filter((name) => ruleOf({ [glob]: 'always' }, name))
+    expect(fitting('*')).to.deep.equal(names)
+    expect(fitting('a*b')).to.deep.equal(['ab', 'a.b', 'a.b.b', 'aab', 'a\nb'])
+    expect(fitting('a*.b*b')).to.deep.equal(['a.b.b'])
+    expect(fitting('ab*b')).to.deep.equal([])
+    expect(fitting('**a**')).to.deep.equal(['ab', 'a.b', 'a.b.b', 'aab', 'a\nb', 'ba'])
     expect([ruleOf('always', 'x'), ruleOf(undefined, 'x')]).to.deep.equal(['always', undefined])
+  })
+
+  it('a name that is made for it takes no time with many stars', () => {
+    const beganMs = performance.now()
+    expect(ruleOf({ '*a*a*b': 'never' }, 'a'.repeat(1_000_000))).to.equal(undefined)
+    expect(performance.now() - beganMs).to.be.below(1000)
   })
 
   for (const listens of [false, true]) {

@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import {
   type ArgumentCheck,
   fieldsOf,
+  fitsGlob,
   type GuardedFetch,
   type ModuleContext,
   makeArgumentCheck,
   messageOf,
 } from 'agent-host'
-import { fits } from '../approval-rules.ts'
 import { Backoff, LAST_MS } from '../backoff.ts'
 import { DocumentAway, OpenApiDocument } from './document.ts'
 import { listOperations, type Operation, type OperationOutline, readOperation } from './operations.ts'
@@ -161,7 +161,7 @@ function chooseOperations(
   document: OpenApiDocument,
 ): [string, OperationOutline][] {
   const isChosenBy = (glob: string, { name, tags }: OperationOutline) =>
-    glob.startsWith(TAG) ? tags.some((tag) => fits(tag, glob.slice(TAG.length))) : fits(name, glob)
+    glob.startsWith(TAG) ? tags.some((tag) => fitsGlob(tag, glob.slice(TAG.length))) : fitsGlob(name, glob)
   const useless = globs.find((glob) => !operations.some((operation) => isChosenBy(glob, operation)))
   if (useless !== undefined) {
     const known = operations.map(({ name }) => name).join(', ') || 'none'
