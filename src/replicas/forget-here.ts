@@ -36,7 +36,8 @@ export async function forgetHere(here: Here, wanted: ForgetQuery): Promise<Forgo
   const { host, traces, projectDir, deleteTapes } = here
   const ended = host.abortAllOf(wanted.tenant, wanted.user, new Error('The data of its user is deleted.'))
   const all = { ...wanted, runIds: [...wanted.runIds, ...ended] }
-  traces?.ignore(all.runIds)
+  // A tool speaks even after its run, ended here or before: what comes from now on is not written, what came until now is removed below.
+  traces?.ignore([...(await traces.query('ofUser', all)), ...all.runIds])
   // A run that has ended just before may not be in its file yet.
   await deleteTapes?.(all.runIds)
   const removed = traces ? await forgetTraces(traces, all) : 0

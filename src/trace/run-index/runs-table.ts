@@ -86,12 +86,12 @@ export class RunsTable {
     return ids
   }
 
-  /** Ids of the runs of a user, of those below them, that continue them, and that replay them. */
+  /** Ids of the runs of a user, of those below them, that continue them, and that replay them: the one that changed last is the last. */
   ofUser({ tenant, user, runIds }: ForgetQuery): string[] {
     const sql = `WITH RECURSIVE own (id) AS (
       SELECT run_id FROM runs WHERE tenant = ? AND user = ? UNION SELECT value FROM json_each(?)
       UNION SELECT run_id FROM runs JOIN own ON parent_run_id = id UNION SELECT run_id FROM runs JOIN own ON continues = id)
-      SELECT run_id FROM runs WHERE run_id IN own OR replays IN own`
+      SELECT run_id FROM runs WHERE run_id IN own OR replays IN own ORDER BY change`
     return this.#all<{ run_id: string }>(sql, [tenant, user, JSON.stringify(runIds)]).map(({ run_id }) => run_id)
   }
 

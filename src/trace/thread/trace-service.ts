@@ -56,6 +56,7 @@ class TraceService {
         reader.clear(agentId, tenant)
         return undefined
       },
+      ofUser: (query) => runs.ofUser(query),
       forget: (query) => reader.forget(query),
       metrics: (query) => runs.metrics(query),
       records: (ids) => ids.flatMap((id) => runs.find(id) ?? []),

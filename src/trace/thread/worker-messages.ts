@@ -34,6 +34,8 @@ export interface TraceQueries {
   latestWith: [Pick<RunFilter, 'agentId' | 'tenant' | 'step'>, ListedRun | undefined]
   /** Removes the traces of an agent: of one tenant, or of all. */
   clear: [{ readonly agentId: string; readonly tenant: string | undefined }, undefined]
+  /** Ids of the runs that `forget` removes. */
+  ofUser: [ForgetQuery, string[]]
   /** Removes the runs of a user. Answers how many had events here; undefined while others have yet to be indexed. */
   forget: [ForgetQuery, number | undefined]
   metrics: [MetricsQuery, MetricsView]
