@@ -26,10 +26,11 @@ export class TraceReader {
    * @param dir absolute
    * @param maxBytes that the files of one agent may come to
    * @param rotates false for a command: the process that writes decides when files are rotated
+   * @param onTooLong as that of {@link TraceIndex}
    */
-  constructor(dir: string, maxBytes: number, rotates = true) {
+  constructor(dir: string, maxBytes: number, rotates = true, onTooLong: (problem: string) => void = () => {}) {
     this.files = new TraceFiles(dir)
-    this.index = TraceIndex.open(this.files, maxBytes, rotates)
+    this.index = TraceIndex.open(this.files, maxBytes, rotates, onTooLong)
   }
 
   /** False when the folder, or the index in it, was removed. */

@@ -245,6 +245,9 @@ export class Traces {
       case 'failed':
         this.#log.error(`The index of the traces is behind: ${news.problem}`)
         break
+      case 'skipped':
+        this.#log.warn(news.problem)
+        break
     }
   }
 

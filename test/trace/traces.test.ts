@@ -362,6 +362,31 @@ describe('Traces', () => {
     expect((await traces.query('runs', ALL)).runs.map(({ run_id }) => run_id)).deep.equal(['run-1'])
   })
 
+  it('lists and forgets a run whose user has a name of any length', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project, { maxBytes: 16 * MIB })
+    recordRun(traces, [{ ...(echoRun('run-1', 'hi')[0] as AgentEvent), user: 'ada'.repeat(MIB) }])
+    const { runs } = await traces.query('runs', ALL)
+    expect(runs.map(({ user, status }) => [user, status])).deep.equal([[`${'ada'.repeat(100)}…`, 'completed']])
+    expect(await traces.query('forget', { tenant: '', user: '', runIds: ['run-1'] })).equal(1)
+    expect(await project.read('debug/echo.jsonl')).not.contain('ada')
+  })
+
+  it('warns once a file of lines that are too long for the index, and lists the runs around them', async () => {
+    const warnings: string[] = []
+    const log = { ...silentLog, warn: (message: string) => void warnings.push(message) }
+    const project = await makeProject()
+    const traces = await openTraces(project, { maxBytes: 32 * MIB, log })
+    const path = project.path('debug/echo.jsonl')
+    for (const run of ['run-1', 'run-2', 'run-3']) {
+      recordEcho(traces, run, 'hi')
+      expect(await traces.query('count', {})).equal(Number(run.at(-1)))
+      await appendFile(path, `${JSON.stringify({ ...echoRun(run, 'x'.repeat(5 * MIB))[0], call_id: 'long' })}\n`)
+    }
+    await traces.close()
+    expect(warnings).deep.equal([`${path} has lines of more than 2 MiB: runs are shown without them.`])
+  })
+
   it('closes the files of a log that it reads in part', async function () {
     if (process.platform !== 'linux') this.skip()
     const project = await makeProject()

@@ -5,6 +5,7 @@ import { badProject } from '../../errors.ts'
 import type { RunSummary } from '../../trace/run-columns.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 import { ambiguousId, NAMED_IDS } from '../terminal/ambiguous-id.ts'
+import { printError } from '../terminal/print-error.ts'
 
 /** Maximum wait for a server to index what it and other processes wrote, such as a chat a moment ago: it looks around every second. */
 const MAX_WAIT_MS = 2500
@@ -29,7 +30,7 @@ export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader
     throw badProject(NO_RUNS, { suggestions: [TRACED_BY] })
   }
   const { TraceReader: Reader } = await import('../../trace/trace-reader.ts')
-  const reader = new Reader(dir, MAX_BYTES, false)
+  const reader = new Reader(dir, MAX_BYTES, false, printError)
   while (reader.step());
   const { index } = reader
   if (index.missingBytes() === 0) return reader

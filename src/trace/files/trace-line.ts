@@ -56,7 +56,7 @@ export class TraceLineWriter {
     const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
     const said = `"arguments":${this.#arguments(event)},"result":${this.#result(event)},"exception":${thrown}}`
     const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
-    const origin = isBeginning(event) ? `${this.#server}${this.#variant(event)}${writeOrigin(event)}` : ''
+    const origin = isBeginning(event) ? `${this.#server}${this.#longFacts(event)}${writeOrigin(event)}` : ''
     return this.#redact(`${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`)
   }
 
@@ -88,8 +88,10 @@ export class TraceLineWriter {
     return this.#payload(Array.isArray(result) ? hidePieces(result, this.#redact) : result)
   }
 
-  #variant({ variant }: TracedEvent): string {
-    return variant ? `"variant":${this.#payload(variant)},` : ''
+  /** Facts of a run that its first event says, and that clients make as long as they like. */
+  #longFacts({ user, variant }: TracedEvent): string {
+    const name = user ? `"user":${this.#payload(user)},` : ''
+    return variant ? `${name}"variant":${this.#payload(variant)},` : name
   }
 
   #payload(value: unknown): string {
@@ -97,10 +99,10 @@ export class TraceLineWriter {
   }
 }
 
-/** Facts of a run that its first event says, as far as there are any. */
+/** The others, as far as there are any. */
 function writeOrigin(event: TracedEvent): string {
-  const { user, conversation, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case } = event
-  const facts = { user, conversation, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case }
+  const { conversation, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case } = event
+  const facts = { conversation, agent_version, continues, replays, parent_run_id, parent_run_call_id, eval_case }
   const text = JSON.stringify(facts, (_name, value) => value || undefined)
   return text === '{}' ? '' : `${text.slice(1, -1)},`
 }

@@ -11,8 +11,9 @@ const INDEX_FILE = 'index.db'
 const LOCK_FILE = 'index.lock'
 /** Left by a process that waits for the index, for the one that keeps it. */
 const WANTED_FILE = 'index.wanted'
+const MIB = 1024 * 1024
 /** Size of the part of a file read in one step; other work gets its turn between steps. */
-export const STEP_BYTES = 2 * 1024 * 1024
+export const STEP_BYTES = 2 * MIB
 /** Runs that have ended are kept at hand for this many others: something may still come. */
 const KEPT_AT_HAND = 1000
 
@@ -32,6 +33,9 @@ export class TraceIndex {
   readonly #files: TraceFiles
   readonly #maxBytes: number
   readonly #rotates: boolean
+  readonly #onTooLong: (problem: string) => void
+  /** Ids of the files that were told. */
+  readonly #told = new Set<number>()
   readonly #db: Database.Database
   readonly #inode: number | undefined
   readonly #known = new Map<string, IndexedFile>()
@@ -52,11 +56,13 @@ export class TraceIndex {
   /**
    * @param maxBytes that all files of an agent may come to: the older half goes
    * @param rotates false leaves that to another process
+   * @param onTooLong called once a file with a sentence about lines that do not fit a step: they are left out
    */
-  constructor(files: TraceFiles, maxBytes: number, rotates: boolean) {
+  constructor(files: TraceFiles, maxBytes: number, rotates: boolean, onTooLong: (problem: string) => void) {
     this.#files = files
     this.#maxBytes = maxBytes
     this.#rotates = rotates
+    this.#onTooLong = onTooLong
     this.#lock = tryLock(files.path(LOCK_FILE))
     try {
       this.#db = openIndexDatabase(files.path(INDEX_FILE), this.#lock !== undefined)
@@ -203,8 +209,10 @@ export class TraceIndex {
   #readStep(file: IndexedFile): boolean {
     const bytes = readBytes(this.#files.path(file.name), file.indexed, STEP_BYTES)
     // What follows the last newline is still being written, unless it alone fills the step.
-    const end = bytes.lastIndexOf(0x0a) + 1 || (bytes.length === STEP_BYTES ? bytes.length : 0)
+    const isTooLong = bytes.length === STEP_BYTES && !bytes.includes(0x0a)
+    const end = isTooLong ? STEP_BYTES : bytes.lastIndexOf(0x0a) + 1
     if (end === 0) return false
+    if (isTooLong) this.#tellTooLong(file)
     let start = 0
     while (start < end) {
       const newline = bytes.indexOf(0x0a, start)
@@ -215,6 +223,14 @@ export class TraceIndex {
     file.indexed += end
     this.#write(file)
     return bytes.length === STEP_BYTES
+  }
+
+  #tellTooLong({ id, name }: IndexedFile): void {
+    if (this.#told.has(id)) return
+    this.#told.add(id)
+    this.#onTooLong(
+      `${this.#files.path(name)} has lines of more than ${STEP_BYTES / MIB} MiB: runs are shown without them.`,
+    )
   }
 
   #take(file: IndexedFile, line: string, offset: number, length: number): void {

@@ -36,7 +36,7 @@ class TraceService {
     this.#answers = this.#makeAnswers()
     parentPort?.on('message', (job: WorkerRequest) => this.#do(job))
     this.#indexSoon(0)
-    this.#say({ kind: 'ready' })
+    say({ kind: 'ready' })
   }
 
   #makeAnswers(): Answers {
@@ -114,7 +114,7 @@ class TraceService {
       }
       this.#reader.noteGrown(name)
     }
-    this.#say({ kind: 'written', count, bytes: size, problem })
+    say({ kind: 'written', count, bytes: size, problem })
     this.#waitingBytes += size
     this.#indexLater()
   }
@@ -136,10 +136,10 @@ class TraceService {
       this.#reader.catchUp(this.#waitingBytes)
       this.#waitingBytes = 0
       const answer = this.#answers[name] as (argument: unknown) => unknown
-      this.#say({ kind: 'answer', id, value: answer(argument) })
+      say({ kind: 'answer', id, value: answer(argument) })
     } catch (error) {
       this.#reader.index.removeIfDamaged(error)
-      this.#say({ kind: 'answer', id, error: messageOf(error) })
+      say({ kind: 'answer', id, error: messageOf(error) })
     }
   }
 
@@ -159,7 +159,7 @@ class TraceService {
     clearInterval(this.#lookingAround)
     this.#attempt(() => this.#reader.catchUp(this.#waitingBytes))
     this.#attempt(() => this.#reader.close())
-    this.#say({ kind: 'closed' })
+    say({ kind: 'closed' })
     parentPort?.close()
   }
 
@@ -196,7 +196,7 @@ class TraceService {
     const rows = this.#reader.index.runs.changes(this.#lastChange, MAX_CHANGES)
     if (rows.length === 0) return
     this.#lastChange = rows.at(-1)?.change ?? this.#lastChange
-    this.#say({ kind: 'changed', runs: rows.map(({ change, ...run }) => run) })
+    say({ kind: 'changed', runs: rows.map(({ change, ...run }) => run) })
     if (rows.length === MAX_CHANGES) this.#indexSoon(0)
   }
 
@@ -208,19 +208,20 @@ class TraceService {
     } catch (error) {
       this.#reader.index.removeIfDamaged(error)
       const problem = messageOf(error)
-      if (problem !== this.#lastProblem) this.#say({ kind: 'failed', problem })
+      if (problem !== this.#lastProblem) say({ kind: 'failed', problem })
       this.#lastProblem = problem
     }
   }
+}
 
-  #say(news: TraceNews | ThreadReply): void {
-    parentPort?.postMessage(news)
-  }
+function say(news: TraceNews | ThreadReply): void {
+  parentPort?.postMessage(news)
 }
 
 try {
   const { dir, maxBytes, isEval } = workerData as TraceThreadData
-  new TraceService(() => new TraceReader(dir, maxBytes), isEval)
+  const onTooLong = (problem: string) => say({ kind: 'skipped', problem })
+  new TraceService(() => new TraceReader(dir, maxBytes, true, onTooLong), isEval)
 } catch (cause) {
   // An error of libsql loses its message on the way to another thread.
   throw new Error(messageOf(cause))

@@ -71,3 +71,4 @@ export type TraceNews =
   | { readonly kind: 'written'; readonly count: number; readonly bytes: number; readonly problem: string | undefined }
   | { readonly kind: 'changed'; readonly runs: readonly ListedRun[] }
   | { readonly kind: 'failed'; readonly problem: string }
+  | { readonly kind: 'skipped'; readonly problem: string }
