@@ -34,10 +34,13 @@ const LOOK_MS = 100
  */
 export async function forgetHere(here: Here, wanted: ForgetQuery): Promise<ForgottenHere> {
   const { host, traces, projectDir, deleteTapes } = here
-  const ended = host.abortAllOf(wanted.tenant, wanted.user, new Error('The data of its user is deleted.'))
+  const end = () => host.abortAllOf(wanted.tenant, wanted.user, new Error('The data of its user is deleted.'))
+  // Another process may have removed the beginning of such a run: its end would stay.
+  const ended = traces ? traces.endUnwritten(end) : end()
   const all = { ...wanted, runIds: [...wanted.runIds, ...ended] }
-  // A tool speaks even after its run, ended here or before: what comes from now on is not written, what came until now is removed below.
-  traces?.ignore([...(await traces.query('ofUser', all)), ...all.runIds])
+  traces?.ignore(all.runIds)
+  // A tool speaks even after runs that ended before. What it says until now is removed below.
+  traces?.ignore(await traces.query('ofUser', all))
   // A run that has ended just before may not be in its file yet.
   await deleteTapes?.(all.runIds)
   const removed = traces ? await forgetTraces(traces, all) : 0

@@ -151,6 +151,8 @@ export class TraceReader {
    * @returns the number of runs whose events were here; undefined while another process has yet to index some
    */
   forget(wanted: ForgetQuery): number | undefined {
+    // Other processes may have written a moment ago.
+    this.lookAround()
     while (this.step());
     if (!this.index.isWriter && this.index.missingBytes() > 0) return undefined
     const ids = this.index.runs.ofUser(wanted)

@@ -73,6 +73,7 @@ export class Traces {
   #remote: RemoteRuns | undefined
   /** Runs of which nothing more is written; undefined until there is one. */
   #ignored: RecentlyUsed<true> | undefined
+  #isUnwritten = false
 
   private constructor(
     thread: ServiceThread<WorkerRequest, TraceNews>,
@@ -120,6 +121,16 @@ export class Traces {
   /** Records the end of a run, also when events come too fast to be written. */
   recordEnd(end: RunEnd): void {
     if (!this.#thread.failure) this.#write(toEndEvent(end))
+  }
+
+  /** Ends runs whose data is deleted. What they say at that, such as their answer so far, is not written. */
+  endUnwritten<T>(end: () => T): T {
+    this.#isUnwritten = true
+    try {
+      return end()
+    } finally {
+      this.#isUnwritten = false
+    }
   }
 
   /** Writes nothing more of runs whose data is deleted: a tool that does not end with its run speaks later. */
@@ -207,7 +218,7 @@ export class Traces {
   }
 
   #write(event: TracedEvent): void {
-    if (this.#ignored?.get(event.run_id ?? '')) return
+    if (this.#isUnwritten || this.#ignored?.get(event.run_id ?? '')) return
     this.#keptBytes += this.#linesOf(event).add(this.#writer.write(event))
     this.#keptLines++
     if (this.#keptBytes >= HAND_OVER_BYTES) this.#thread.handOver()
