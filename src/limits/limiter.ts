@@ -4,6 +4,7 @@ import { getOrAdd } from '../get-or-add.ts'
 import type { Limiter, Ticket } from '../host/visits.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Usage } from '../protocols/run.ts'
+import { sumUsage } from '../protocols/usage.ts'
 import type { LimitHolder, RunQuota } from '../run/state/run-quota.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { indexIdOf } from '../store/tenant-records.ts'
@@ -166,8 +167,9 @@ class Quota implements RunQuota {
     for (const account of this.#of.accounts) await account.admitCall()
   }
 
-  async spend(usage: Partial<Usage>, model: string | undefined): Promise<void> {
+  async spend(reported: Partial<Usage>, model: string | undefined): Promise<void> {
     const { accounts, prices } = this.#of
+    const usage = sumUsage([reported])
     const tokens = tokensOf(usage)
     this.#counted += tokens
     const isPriced = accounts.some(({ limits }) => limits.cost_per_day !== undefined)
@@ -191,6 +193,6 @@ class Quota implements RunQuota {
   }
 }
 
-function tokensOf({ inputTokens = 0, outputTokens = 0 }: Partial<Usage>): number {
+function tokensOf({ inputTokens, outputTokens }: Readonly<Usage>): number {
   return inputTokens + outputTokens
 }

@@ -76,7 +76,8 @@ export class Prices {
   #price({ model, input_tokens, output_tokens, cached_input_tokens }: ModelUsage): number | null {
     const price = this.#find(model)
     if (!price || (cached_input_tokens > 0 && price.cached_input === undefined)) return null
-    const fresh = input_tokens - cached_input_tokens
+    // Some servers report more cached tokens than input.
+    const fresh = Math.max(0, input_tokens - cached_input_tokens)
     const cached = cached_input_tokens * (price.cached_input ?? 0)
     return (fresh * price.input + cached + output_tokens * price.output) / TOKENS
   }

@@ -96,6 +96,24 @@ describe('the limiter', () => {
     down.clear()
     await eventually(async () => expect(await counts(holder)).to.deep.include({ tokens: 36, cost: 40 }))
   })
+
+  it('counts no tokens that are no positive numbers, and goes on counting', async () => {
+    const files = { 'prices.yml': 'paid: { input: 1000000, output: 2000000, cached_input: 500000 }' }
+    const { limiter, counts } = await makeLimiter(files)
+    const holder = holderOf({ tokens_per_day: 100, cost_per_day: 100 }, 'ada')
+    const quota = limiter.resume([holder], 'resp_1')
+    const odd: unknown[] = [
+      { inputTokens: -5, outputTokens: 2 },
+      { inputTokens: Number.NaN, outputTokens: null },
+      { inputTokens: '7', outputTokens: Number.POSITIVE_INFINITY },
+      undefined,
+      { inputTokens: 2, cachedInputTokens: 4 },
+    ]
+    for (const usage of odd) await quota.spend(usage as object, 'paid')
+    await quota.admitCall()
+    expect(await counts(holder)).to.deep.include({ tokens: 4, cost: 6 })
+  })
+
   it('counts what each model of a call has used, also behind one without a price', async () => {
     const { limiter, counts } = await makeLimiter({ 'prices.yml': 'paid: { input: 1000000, output: 2000000 }' })
     const model = defineModule({
