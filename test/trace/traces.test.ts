@@ -372,6 +372,20 @@ describe('Traces', () => {
     expect(await project.read('debug/echo.jsonl')).not.contain('ada')
   })
 
+  it('lists a run whose model has counted tokens without end', async () => {
+    const traces = await openTraces(await makeProject())
+    const model = { call_id: 'llm', parent_call_id: 'run-1.1', method_name: 'generate' }
+    const asked = eventOf({ ...model, event_type: 'call' })
+    const result = [{ type: 'usage', usage: { inputTokens: Number.POSITIVE_INFINITY, outputTokens: 2 } }]
+    recordRun(traces, [
+      echoRun('run-1', 'hi')[0] as AgentEvent,
+      asked,
+      eventOf({ ...model, event_type: 'result', result }),
+    ])
+    const { runs } = await traces.query('runs', ALL)
+    expect(runs.map(({ status, output_tokens }) => [status, output_tokens])).deep.equal([['completed', 2]])
+  })
+
   it('warns once a file of lines that are too long for the index, and lists the runs around them', async () => {
     const warnings: string[] = []
     const log = { ...silentLog, warn: (message: string) => void warnings.push(message) }

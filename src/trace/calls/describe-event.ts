@@ -81,7 +81,7 @@ export function usageOf(result: unknown): ModelUsage | null {
   if (!Array.isArray(result)) return null
   const parts = result.filter((part) => part?.type === 'usage')
   if (parts.length === 0) return null
-  const sum = (name: string) => parts.reduce((total, { usage }) => total + (Number(usage?.[name]) || 0), 0)
+  const sum = (name: string) => parts.reduce((total, { usage }) => total + countOf(usage?.[name]), 0)
   const model: unknown = parts.find((part) => typeof part.model === 'string')?.model
   return {
     model: typeof model === 'string' ? model : null,
@@ -90,6 +90,11 @@ export function usageOf(result: unknown): ModelUsage | null {
     cached_input_tokens: sum('cachedInputTokens'),
     reasoning_tokens: sum('reasoningTokens'),
   }
+}
+
+/** As the run counts them: some servers send what is no positive number. */
+function countOf(count: unknown): number {
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0
 }
 
 /** Tells tokens by model, as {@link addModelUsage} adds them up, from what another server may have written instead. */

@@ -61,6 +61,19 @@ describe('the description of an event', () => {
       cached_input_tokens: 4,
       reasoning_tokens: 0,
     })
+    const odd = {
+      inputTokens: -5,
+      outputTokens: 'Infinity',
+      cachedInputTokens: { toString: null },
+      reasoningTokens: '7',
+    }
+    expect(usageOf([{ type: 'usage', usage: odd }])).deep.equal({
+      model: null,
+      input_tokens: 0,
+      output_tokens: 0,
+      cached_input_tokens: 0,
+      reasoning_tokens: 0,
+    })
     expect(usageOf([{ type: 'text', text: 'a' }])).equal(null)
     expect(usageOf('text')).equal(null)
   })
