@@ -143,4 +143,30 @@ describe('tapes of stored runs', () => {
     await deleteOn(server, second)
     await untilTaped(0)
   })
+  it('are deleted with their responses by servers that share the folder, whichever has noted them, runs or starts', async () => {
+    const [first, second] = [server, await open()]
+    const waiting: string[] = []
+    for (const each of [first, second, first, second]) {
+      server = each
+      await post('/compat/chat/completions', ASKED)
+      const { data } = (await second.app.inject('/compat/approvals')).json()
+      waiting.push(data.map(({ response_id }: Json) => response_id).find((id: string) => !waiting.includes(id)))
+    }
+    await untilTaped(4)
+    const [ofFirst, ofSecond, later, last] = waiting as [string, string, string, string]
+    await deleteOn(second, ofFirst)
+    await deleteOn(first, ofSecond)
+    await untilTaped(2)
+    // The lines of the first, too, are those of the third: the second has noted its own.
+    await first.close()
+    const third = await open()
+    await deleteOn(second, later)
+    await untilTaped(1)
+    await third.close()
+    server = second
+    await restart((other) => deleteOn(other, last))
+    await untilTaped(0)
+    await server.close()
+    expect(listTapes(dir)).deep.equal(['stored.txt'])
+  })
 })
