@@ -103,9 +103,16 @@ export class AuditLog {
     }
   }
 
-  /** Returns the HMAC-SHA-256 of a value, in hex: equal for equal JSON, and nothing that the value can be guessed from. */
-  macOf(value: unknown): string {
-    return createHmac('sha256', this.#key).update(toSortedJson(value)).digest('hex')
+  /**
+   * Returns the HMAC-SHA-256 of a value, in hex: equal for equal JSON, and nothing that the value can be guessed from. Undefined for what is no
+   * JSON: modules may pass anything, and a tool that takes it is called with an audit log as without.
+   */
+  macOf(value: unknown): string | undefined {
+    try {
+      return createHmac('sha256', this.#key).update(toSortedJson(value)).digest('hex')
+    } catch {
+      return undefined
+    }
   }
 
   #append(...things: readonly AuditFacts[]): void {
