@@ -13,6 +13,8 @@ const KINDS: readonly (readonly [keyof Usage, string])[] = [
 ]
 /** Seconds: from an agent that only looks something up to one that works for minutes. */
 const DURATIONS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+/** Series of one agent: modules give any text as the reason of an incomplete answer. */
+const MAX_SERIES = 100
 
 /** Counts the runs that have ended, by agent. */
 export class RunMetrics {
@@ -71,13 +73,15 @@ export class RunMetrics {
   }
 
   #labelsOf(end: RunEnd): Readonly<Record<string, string>> {
-    const { agentId: agent, incompleteReason } = end
+    const { agentId: agent, incompleteReason: given } = end
     const status = endingOf(end)
     const known = getOrAdd(this.#agents, agent, () => new Map<string, Readonly<Record<string, string>>>())
-    return getOrAdd(known, `${status} ${incompleteReason ?? ''}`, () => ({
+    const isTooMany = given !== undefined && known.size >= MAX_SERIES && !known.has(`${status} ${given}`)
+    const incomplete = isTooMany ? 'other' : given
+    return getOrAdd(known, `${status} ${incomplete ?? ''}`, () => ({
       agent,
       status,
-      ...(incompleteReason === undefined ? {} : { incomplete: incompleteReason }),
+      ...(incomplete === undefined ? {} : { incomplete }),
     }))
   }
 }

@@ -88,6 +88,26 @@ export const pay = defineTool({ description: 'Pays.', parameters: Type.Object({}
     expect(Object.keys(about(await readMetrics(server), 'agent_host_runs_total'))).to.have.length(2)
   })
 
+  it('count incomplete answers with reasons without end in few series', async () => {
+    const server = await makeServer(
+      { metrics: true },
+      {
+        'agents/partial.yml': 'id: partial\nmodules: [{ id: main, module: partial }]',
+        'modules/partial.ts': `import { defineModule, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Partial', provides: [TextMessageHandler], create: () => ({
+  async handleText(text, run) { if (text !== '') run.markIncomplete(text) } }) })`,
+      },
+    )
+    for (let page = 0; page < 150; page++) await server.host.run('partial', `stopped at page ${page}`)
+    for (const text of ['', 'stopped at page 0']) await server.host.run('partial', text)
+    const series = about(await readMetrics(server), 'agent_host_runs_total')
+    const name = (incomplete: string) => `agent_host_runs_total{agent="partial",status="completed"${incomplete}}`
+    expect(Object.keys(series)).to.have.length(102)
+    expect(
+      ['', ',incomplete="stopped at page 0"', ',incomplete="other"'].map((more) => series[name(more)]),
+    ).to.deep.equal([1, 2, 50])
+  })
+
   it('count tokens by kind', async () => {
     const server = await makeServer({ metrics: true })
     await ask(server, 'model', 'hi')
