@@ -186,6 +186,24 @@ describe('tools of a chat client', () => {
     expect([other?.continues, oslo?.continued_by]).to.deep.equal([null, null])
   })
 
+  it('lead to no run of another user, although both ask the same: one is forgotten without the other', async () => {
+    const { app, project } = await makeServer({ debug: true }, CLIENT_TOOLS_PROJECT)
+    const ask = async (user: string, ...more: object[]) => {
+      const messages = [{ role: 'user', content: 'weather Lima' }, ...more]
+      const payload = { model: 'tools', tools, user, messages }
+      return (await app.inject({ method: 'POST', url: '/v1/chat/completions', payload })).json().choices[0].message
+    }
+    const [ofAda] = [await ask('ada'), await ask('bob')]
+    await ask('ada', ofAda, { role: 'tool', tool_call_id: 'call_1_0', content: 'rain' })
+    await closeServers()
+    const { stdout } = await callCli(['runs', '--json'], { cwd: project.dir })
+    const [last, , first] = JSON.parse(stdout).runs
+    expect(last.continues).to.equal(first.run_id)
+    expect((await callCli(['store', 'forget', '--user', 'bob'], { cwd: project.dir })).exitCode).to.equal(0)
+    const left = JSON.parse((await callCli(['runs', '--json'], { cwd: project.dir })).stdout).runs
+    expect(left.map(({ run_id }: { run_id: string }) => run_id)).to.deep.equal([last.run_id, first.run_id])
+  })
+
   it('may be answered by a stream of an agent that answers at once, also where there is a store', async () => {
     const adapters = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter']
     const { app } = await makeServer({ adapters }, CLIENT_TOOLS_PROJECT)

@@ -18,6 +18,31 @@ describe('calls that were handed to chat clients', () => {
     expect(handed.find('a', { tenant: '', messages: [user] })).to.equal(undefined)
   })
 
+  it('lead to no run of another user, nor of a conversation that began with another question', () => {
+    const handed = new HandedCalls()
+    const begun = (content: string) => [{ ...user, content }, { role: 'assistant' as const, content: 'Sure?' }, user]
+    const asked = { tenant: '', user: 'ada', messages: begun('pay A') }
+    handed.note('a', asked, waiting)
+    const answered = { ...asked, messages: [...asked.messages, output] }
+    expect(handed.find('a', answered)).to.equal('r1')
+    for (const other of [{ user: 'bob' }, { user: undefined }, { messages: [...begun('pay B'), output] }]) {
+      expect(handed.find('a', { ...answered, ...other })).to.equal(undefined)
+    }
+  })
+
+  it('are no more than 10,000: the least recently used is forgotten, and a server that starts knows none', () => {
+    const handed = new HandedCalls()
+    const [call] = waiting.pending
+    const pending = Array.from({ length: 10_000 }, (_, index) => ({ ...call, callId: `n${index}` }))
+    const find = (toolCallId: string, known = handed) =>
+      known.find('a', { tenant: '', messages: [user, { ...output, toolCallId }] })
+    handed.note('a', { tenant: '', messages: [user] }, { ...waiting, pending } as typeof waiting)
+    expect([find('n0'), find('n1')]).to.deep.equal(['r1', 'r1'])
+    handed.note('a', { tenant: '', messages: [user] }, waiting)
+    expect(['c1', 'n0', 'n1', 'n2', 'n9999'].map((id) => find(id))).to.deep.equal(['r1', 'r1', 'r1', undefined, 'r1'])
+    expect(find('c1', new HandedCalls())).to.equal(undefined)
+  })
+
   it('are kept without the words of the user, in keys that are short for a long id, too', () => {
     const handed = new HandedCalls()
     const keys: string[] = []

@@ -8,6 +8,8 @@ import {
 import type { Message, ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import { exportSPKI, SignJWT } from 'jose'
+import { callCli } from '../support/call-cli.ts'
+import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
 import { eventually } from '../support/eventually.ts'
 import { Issuer } from '../support/issuer.ts'
 import { openSocket } from '../support/response-socket.ts'
@@ -79,6 +81,20 @@ describe('tokens of an issuer', () => {
       expect(JSON.parse(json.choices[0].message.content)[0]).to.equal('ada')
     })
   }
+
+  it('keep the calls of a chat apart by their users, also where all ask the same', async () => {
+    const { ask, project } = await open({ debug: true }, CLIENT_TOOLS_PROJECT)
+    const tools = [{ type: 'function', function: { name: 'weather' } }]
+    const question = chat('tools', 'weather Lima', { tools })
+    const { json } = await ask(await issuer.sign({ sub: 'ada' }), question)
+    await ask(await issuer.sign({ sub: 'bob' }), question)
+    const output = { role: 'tool', tool_call_id: 'call_1_0', content: 'rain' }
+    const messages = [{ role: 'user', content: 'weather Lima' }, json.choices[0].message, output]
+    await ask(await issuer.sign({ sub: 'ada' }), { model: 'tools', tools, messages })
+    await closeServers()
+    const [last, , first] = JSON.parse((await callCli(['runs', '--json'], { cwd: project.dir })).stdout).runs
+    expect(last.continues).to.equal(first.run_id)
+  })
 
   it('are refused where they do not hold', async () => {
     const { ask, status } = await open({ jwtClaims: ['tenant=org'] })

@@ -5,12 +5,12 @@ import type { RunResult, Turn } from '../../../run/turn.ts'
 import { isClientCall } from './completion.ts'
 
 const LIMITS = { maxItems: 10_000, maxBytes: 8 * 1024 * 1024 }
-/** Part of a question that tells conversations apart in which a model repeats the id of a call. */
+/** Part of each question: together they tell conversations apart in which a model repeats the id of a call. */
 const QUESTION_LENGTH = 100
 /** Length of a SHA-256 in base64url. */
 const KEY_LENGTH = 43
 
-type Asked = Pick<Turn, 'tenant' | 'messages'>
+type Asked = Pick<Turn, 'tenant' | 'user' | 'messages'>
 
 /**
  * Runs of this process that handed calls to their clients, by these calls: the run that gets the outputs belongs to the same conversation
@@ -32,7 +32,7 @@ export class HandedCalls {
 }
 
 /** Digest of what the requests before and after a call of the client have in common: what a user said is not kept. */
-function keyOf(agent: string, { tenant, messages }: Asked, callId: string): string {
-  const question = messages.findLast(isUser)?.content ?? ''
-  return hash('sha256', JSON.stringify([tenant, agent, callId, question.slice(0, QUESTION_LENGTH)]), 'base64url')
+function keyOf(agent: string, { tenant, user, messages }: Asked, callId: string): string {
+  const questions = messages.filter(isUser).map(({ content }) => content.slice(0, QUESTION_LENGTH))
+  return hash('sha256', JSON.stringify([tenant, user, agent, callId, questions]), 'base64url')
 }

@@ -222,9 +222,9 @@ export class ChatCompatApiAdapter implements Adapter {
     onEvent: RunEventSink,
   ): Turn {
     const findCapabilities = () => this.#options.host.resolve(body.model).capabilities
-    const { tenant } = principalOf(request)
+    const { tenant, user } = principalOf(request)
     const traceparent = readTraceparent(request.headers.traceparent)
-    return toTurn(body, { dialect, tenant, variant, traceparent, findCapabilities, onEvent })
+    return toTurn(body, { dialect, tenant, user, variant, traceparent, findCapabilities, onEvent })
   }
 
   /** Starts a turn; one that ends with outputs of the client follows the run that has called. */

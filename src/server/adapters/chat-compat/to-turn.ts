@@ -16,6 +16,8 @@ export interface TurnOptions {
   readonly dialect: Dialect
   /** Tenant of the request. */
   readonly tenant: string
+  /** User of the request, in place of the one that its body names. */
+  readonly user: string | undefined
   /** Of the agent, where the request names one. */
   readonly variant?: Turn['variant']
   /** Trace context of the request. */
@@ -32,9 +34,9 @@ export interface TurnOptions {
  */
 export function toTurn(
   body: ChatRequest,
-  { dialect, tenant, variant, traceparent, findCapabilities, onEvent }: TurnOptions,
+  { dialect, tenant, user, variant, traceparent, findCapabilities, onEvent }: TurnOptions,
 ): Turn {
-  const { messages, user, metadata, tools, tool_choice } = body
+  const { messages, metadata, tools, tool_choice } = body
   refuseUnsupported(body)
   const { clientTools, toolChoice } =
     tools || tool_choice
@@ -42,7 +44,7 @@ export function toTurn(
       : NO_TOOLS
   return {
     messages: readMessages(withoutApprovals(messages), findCapabilities),
-    user: user ?? undefined,
+    user: user ?? body.user ?? undefined,
     tenant,
     metadata: metadata ?? undefined,
     traceparent,
