@@ -1,3 +1,4 @@
+import { fieldsOf } from '../json.ts'
 import { InputGuard, OutputGuard, type Verdict } from '../protocols/guard.ts'
 import type { Message } from '../protocols/message.ts'
 import type { HostModules } from '../wiring/host-modules.ts'
@@ -15,6 +16,13 @@ interface CheckedText {
 
 /** Takes the place of an earlier message that a guard does not let pass. */
 const WITHHELD = '[withheld]'
+
+/** Text that a verdict needs beside its action. */
+const NEEDED: ReadonlyMap<unknown, string> = new Map([
+  ['redact', 'text'],
+  ['block', 'reply'],
+  ['ask', 'reply'],
+])
 
 /** Guards of an agent around one run. The host calls them, so that no orchestrator gets around them. */
 export class GuardRails {
@@ -82,19 +90,16 @@ export class GuardRails {
   async #checkInput(id: string, texts: readonly string[]): Promise<readonly CheckedText[]> {
     const guard = this.#exchange.provideToAgent(id, InputGuard, this.#run.agentId)
     const verdicts = await guard.checkInput(texts, this.#run)
-    const checked = texts.flatMap((text, index) => {
-      const verdict = verdicts[index]
-      return verdict ? [{ text, verdict }] : []
-    })
-    if (checked.length === texts.length && verdicts.length === texts.length) return checked
-    throw new Error(`The guard '${id}' returned ${verdicts.length} verdicts for ${texts.length} texts.`)
+    if (verdicts.length !== texts.length)
+      throw new Error(`The guard '${id}' returned ${verdicts.length} verdicts for ${texts.length} texts.`)
+    return texts.map((text, index) => ({ text, verdict: requireVerdict(id, verdicts[index]) }))
   }
 
   async #inspectOutput(answer: string, ids: readonly string[]): Promise<void> {
     let text = answer
     for (const id of ids) {
       const guard = this.#exchange.provideToAgent(id, OutputGuard, this.#run.agentId)
-      const verdict = await guard.checkOutput(text, this.#run)
+      const verdict = requireVerdict(id, await guard.checkOutput(text, this.#run))
       const passed = passedText(text, verdict)
       if (passed === undefined) return this.#refuse('send_answer', id, text, verdict)
       text = passed
@@ -126,6 +131,16 @@ export class GuardRails {
     this.#run.markIncomplete('content_filter')
     await this.#run.answer.sendText(reply)
   }
+}
+
+/** @throws Error for what is no verdict: nothing passes unchecked */
+function requireVerdict(id: string, verdict: unknown): Verdict {
+  const fields = fieldsOf(verdict)
+  const needed = NEEDED.get(fields.action)
+  if (needed === undefined ? fields.action === 'pass' : typeof fields[needed] === 'string') return verdict as Verdict
+  throw new Error(
+    `The guard '${id}' returned no verdict: action must be 'pass', 'redact' with a text, 'block' or 'ask' with a reply.`,
+  )
 }
 
 /** The text as a guard lets it pass; undefined when it does not. */

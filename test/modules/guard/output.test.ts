@@ -1,4 +1,4 @@
-import type { LLMPart, Message } from 'agent-host'
+import { defineModule, InputGuard, type LLMPart, type Message, messageOf, OutputGuard, type Verdict } from 'agent-host'
 import { expect } from 'chai'
 import { fakeLLM, saying } from '../../support/fake-llm.ts'
 import { type GuardedAgent, makeGuarded } from '../../support/guarded-agent.ts'
@@ -56,6 +56,32 @@ describe('guard/output', () => {
     const stillPending = pending.map((call) => ({ ...call, runId: again.runId }))
     expect([again.status, again.text, again.pending]).to.deep.equal(['waiting', '', stillPending])
   })
+
+  for (const verdict of [
+    { action: 'allow' },
+    { action: 'redact', reason: 'x' },
+    { action: 'block' },
+    {},
+    'pass',
+    null,
+  ]) {
+    it(`of a project fails the run by ${JSON.stringify(verdict)}, which is no verdict: nothing passes unchecked`, async () => {
+      const odd = defineModule({
+        name: 'Odd',
+        provides: [InputGuard, OutputGuard],
+        create: () => ({ checkInput: (texts) => texts.map(() => given), checkOutput: () => verdict as Verdict }),
+      })
+      let given = { action: 'pass' } as Verdict
+      agent = await makeGuarded([{ id: 'odd', module: odd }], [saying('a sword'), saying('a sword')])
+      const problem =
+        "The guard 'odd' returned no verdict: action must be 'pass', 'redact' with a text, 'block' or 'ask'"
+      const failure = () => agent.run('weapon?').then(JSON.stringify, messageOf)
+      expect(await failure()).to.equal(`${problem} with a reply.`)
+      given = verdict as Verdict
+      expect(await failure()).to.equal(`${problem} with a reply.`)
+      expect([agent.sent, agent.requests.length]).to.deep.equal([[], 1])
+    })
+  }
 
   it('drops text sent before the run waits for something else', async () => {
     const call: LLMPart[] = [
