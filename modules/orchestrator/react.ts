@@ -18,7 +18,7 @@ import { type Budget, BudgetSpent, stepLimits, withinBudget } from './lib/budget
 import { type CallOptions, callModel } from './lib/call-model.ts'
 import { ExpectedAnswer } from './lib/expected-answer.ts'
 import { asSteps, toObservation } from './lib/react-history.ts'
-import { findAnswer, goesOnByItself, type ReactStep, readInput, readStep } from './lib/react-step.ts'
+import { AnswerSearch, type ReactStep, readInput, readStep } from './lib/react-step.ts'
 import { RepeatGuard } from './lib/repeat-guard.ts'
 import { systemMessages, systemPrompt } from './lib/system-messages.ts'
 import { Toolbox } from './lib/toolbox.ts'
@@ -135,16 +135,14 @@ async function takeStep(
   expected: ExpectedAnswer | undefined,
 ): Promise<TakenStep | 'answered'> {
   let written = ''
-  let said = 0
-  const onText = async (piece: string) => {
+  let hasSaid = false
+  const search = new AnswerSearch()
+  const onText = (piece: string) => {
     written += piece
-    if (goesOnByItself(written)) return false
-    const begin = findAnswer(written)
-    if (begin === undefined || expected) return undefined
-    const answer = written.slice(begin).replace(/^\s+/, '')
-    if (answer.length > said) await response.respondText(answer.slice(said))
-    said = answer.length
-    return undefined
+    const said = search.take(piece)
+    if (!said || expected) return said === false ? false : undefined
+    hasSaid = true
+    return response.respondText(said)
   }
   const onReasoning: CallOptions['onReasoning'] = (...piece) => response.respondReasoning(...piece)
   const request = { messages, ...(stop.length > 0 ? { stop } : {}) }
@@ -153,7 +151,7 @@ async function takeStep(
   if (taken.kind !== 'answer') return { written, taken }
   const read = expected?.read({ text: taken.answer, isCut }) ?? { text: taken.answer }
   if ('correction' in read) return { written, taken, correction: read.correction }
-  if (said === 0) await response.respondText(read.text)
+  if (!hasSaid) await response.respondText(read.text)
   return 'answered'
 }
 

@@ -16,16 +16,44 @@ const FORM = /(?:^|\n)[ \t]*\**(?:Thought|Action|Action Input)\**:/i
  * Returns the start of the final answer in the text so far; undefined if there is none, or an action comes before
  * it.
  */
-export function findAnswer(text: string): number | undefined {
+function findAnswer(text: string): number | undefined {
   const answer = ANSWER.exec(text)
   if (!answer) return undefined
   const action = ACTION.exec(text)
   return action && action.index < answer.index ? undefined : answer.index + answer[0].length
 }
 
-/** Returns true if the model has started to write an observation, which only tools provide. */
-export function goesOnByItself(text: string): boolean {
-  return findAnswer(text) === undefined && OBSERVATION.test(text)
+/** Characters of a line after which it no longer becomes the beginning of an answer. */
+const MAX_MARK = 200
+
+/** Looks for the final answer in a text that comes in pieces. Only new lines are searched: all that has come, with each piece, takes too long. */
+export class AnswerSearch {
+  /** Beginning of the last line, with the line break before it. */
+  #begun = ''
+  #hasAction = false
+  #isFound = false
+
+  /**
+   * Returns what a piece adds to the answer; undefined before the answer, and false where the model writes an observation, which only tools
+   * provide.
+   */
+  take(piece: string): string | undefined | false {
+    if (this.#isFound) return piece
+    if (this.#begun.length > MAX_MARK && !piece.includes('\n')) return undefined
+    const text = this.#begun + piece
+    const answer = ANSWER.exec(text)
+    const action = ACTION.exec(text)
+    this.#hasAction ||= action !== null && (!answer || action.index < answer.index)
+    if (answer && !this.#hasAction) {
+      const marked = text.slice(answer.index)
+      const said = marked.slice(answer[0].length).trimStart()
+      this.#isFound = said !== ''
+      if (!this.#isFound) this.#begun = marked.replace(/\s+$/, ' ')
+      return said
+    }
+    this.#begun = text.slice(Math.max(text.lastIndexOf('\n'), 0))
+    return OBSERVATION.test(text) ? false : undefined
+  }
 }
 
 /** Reads a finished step. */

@@ -1,6 +1,7 @@
 import type { LLM, LLMRequest, RunEvent } from 'agent-host'
 import { expect } from 'chai'
 import { readInput, readStep } from '../../../modules/orchestrator/lib/react-step.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { clockTools, clockFiles as files, runAgent } from '../../support/run-agent.ts'
 
 const agent = (replies: unknown[], config: object = {}) => ({
@@ -93,6 +94,40 @@ describe('orchestrator/react', () => {
     }
     const { text } = await runAgent(agent(['x']), 'When?', { files, overrides: { llm } })
     expect([text, pieces]).to.deep.equal(['noon', 3])
+  })
+
+  it('reads an answer and thoughts in the time that their text takes, however many pieces they come in', async () => {
+    const pieces = Array.from({ length: 30_000 }, () => 'so be it. ')
+    for (const [begin, end] of [
+      ['Thought: hm\nFinal Answer: ', ''],
+      ['Thought: ', '\nFinal Answer: done'],
+      ['Thought: \n', '\nFinal Answer: done'],
+    ]) {
+      const llm: LLM = {
+        async *generate() {
+          for (const text of [begin ?? '', ...pieces, end ?? '']) yield { type: 'text', text }
+          yield { type: 'finish', reason: 'stop' }
+        },
+      }
+      const spentMs = measureCpuTime()
+      const { text } = await runAgent(agent(['x']), 'When?', { files, overrides: { llm } })
+      expect(text).to.equal(end === '' ? pieces.join('') : 'done')
+      expect(spentMs()).to.be.lessThan(2000)
+    }
+  })
+
+  it('takes the mark of the final answer in pieces, with all that stands around it', async () => {
+    const sent: string[] = []
+    const pieces = ['Thought: x\n *', '*Final', ' Answer', ':', '**', ' ', '\n', '**no', 'on** ', '\nObservation: none']
+    const llm: LLM = {
+      async *generate() {
+        for (const text of pieces) yield { type: 'text', text }
+        yield { type: 'finish', reason: 'stop' }
+      },
+    }
+    const onEvent = (event: RunEvent) => void (event.type === 'text' && sent.push(event.text))
+    await runAgent(agent(['x']), 'When?', { files, overrides: { llm }, onEvent })
+    expect(sent).to.deep.equal(['**no', 'on** ', '\nObservation: none'])
   })
 
   it('shows the model an unknown tool, unreadable arguments and a failing tool', async () => {
