@@ -47,13 +47,14 @@ export function takeDecisions(
   })
 }
 
-function isLate({ status, expiresAt }: StoredApproval): boolean {
+/** Tells whether an open approval was to be decided until now. */
+export function isLate({ status, expiresAt }: StoredApproval): boolean {
   return status === 'pending' && expiresAt !== null && expiresAt <= nowSeconds()
 }
 
 function decide(approval: StoredApproval, answer: GivenAnswer, by: string, time: CheckTime): StoredApproval {
   const { pending, status } = approval
-  if (status === 'expired') throw new HostError('APPROVAL_DECIDED', 'The approval has expired')
+  if (status === 'expired') throw hasExpired()
   if (status !== 'pending') throw new HostError('APPROVAL_DECIDED', `The approval is already ${status}`)
   const whole: PendingAnswer = { ...answer, callId: pending.callId }
   const problem = findAnswerProblem(pending, whole, time)
@@ -61,6 +62,11 @@ function decide(approval: StoredApproval, answer: GivenAnswer, by: string, time:
   const at = nowSeconds()
   const decision = { answer: bindAnswer(whole.kind === 'approval' ? { ...whole, by, at } : whole, pending), by, at }
   return { ...approval, status: statusOf(whole), decision }
+}
+
+/** Error of a decision that comes too late. */
+export function hasExpired(): HostError {
+  return new HostError('APPROVAL_DECIDED', 'The approval has expired')
 }
 
 function statusOf(answer: PendingAnswer): ApprovalStatus {

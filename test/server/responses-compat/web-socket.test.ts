@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import OpenAI from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
@@ -6,7 +8,7 @@ import { eventually } from '../../support/eventually.ts'
 import { openSocket, refuseSocket } from '../../support/response-socket.ts'
 import { type Json, makeResponses, talkState, textOf } from '../../support/responses.ts'
 import { closeServers, makeServer } from '../../support/server.ts'
-import { SHOP_FILES } from '../../support/shop.ts'
+import { SHOP_FILES, shopAgent } from '../../support/shop.ts'
 
 const talk = (input: unknown, more: object = {}) => ({ model: 'talk', input, ...more })
 const endOf = (events: Json[]) => events.at(-1)
@@ -95,6 +97,23 @@ describe('responses over a WebSocket', () => {
     expect(endOf(await ask(decision)).type).to.equal('response.completed')
     expect(endOf(await ask(decision)).status).to.equal(409)
     expect(await project.read('paid.txt')).to.equal('pay 40\n')
+  })
+
+  it('are decided in time, also where nothing is stored: an approval that has expired executes nothing', async () => {
+    const agent = shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }', 'approval_ttl: 1')
+    const { listen, project } = await makeServer(
+      { adapters: ['ResponsesCompatApiAdapter'] },
+      { ...SHOP_FILES, 'agents/shop.yml': agent },
+    )
+    const { ask } = await openSocket(await listen())
+    const first = endOf(await ask({ model: 'shop', input: 'please', store: false })).response
+    const { id } = first.output.find(({ type }: Json) => type === 'mcp_approval_request')
+    const input = [{ type: 'mcp_approval_response', approval_request_id: id, approve: true }]
+    const untilMs = (first.completed_at + 2) * 1000
+    while (Date.now() < untilMs) await wait(untilMs - Date.now())
+    const late = endOf(await ask({ model: 'shop', input, store: false, previous_response_id: first.id }))
+    expect([late.status, late.error.message]).to.deep.equal([409, 'The approval has expired'])
+    expect(existsSync(project.path('paid.txt'))).to.equal(false)
   })
 
   it('are dropped if their continuation fails', async () => {

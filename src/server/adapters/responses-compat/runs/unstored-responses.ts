@@ -1,3 +1,4 @@
+import type { StoredApproval } from '../../../../durable/approvals/stored-approval.ts'
 import {
   type LoadedConversation,
   messagesOf,
@@ -6,11 +7,13 @@ import {
 } from '../../../../durable/conversations/conversation-tree.ts'
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import { sizeOf } from '../../../../durable/conversations/truncate.ts'
+import { hasExpired, isLate } from '../../../../durable/decisions/resumption.ts'
 import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
 import { HostError } from '../../../../errors.ts'
 import { RecentlyUsed } from '../../../../recently-used.ts'
 import type { PendingAnswer } from '../../../../run/waiting/pending-call.ts'
+import { kindOf } from '../../../../store/tenant-records.ts'
 import { heapShare } from '../../../bodies/byte-budget.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
 
@@ -89,13 +92,16 @@ export class UnstoredResponses {
   }
 
   /**
-   * Takes decisions about the calls of a response: once, as nothing can go on with it after a failure.
+   * Takes decisions about the calls of a response: once, as nothing can go on with it after a failure, and in time.
    *
    * @throws HostError `APPROVAL_DECIDED`
    */
   decide(id: string, answers: readonly PendingAnswer[]): void {
-    if (answers.every(({ kind }) => kind === 'client_tool')) return
+    const decided = answers.flatMap(({ kind, callId }) => (kind === 'client_tool' ? [] : [callId]))
+    if (decided.length === 0) return
     if (this.#decided.has(id)) throw new HostError('APPROVAL_DECIDED', 'The calls are already decided')
+    const late = approvalsOf(this.#memory.get(id)).filter(isLate)
+    if (late.some(({ pending }) => decided.includes(pending.callId))) throw hasExpired()
     this.#decided.add(id)
   }
 
@@ -123,6 +129,12 @@ export class UnstoredResponses {
   noteStored({ last, turns }: LoadedConversation): void {
     this.#read = { id: last.response_id, users: usersOf(turns) }
   }
+}
+
+/** Approvals of the calls that a response waits for, as they would be stored. */
+function approvalsOf(kept: Unstored | undefined): StoredApproval[] {
+  const opened = kept?.run.outcome?.waiting ?? []
+  return opened.flatMap(([key, text]) => (text !== undefined && kindOf(key) === 'approval' ? [JSON.parse(text)] : []))
 }
 
 function usersOf(turns: readonly StoredTurn[]): string[] {
