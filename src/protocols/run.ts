@@ -143,6 +143,6 @@ export interface Run {
    * `content_filter`, `max_steps` or a name of yours. The run still ends well. Only the first reason counts.
    */
   markIncomplete(reason: string): void
-  /** Reports progress beside the answer: `3 of 12 pages read`. Some clients do not show it. */
+  /** Reports progress beside the answer: `3 of 12 pages read`. Some clients do not show it. It is left out while a guard holds the text back. */
   reportProgress(message: string): void
 }

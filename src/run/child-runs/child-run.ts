@@ -110,7 +110,7 @@ function passOn(event: RunEvent, run: AgentRun): void {
   if (event.type === 'text') run.reportProgress(event.text)
   else if (event.type === 'progress') run.reportProgress(event.message)
   else if (event.type === 'usage') run.addUsage(event.usage)
-  else if (event.type === 'custom') run.answer.notify(event)
+  else if (event.type === 'custom' && !run.answer.holdsText) run.answer.notify(event)
 }
 
 /** Calls for which the parent waits: those of the child. The first has everything that the child needs to go on. */

@@ -54,8 +54,9 @@ export class RunAnswer {
     this.#isEnded = true
   }
 
+  /** Says nothing while text is held: progress may contain it, as the answer of a called agent does. */
   reportProgress(message: string): void {
-    if (!this.#abort.isRequested) this.notify({ type: 'progress', message })
+    if (!this.#abort.isRequested && !this.#holdsText) this.notify({ type: 'progress', message })
   }
 
   get usage(): Readonly<Usage> {

@@ -3,6 +3,7 @@ import {
   defineModule,
   Response,
   type RunEnd,
+  type RunEvent,
   type RunResult,
   TextMessageHandler,
   ToolProvider,
@@ -87,6 +88,33 @@ describe('child runs', () => {
     expect(parent).to.deep.include({ agentId: 'desk', parentRunId: undefined })
     for (const { usage } of [child, parent, result] as RunEnd[]) {
       expect(usage).to.deep.include({ inputTokens: 3, outputTokens: 2 })
+    }
+  })
+
+  it('show nothing past a guard of their parent: their text is progress, which may hold what it blocks', async () => {
+    const talker = defineModule({
+      name: 'Talker',
+      provides: [TextMessageHandler],
+      uses: { response: Response },
+      create: ({ response }) => ({
+        async handleText(_, run) {
+          run.reportProgress('sharpens the sword')
+          await response.respondEvent?.('weapon', 'sword')
+          await response.respondText('a sword')
+        },
+      }),
+    })
+    const guard = "  - { id: rail, module: guard/output, config: { patterns: [sword], reply: 'No.' } }\n"
+    const { host } = await open([])
+    await host.register({ id: 'smith', description: 'Smiths.', modules: [{ id: 'main', module: talker }] })
+    for (const rails of ['', guard]) {
+      const desk = withAgents(scripted('desk', [call('smith', '{ message: go }'), 'a sword']), 'smith') + rails
+      await host.register(desk)
+      const seen: string[] = []
+      const onEvent = (event: RunEvent) => void (event.type.startsWith('tool_') || seen.push(JSON.stringify(event)))
+      await host.run('desk', 'weapon?', { onEvent })
+      expect(seen.filter((event) => event.includes('sword')).length).to.equal(rails === '' ? 4 : 0)
+      host.unregister('desk')
     }
   })
 
