@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import OpenAI from 'openai'
+import { measureCpuTime } from '../support/cpu-time.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Json } from '../support/responses.ts'
 import { closeServers, makeServer, readEvents } from '../support/server.ts'
@@ -196,6 +197,17 @@ describe('approvals in chat', () => {
     expect(await paid()).to.equal('refund 5\nsize 42\n')
     const later = [...answered(waiting, approve, approve).messages, { role: 'user', content: 'more' }]
     expect((await chat({ ...both, messages: later })).body.choices[0].finish_reason).to.equal('tool_calls')
+  })
+
+  it('are read in the time that the request takes, however many results and calls it has', async () => {
+    const { chat } = await makeShop()
+    const ids = (from: number) => Array.from({ length: 30_000 }, (_, index) => `mcpr_${from + index}`)
+    const tool_calls = ids(1e6).map((id) => ({ id, type: 'function', function: { name: 'x', arguments: '{}' } }))
+    const results = ids(2e6).map((id) => ({ role: 'tool', tool_call_id: id, content: '{"decision":"approve"}' }))
+    const spentMs = measureCpuTime()
+    const { status } = await chat({ messages: [PLEASE, { role: 'assistant', content: null, tool_calls }, ...results] })
+    expect(status).to.equal(404)
+    expect(spentMs()).to.be.lessThan(2500)
   })
 
   it('come after calls of the client that were made beside them', async () => {

@@ -38,13 +38,13 @@ export function readDecisions(messages: Messages): Decisions {
   const decisions = results.filter(isDecision)
   if (decisions.length === 0) return NO_DECISIONS
   const calls = messages.flatMap(({ tool_calls: made }) => made ?? [])
+  const ofClient = new Set(calls.flatMap((call) => (toolNameOf(call) === APPROVAL_TOOL ? [] : [call.id])))
   const read = new Map<string, GivenAnswer>()
   for (const decision of decisions) {
     const { tool_call_id: id } = decision
     if (read.has(id)) throw badRequest(`messages: '${id}' is decided twice`, { field: 'messages' })
-    const isOutput = calls.some((call) => call.id === id && toolNameOf(call) !== APPROVAL_TOOL)
     const text = textOf(decision.content, () => `messages[${messages.indexOf(decision)}].content`)
-    read.set(id, isOutput ? { kind: 'client_tool', result: { text } } : parseDecision(id, text))
+    read.set(id, ofClient.has(id) ? { kind: 'client_tool', result: { text } } : parseDecision(id, text))
   }
   return read
 }
