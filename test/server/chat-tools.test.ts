@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
+import { measureCpuTime } from '../support/cpu-time.ts'
 import { chat, closeServers, makeServer, readEvents } from '../support/server.ts'
 
 const tools = ['weather', 'time'].map((name) => ({
@@ -235,6 +236,16 @@ describe('tools of a chat client', () => {
     const [choice] = (await post(chat('tools', 'weather Lima own x', { tools }))).json().choices
     expect(choice.message.tool_calls.map((call: { id: string }) => call.id)).to.deep.equal(['call_1_0'])
     expect(choice.finish_reason).to.equal('tool_calls')
+  })
+
+  it('are chosen in the time that the request takes, however many they are', async () => {
+    const { app } = await makeServer({}, CLIENT_TOOLS_PROJECT)
+    const many = Array.from({ length: 50_000 }, (_, index) => ({ type: 'function', function: { name: `t${index}` } }))
+    const tool_choice = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: many } }
+    const payload = chat('tools', 'hi', { tools: many, tool_choice })
+    const spentMs = measureCpuTime()
+    const { statusCode } = await app.inject({ method: 'POST', url: '/v1/chat/completions', payload })
+    expect([statusCode, spentMs() < 1500]).to.deep.equal([200, true])
   })
 
   it('are ignored by an agent that calls no tools', async () => {

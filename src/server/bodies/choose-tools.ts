@@ -52,7 +52,8 @@ function choose(tools: readonly ToolDefinition[], choice: ClientChoice): ChosenT
   if (choice === 'auto') return { clientTools: tools, toolChoice: undefined }
   if (choice === 'required') return { clientTools: tools, toolChoice: choice }
   if ('tool' in choice) return { clientTools: tools, toolChoice: hasTool(tools, choice.tool) ? choice : undefined }
-  const clientTools = tools.filter(({ name }) => choice.names.includes(name))
+  const wanted = new Set(choice.names)
+  const clientTools = tools.filter(({ name }) => wanted.has(name))
   const isDemanded = choice.mode === 'required' && clientTools.length > 0
   return { clientTools, toolChoice: isDemanded ? 'required' : undefined }
 }
@@ -60,7 +61,8 @@ function choose(tools: readonly ToolDefinition[], choice: ClientChoice): ChosenT
 function refuseUnmet(tools: readonly ToolDefinition[], choice: ClientChoice, { clientTools }: ChosenTools): void {
   if (typeof choice === 'string') return
   const names = 'tool' in choice ? [choice.tool] : choice.names
-  const unknown = names.find((name) => !hasTool(tools, name))
+  const known = new Set(tools.map(({ name }) => name))
+  const unknown = names.find((name) => !known.has(name))
   if (unknown !== undefined) throw invalid(`tool_choice: there is no tool '${unknown}' in tools.`)
   if ('tool' in choice || choice.mode === 'auto' || clientTools.length > 0) return
   throw invalid('tool_choice requires a call, but allows no tool of the type function.')

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { modelAgent } from '../../support/model-agent.ts'
 import { type Json, makeResponses, RESPONSES_PROJECT, textOf } from '../../support/responses.ts'
 import { startResponses } from '../../support/responses-process.ts'
@@ -214,6 +215,24 @@ describe('custom tools and namespaces of a client', () => {
     const tool_choice = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'namespace', name: 'crm' }] }
     const offered = JSON.parse(textOf((await ask('tools', { tool_choice })).json()))
     expect(offered.map(({ name }: Json) => name)).to.deep.equal(['crm__find', 'crm__apply_patch'])
+  })
+
+  it('are chosen, and added, in the time that the request takes, however many they are', async () => {
+    const ask = await makeAsk()
+    const many = (length: number) =>
+      Array.from({ length }, (_, index) => ({ type: 'function', name: `t${index}`, parameters: {} }))
+    const few = (length: number) => many(length).map((tool) => ({ type: 'additional_tools', tools: [tool] }))
+    const inside = { type: 'namespace', name: 'n', description: '', tools: many(10_000) }
+    const allow = (...allowed: object[]) => ({ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: allowed } })
+    for (const [input, more] of [
+      ['hi', { tools: many(20_000), ...allow(...many(20_000)) }],
+      [[...few(9_900), { role: 'user', content: 'hi' }], { tools: [] }],
+      ['hi', { tools: [inside], ...allow(...many(10_000).map(() => ({ type: 'namespace', name: 'n' }))) }],
+    ] as const) {
+      const spentMs = measureCpuTime()
+      expect((await ask(input, { model: 'echo', ...more })).status).to.equal(200)
+      expect(spentMs()).to.be.lessThan(1500)
+    }
   })
 
   describe('added by an item', () => {

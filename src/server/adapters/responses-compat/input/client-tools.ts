@@ -54,8 +54,17 @@ export function mergeTools(
   later: readonly ToolDefinition[],
 ): readonly ToolDefinition[] {
   if (earlier.length === 0 || later.length === 0) return earlier.length === 0 ? later : earlier
-  const names = new Set(later.map(({ name }) => name))
-  return [...earlier.filter(({ name }) => !names.has(name)), ...later]
+  return mergeAllTools([earlier, later])
+}
+
+export function mergeAllTools(lists: readonly (readonly ToolDefinition[])[]): readonly ToolDefinition[] {
+  const names = new Set<string>()
+  const latestFirst = lists.toReversed().map((list) => {
+    const left = list.filter(({ name }) => !names.has(name))
+    for (const { name } of list) names.add(name)
+    return left
+  })
+  return latestFirst.reverse().flat()
 }
 
 /** Name by which a model calls a tool of a namespace. */
@@ -67,10 +76,14 @@ export function flatName(name: string, namespace: unknown): string {
   return `${whole.slice(0, MAX_NAME_LENGTH - digest.length - 1)}_${digest}`
 }
 
-/** Tells whether the client means a tool by this name: its own, or that of its namespace. */
-export function isMeant({ name, client }: ToolDefinition, type: string, wanted: string): boolean {
-  if (type === 'namespace') return client?.namespace === wanted
-  return (client?.name ?? name) === wanted || name === wanted
+/** What a choice of the client may name a tool by: its own names, or that of its namespace. Compare it with {@link choiceKey}. */
+export function choiceKeysOf({ name, client }: ToolDefinition): string[] {
+  const keys = [choiceKey('function', name), choiceKey('function', client?.name ?? name)]
+  return client?.namespace === undefined ? keys : [...keys, choiceKey('namespace', client.namespace)]
+}
+
+export function choiceKey(type: string, name: string): string {
+  return `${type === 'namespace' ? type : 'tool'} ${name}`
 }
 
 function toNamespace({ name, tools, description }: Fields, at: string): ToolDefinition[] {

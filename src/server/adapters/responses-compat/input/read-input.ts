@@ -12,7 +12,7 @@ import { markdownToAttachments } from '../../../bodies/markdown-to-attachments.t
 import { type CompactionContent, readKept, toCompacted, toSummaryMessage } from '../compaction/compaction.ts'
 import type { InputItem } from '../routes/schema.ts'
 import { type CallKind, CallPairs } from './call-pairs.ts'
-import { flatName, mergeTools, toAddedTools } from './client-tools.ts'
+import { flatName, mergeAllTools, toAddedTools } from './client-tools.ts'
 import { readParts } from './read-parts.ts'
 import { isSealed, type Unsealing } from './sealed-items.ts'
 
@@ -73,7 +73,8 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
   let calls = new CallPairs()
   const decided = new Set<string>()
   const dataOfCalls = new Map<string, ProviderMetadata>()
-  let added: AddedTools | undefined
+  const added: (readonly ToolDefinition[])[] = []
+  let addedAt: string | undefined
   const handled = items.findLast(({ type, role }) => type === 'message' && role === 'user')
   for (const [index, item] of items.entries()) {
     const at = `${field}[${index}]`
@@ -104,12 +105,13 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
         calls = pairKept(messages, customCalls, at)
       } else messages.push(toSummaryMessage(summary))
     } else if (item.type === 'additional_tools') {
-      const { tools = [], at: first = at } = added ?? {}
-      added = { tools: mergeTools(tools, toAddedTools(item, at)), at: first }
+      added.push(toAddedTools(item, at))
+      addedAt ??= at
     }
   }
   const said = unsealing ? messages.filter((message) => !isThoughtAlone(message)) : messages
-  return { messages: said, outputs, approvals, calls, added }
+  const tools = addedAt === undefined ? undefined : { tools: mergeAllTools(added), at: addedAt }
+  return { messages: said, outputs, approvals, calls, added: tools }
 }
 
 /** @throws HostError `REQUEST_INVALID` in an extended dialect, for data that was not sealed here, for this tenant and agent */

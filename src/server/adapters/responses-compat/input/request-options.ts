@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Fields } from '../../../../json.ts'
 import type { ModelOptions } from '../../../../protocols/model-options.ts'
@@ -7,7 +8,7 @@ import { type ClientChoice, chooseTools } from '../../../bodies/choose-tools.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { type CreateRequest, ToolChoice } from '../routes/schema.ts'
-import { isMeant, mergeTools, toClientTools } from './client-tools.ts'
+import { choiceKey, choiceKeysOf, mergeTools, toClientTools } from './client-tools.ts'
 
 /** Part of a turn that the options of a request decide. */
 interface RequestedOptions {
@@ -68,6 +69,8 @@ function refuseMisplaced(body: Fields): void {
   }
 }
 
+type AllowedTool = Extract<Static<typeof ToolChoice>, { readonly type: 'allowed_tools' }>['tools'][number]
+
 /** Types of the tools that a client runs. */
 const CLIENT_TYPES: ReadonlySet<string> = new Set(['function', 'custom', 'namespace'])
 
@@ -75,19 +78,25 @@ function toChoice(choice: CreateRequest['tool_choice'], tools: readonly ToolDefi
   // Most requests choose nothing: they need no check, which costs more than all the rest here.
   if ((choice ?? 'auto') === 'auto' || !Value.Check(ToolChoice, choice)) return 'auto'
   if (typeof choice === 'string') return choice
-  // A name may be that of tools in several namespaces.
-  const namesOf = (type: string, wanted: string) => {
-    const named = tools.filter((tool) => isMeant(tool, type, wanted)).map(({ name }) => name)
-    return named.length > 0 ? named : [wanted]
-  }
-  if (choice.type !== 'allowed_tools') return { tool: namesOf(choice.type, choice.name)[0] ?? choice.name }
-  const { mode, tools: allowed } = choice
-  return {
-    mode,
-    names: allowed.flatMap(({ type, name }) =>
-      CLIENT_TYPES.has(type) && name !== undefined ? namesOf(type, name) : [],
+  if (choice.type === 'allowed_tools') return { mode: choice.mode, names: namesOf(choice.tools, tools) }
+  const key = choiceKey(choice.type, choice.name)
+  return { tool: tools.find((tool) => choiceKeysOf(tool).includes(key))?.name ?? choice.name }
+}
+
+/** Names of the tools that a choice allows, and those that no tool has. A name may be that of tools in several namespaces. */
+function namesOf(allowed: readonly AllowedTool[], tools: readonly ToolDefinition[]): string[] {
+  const wanted = new Map(
+    allowed.flatMap(({ type, name }) =>
+      CLIENT_TYPES.has(type) && name !== undefined ? [[choiceKey(type, name), name] as const] : [],
     ),
-  }
+  )
+  const met = new Set<string>()
+  const named = tools.filter((tool) => {
+    const keys = choiceKeysOf(tool).filter((key) => wanted.has(key))
+    for (const key of keys) met.add(key)
+    return keys.length > 0
+  })
+  return [...named.map(({ name }) => name), ...[...wanted].flatMap(([key, name]) => (met.has(key) ? [] : [name]))]
 }
 
 function isGiven<T>(value: T | null | undefined): value is T {
