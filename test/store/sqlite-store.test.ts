@@ -1,8 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import Database from 'libsql'
 import { openStore } from '../../src/store/open-store.ts'
@@ -303,6 +305,123 @@ describe('the SQLite store', () => {
     await store.close()
   })
 
+  it('goes on with another thread when its own ends: what was acknowledged stays, and what was under way fails', async () => {
+    await withThreads(async (threads) => {
+      const store = await open()
+      await store.commit([['a', '1']])
+      const { serverId } = store
+      const neighbour = new Database(join(dir, 'responses.db'))
+      neighbour.exec('BEGIN IMMEDIATE')
+      const underWay = store.commit([['b', '2']]).catch((error) => error)
+      // It goes to the thread, which waits for the lock.
+      await nextTurn()
+      const waiting = store.commit([['c', '3']])
+      void threads.at(-1)?.terminate()
+      neighbour.exec('ROLLBACK')
+      neighbour.close()
+      const failure = await underWay
+      expect(failure).to.include({ code: 'STORE_UNAVAILABLE' })
+      expect(failure.message).to.match(/ended before it answered: a change may have been written or not \(it exited/)
+      expect(await waiting).to.equal(true)
+      expect(await store.get(['a', 'c'])).to.deep.equal(['1', '3'])
+      expect(store.serverId).to.equal(serverId)
+      const other = await open()
+      expect(await other.isServerAlive(serverId)).to.equal(true)
+      await other.close()
+      await store.close()
+      expect(threads.length).to.equal(3)
+    })
+  })
+
+  it('pauses before the next thread when several ended at once, and says why it serves nothing', async () => {
+    await withThreads(async (threads) => {
+      const store = await open()
+      for (let times = 1; times <= 3; times++) {
+        await eventually(async () => expect(await store.commit([['a', `${times}`]])).to.equal(true))
+        await threads.at(-1)?.terminate()
+      }
+      const failure = await store.get(['a']).catch((error) => error)
+      expect(failure.message).to.match(/failed: the thread of the database ended: it exited with 1$/)
+      await eventually(async () => expect(await store.get(['a'])).to.deep.equal(['3']))
+      await store.close()
+      expect(threads.length).to.equal(4)
+    })
+  })
+
+  it('outlives a thread that runs out of memory', async () => {
+    const { child, lines } = await startProcess('memory')
+    await once(child, 'close')
+    expect(lines()[1]).to.match(/ended before it answered: .* \(Worker terminated due to reaching memory limit/)
+    expect(lines()[2]).to.equal('found 2')
+  })
+
+  it('hears of commits of another server after its thread has ended, and once of those before', async () => {
+    await withThreads(async (threads) => {
+      const store = await open()
+      let heard = 0
+      const end = store.watch(['topic'], () => heard++)
+      await store.get(['a'])
+      const other = new Database(join(dir, 'responses.db'))
+      await threads.at(-1)?.terminate()
+      await eventually(() => expect(heard).to.be.greaterThan(0))
+      await store.get(['a'])
+      const before = heard
+      other.exec(`INSERT INTO keyv VALUES ('keyv:a', '{"value":1}')`)
+      await eventually(() => expect(heard).to.be.greaterThan(before))
+      other.close()
+      end()
+      await store.close()
+    })
+  })
+
+  it('erases what was deleted just before its thread ended', async () => {
+    await withThreads(async (threads) => {
+      const store = await open()
+      await store.commit([['a', '"canary"']])
+      // While it reads, the log is neither truncated nor removed.
+      const other = new Database(join(dir, 'responses.db'))
+      other.exec('BEGIN')
+      other.prepare('SELECT * FROM keyv').all()
+      await store.commit([['a', undefined]])
+      await threads.at(-1)?.terminate()
+      expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(true)
+      other.exec('ROLLBACK')
+      await eventually(() => expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(false))
+      other.close()
+      await store.close()
+    })
+  })
+
+  it('begins no empty file where its own was removed when its thread ended', async () => {
+    await withThreads(async (threads) => {
+      const store = await open()
+      await store.commit([['a', '1']])
+      renameSync(dir, `${dir}-moved`)
+      await threads.at(-1)?.terminate()
+      const failure = await store.get(['a']).catch((error) => error)
+      expect(failure.message).to.match(/responses\.db was removed or replaced while the server runs\. Put it back/)
+      expect(failure.cause).to.include({ code: 'STORE_REMOVED' })
+      renameSync(`${dir}-moved`, dir)
+      await eventually(async () => expect(await store.get(['a'])).to.deep.equal(['1']))
+      await store.close()
+    })
+  })
+
+  it('keeps the log that it writes to when another store of the process, and then another process, has had the file open', async () => {
+    const store = await open()
+    await store.commit([['a', '1']])
+    await (await open()).close()
+    const { child, lines } = await startProcess('close')
+    await once(child, 'close')
+    expect(lines().at(-1)).to.equal('closed')
+    await store.commit([['b', '2']])
+    expect(readdirSync(dir)).to.include('responses.db-wal')
+    const other = await open()
+    expect(await other.get(['a', 'b'])).to.deep.equal(['1', '2'])
+    await other.close()
+    await store.close()
+  })
+
   it('reports a damaged file when opening it', async () => {
     const store = await open()
     await store.commit(
@@ -351,6 +470,18 @@ describe('the SQLite store', () => {
     return Promise.resolve({ child, lines: () => output.split('\n').slice(0, -1) })
   }
 })
+
+/** Gives the work the threads that are started during it, the latest one last. */
+async function withThreads(work: (threads: readonly Worker[]) => Promise<void>): Promise<void> {
+  const threads: Worker[] = []
+  const add = (thread: Worker) => threads.push(thread)
+  process.on('worker', add)
+  try {
+    await work(threads)
+  } finally {
+    process.off('worker', add)
+  }
+}
 
 async function kill(child: ChildProcess): Promise<void> {
   const closed = new Promise((resolve) => child.once('close', resolve))

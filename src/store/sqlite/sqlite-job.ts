@@ -37,6 +37,8 @@ export type SqliteAnswer = { readonly value: unknown } | { readonly error: strin
 export interface SqliteWorkerData {
   /** Absolute path of the database file. */
   readonly file: string
+  /** Of the file: another one is not opened. */
+  readonly inode?: number
   /** Only returns the missing steps of the layout. */
   readonly isDryRun?: boolean
 }

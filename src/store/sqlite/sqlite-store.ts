@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fchmodSync, fstatSync, mkdirSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { describeProcess } from '../../process-identity.ts'
@@ -28,16 +28,21 @@ type Message =
 const WORKER = new URL('./sqlite-worker.js', import.meta.url)
 /** Delay before the watch ends: watchers come and go with every run. */
 const UNLISTEN_AFTER_MS = 1000
+/** A thread that ends sooner is not started again at once. */
+const STEADY_AFTER_MS = 10_000
+/** It doubles with each thread that ends too soon. */
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 5000
 /** Of `@keyv/sqlite`, whose table this is. */
 const KEY_PREFIX = 'keyv:'
 
 /**
  * Records in a SQLite file, in a thread of its own. While the thread is busy, requests wait, and go to it
- * together: all the writes among it become one transaction.
+ * together: all the writes among it become one transaction. A thread that ends, such as for lack of memory, is started again.
  */
 export class SqliteStore implements RecordStore {
   readonly serverId = randomUUID()
-  readonly #worker: Worker
+  readonly #data: SqliteWorkerData
   readonly #deadlineMs: number
   readonly #watchers = new Watchers()
   readonly #heartbeat = new Heartbeat((silent) =>
@@ -46,17 +51,22 @@ export class SqliteStore implements RecordStore {
   #isListening = false
   #unlistening: NodeJS.Timeout | undefined
   #waiting: Waiting[] = []
-  #asked: readonly Waiting[] | undefined
+  /** Requests that the thread works on: none while it starts. */
+  #asked: readonly Waiting[] | undefined = []
   #asking: NodeJS.Immediate | undefined
+  #worker: Worker
+  #readyMs: number | undefined
+  #pauseMs = 0
+  #restarting: NodeJS.Timeout | undefined
+  #isClosing = false
+  /** Set while there is no thread. */
   #failure: Error | undefined
   #onReady: Pick<Waiting, 'resolve' | 'reject'> | undefined
 
-  private constructor(worker: Worker, deadlineMs: number) {
-    this.#worker = worker
+  private constructor(data: SqliteWorkerData, deadlineMs: number) {
+    this.#data = data
     this.#deadlineMs = deadlineMs
-    worker.on('message', (message: Message) => this.#onMessage(message))
-    worker.on('error', (error) => this.#onWorkerExit(error))
-    worker.on('exit', () => this.#onWorkerExit(new Error('the database was closed')))
+    this.#worker = this.#start()
   }
 
   /**
@@ -69,9 +79,7 @@ export class SqliteStore implements RecordStore {
    */
   static async open(file: string, prepare?: Prepare, deadlineMs = DEADLINE_MS): Promise<SqliteStore> {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    makePrivate(file)
-    const data: SqliteWorkerData = { file }
-    const store = new SqliteStore(startThread(data), deadlineMs)
+    const store = new SqliteStore({ file, inode: makePrivate(file) }, deadlineMs)
     await new Promise<unknown>((resolve, reject) => {
       store.#onReady = { resolve, reject }
     })
@@ -183,9 +191,11 @@ export class SqliteStore implements RecordStore {
   }
 
   async close(): Promise<void> {
-    if (this.#failure) return
+    this.#isClosing = true
     this.#heartbeat.stop()
     clearTimeout(this.#unlistening)
+    clearTimeout(this.#restarting)
+    if (this.#failure) return
     this.#worker.ref()
     await this.#ask({ kind: 'close', serverId: this.serverId })
     await this.#worker.terminate()
@@ -194,7 +204,7 @@ export class SqliteStore implements RecordStore {
   #listen(isOn: boolean): void {
     if (this.#isListening === isOn) return
     this.#isListening = isOn
-    // The next caller learns of the exit.
+    // The next thread learns of it, too.
     this.#ask({ kind: 'watch', isOn }).catch(() => {})
   }
 
@@ -230,26 +240,77 @@ export class SqliteStore implements RecordStore {
   }
 
   #onMessage(message: Message): void {
-    if ('ready' in message) {
-      this.#worker.unref()
-      this.#onReady?.resolve(undefined)
-    } else if ('changed' in message) this.#watchers.notifyAll()
+    if ('changed' in message) this.#watchers.notifyAll()
     else if ('early' in message) settle(this.#asked ?? [], message.early)
     else {
+      if ('ready' in message) this.#onStarted()
       const asked = this.#asked ?? []
       this.#asked = undefined
       if (this.#waiting.length > 0) this.#send()
       else this.#worker.unref()
-      settle(asked, message.answers)
+      if ('answers' in message) settle(asked, message.answers)
     }
   }
 
-  #onWorkerExit(error: Error): void {
-    this.#failure ??= error
-    this.#heartbeat.stop()
-    this.#onReady?.reject(error)
-    for (const { reject } of [...(this.#asked ?? []), ...this.#waiting]) reject(error)
-    this.#asked = undefined
+  #start(): Worker {
+    this.#failure = undefined
+    this.#readyMs = undefined
+    let reason: Error | undefined
+    this.#worker = startThread(this.#data)
+      .on('message', (message: Message) => this.#onMessage(message))
+      .on('error', (error) => {
+        reason = error
+      })
+      .on('exit', (code) => this.#onExit(reason ?? new Error(`it exited with ${code}`)))
+    return this.#worker
+  }
+
+  #onStarted(): void {
+    this.#readyMs = monotonicMs()
+    this.#onReady?.resolve(undefined)
+    this.#onReady = undefined
+    this.#isListening = false
+    if (this.#watchers.size === 0) return
+    this.#listen(true)
+    // There may have been commits while there was no thread.
+    this.#watchers.notifyAll()
+  }
+
+  #onExit(reason: Error): void {
+    const asked = this.#asked ?? []
+    this.#asked = []
+    const ended = 'the thread of the database ended'
+    if (this.#isClosing) this.#fail(new Error('the database was closed'))
+    else if (this.#onReady) this.#onReady.reject(reason)
+    else this.#restart(this.#readyMs === undefined ? reason : new Error(`${ended}: ${reason.message}`))
+    const problem = `${ended} before it answered: a change may have been written or not`
+    for (const { reject } of asked) reject(new Error(`${problem} (${reason.message})`))
+  }
+
+  /** At once, with the requests that did not go to the thread; after threads that ended too soon with a pause, in which all fail. */
+  #restart(failure: Error): void {
+    const isSteady = this.#readyMs !== undefined && monotonicMs() - this.#readyMs > STEADY_AFTER_MS
+    const pauseMs = isSteady ? 0 : this.#pauseMs
+    this.#pauseMs = Math.min(Math.max(2 * pauseMs, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
+    if (pauseMs === 0) this.#startAgain()
+    else {
+      this.#fail(failure)
+      this.#restarting = setTimeout(() => this.#startAgain(), pauseMs).unref()
+    }
+  }
+
+  #startAgain(): void {
+    try {
+      this.#start()
+    } catch (error) {
+      // The system gives no more threads.
+      this.#restart(error as Error)
+    }
+  }
+
+  #fail(failure: Error): void {
+    this.#failure = failure
+    for (const { reject } of this.#waiting) reject(failure)
     this.#waiting = []
   }
 }
@@ -276,13 +337,17 @@ function startThread(data: SqliteWorkerData): Worker {
   return new Worker(WORKER, { workerData: data, execArgv: [] })
 }
 
-/** Creates the file where there is none. Devices keep their mode, and a named pipe would wait for a reader. */
-function makePrivate(file: string): void {
-  const descriptor = openSync(file, APPEND, 0o600)
-  try {
-    checkStats(fstatSync(descriptor))
-    fchmodSync(descriptor, 0o600)
-  } finally {
-    closeSync(descriptor)
-  }
+/**
+ * Creates the file where there is none. One that exists is not opened: closing it would take from other connections of this process their
+ * locks, and the next process to leave would remove the log that they write to (https://sqlite.org/howtocorrupt.html, 2.2).
+ *
+ * @returns its inode
+ */
+function makePrivate(file: string): number {
+  if (!existsSync(file)) closeSync(openSync(file, APPEND, 0o600))
+  const stats = statSync(file)
+  // Devices keep their mode.
+  checkStats(stats)
+  chmodSync(file, 0o600)
+  return stats.ino
 }

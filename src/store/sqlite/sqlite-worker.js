@@ -37,11 +37,10 @@ const MIGRATIONS = [
 /** Milliseconds by the clock of the machine that has the file. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
-const { file, isDryRun = false } = /** @type {SqliteWorkerData} */ (workerData)
+const { file, inode, isDryRun = false } = /** @type {SqliteWorkerData} */ (workerData)
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
 if (isDryRun) tellPending()
 const db = start()
-const { ino: inode } = statSync(file)
 const statements = {
   get: db.prepare('SELECT value FROM keyv WHERE key = ?'),
   asc: db.prepare('SELECT key FROM keyv WHERE key >= ? AND key < ? ORDER BY key LIMIT ?').raw(),
@@ -92,6 +91,8 @@ port.on('message', (/** @type {readonly SqliteJob[]} */ jobs) => {
   port.postMessage({ answers: unlessLost(jobs, last) })
 })
 
+// A thread before this one, or the process, may have ended before it did so.
+purgeSoon()
 port.postMessage({ ready: true })
 
 /** Ends the thread: nothing is changed. */
@@ -103,6 +104,9 @@ function tellPending() {
 }
 
 function start() {
+  // SQLite would begin an empty one.
+  const lost = findLoss()
+  if (lost) throw Object.assign(new Error(lost.error), { code: lost.code })
   try {
     return openDatabase()
   } catch (cause) {
@@ -161,12 +165,19 @@ function answerEarly(job) {
  * @returns {readonly (SqliteAnswer | undefined)[]}
  */
 function unlessLost(jobs, answers) {
-  const found = attempt(() => statSync(file, { throwIfNoEntry: false })?.ino)
-  if ('value' in found && found.value === inode) return answers
-  const problem = 'error' in found ? `cannot be reached (${found.error})` : 'was removed or replaced'
-  const error = `${file} ${problem} while the server runs. Put it back, or restart the server.`
-  const lost = { error, code: 'STORE_REMOVED' }
+  const lost = findLoss()
+  if (!lost) return answers
   return answers.map((given, index) => (given && 'dueMs' in /** @type {SqliteJob} */ (jobs[index]) ? lost : given))
+}
+
+function findLoss() {
+  const found = attempt(() => statSync(file, { throwIfNoEntry: false })?.ino)
+  if ('value' in found && found.value === inode) return undefined
+  const problem = 'error' in found ? `cannot be reached (${found.error})` : 'was removed or replaced'
+  return {
+    error: `${file} ${problem} while the server runs. Put it back, or restart the server.`,
+    code: 'STORE_REMOVED',
+  }
 }
 
 /**
