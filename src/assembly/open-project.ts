@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
 import type { Audit } from '../audit/audit.ts'
@@ -86,7 +87,8 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     const traces = options.debug ? await openTraces(options, host, { redact, secrets, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
     if (traces && logsSteps) logSteps(host, log, redact)
-    if (traces && isRemote(options.store))
+    // Also with the other processes of one command: runs that a user's data is deleted from may be theirs.
+    if (traces && (isRemote(options.store) || cluster.isWorker))
       cleanup.add(await shareRuns(options, { host, traces, log, records, deleteTapes }))
     const durableRuns = new RunService({
       limits: options,

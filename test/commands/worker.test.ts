@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
@@ -7,12 +7,15 @@ import { expect } from 'chai'
 import { auditLines } from '../support/audit.ts'
 import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
+import { FORGET_KEYS, filesWith } from '../support/forget-walk.ts'
 import { proveWorkerKills } from '../support/kill-workers.ts'
 import { type Json, RESPONSES_PROJECT, textOf } from '../support/responses.ts'
 import { HEADERS, startResponses } from '../support/responses-process.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
+import { chat } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
+import { Visitor } from '../support/tenant-visitor.ts'
 
 describe('worker', () => {
   afterEach(killRunning)
@@ -120,6 +123,38 @@ ${module}`
     }, 25_000)
     expect(await server.stop()).to.equal(0)
   })
+
+  it('ends the runs of a user in each process, and leaves nothing of them, when their data is deleted', async () => {
+    const { dir } = await makeProject({
+      'keys.yml': FORGET_KEYS,
+      'agents/slow.yml': 'id: slow\nmodules: [{ id: main, module: slow }]',
+      'modules/slow.ts': `import { appendFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Slow', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText(text, run) {
+    await response.respondText('heard ' + text)
+    appendFileSync('busy', process.pid + ' ')
+    await setTimeout(60_000, undefined, { signal: run.signal })
+  } }) })`,
+    })
+    const args = ['serve', '--processes', '2', '--port', '0', '--adapter', 'ChatCompatApiAdapter', '--keys', 'keys.yml']
+    const server = startCli([...args, '--debug-ui', '--record', '1'], { cwd: dir })
+    const [, url = ''] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
+    const acme = new Visitor(url, 'acme', 'acme')
+    const begun = () => (existsSync(join(dir, 'busy')) ? readFileSync(join(dir, 'busy'), 'utf8').trim().split(' ') : [])
+    const asked: Promise<unknown>[] = []
+    // Connections go to the processes in turn, as soon as both listen.
+    while (new Set(begun()).size < 2) {
+      asked.push(acme.ask('POST', '/v1/chat/completions', chat('slow', 'canary', { user: 'ada' })).catch(() => {}))
+      await eventually(() => expect(begun().length).to.equal(asked.length), 20_000)
+    }
+    const { status, json: forgotten } = await acme.ask('POST', '/forget', { user: 'ada' })
+    expect([status, forgotten.runs_ended, forgotten.left]).to.deep.equal([200, asked.length, []])
+    await Promise.all(asked)
+    expect(await server.stop()).to.equal(0)
+    expect(filesWith(dir, 'canary')).to.deep.equal([])
+  }).timeout(60_000)
 
   it('tries a replacement that cannot start again, while the others serve', async () => {
     const { dir } = await makeProject({ ...RESPONSES_PROJECT, ...WHERE })
