@@ -491,6 +491,31 @@ modules:
     expect(JSON.stringify(runs).length).greaterThan(1000)
   })
 
+  it('answers wide queries in turns, with a limited number of fields', async () => {
+    const server = await makeServer({ debug: true })
+    await server.host.run('probe', 'flood 1000')
+    const repeat = (count: number, field: string) =>
+      Array.from({ length: count }, (_, n) => `${field[0]}${n}: ${field}`).join(' ')
+    const log = `{ debug_log(agent_id: "probe") { events { index method_name ${repeat(45, 'method_name')} result } } }`
+    const { debug_log } = await ask<{ debug_log: { events: Record<string, unknown>[] } }>(server, log)
+    expect(debug_log.events).lengthOf(2003)
+    for (const { index, method_name, result, ...others } of debug_log.events) {
+      expect(new Set(Object.values(others))).deep.equal(new Set([method_name]))
+    }
+    const wide = `{ ${repeat(5, 'metrics(points: 400) { ...Points }')} }
+      fragment Points on Metrics { ${repeat(15, 'points { ...Numbers }')} }
+      fragment Numbers on Point { ${repeat(10, 'numbers { ...Costs }')} }
+      fragment Costs on Numbers { ${repeat(19, 'cost')} }`
+    let answer: Awaited<ReturnType<typeof askRaw>> | undefined
+    const pausedMs = await longestPause(async () => {
+      answer = await askRaw(server, { query: wide })
+    })
+    expect(answer?.errors?.map(({ message }) => message)).deep.equal([
+      'A query answers with 500000 fields at most: ask for fewer fields, runs or events in one query.',
+    ])
+    expect(pausedMs).lessThan(500)
+  })
+
   it('rejects expensive queries before parsing them', async () => {
     const server = await makeServer({ debug: true })
     const fail = async (query: string) => (await askRaw(server, { query })).errors?.[0]?.message

@@ -6,6 +6,7 @@ import { HostError, hasCode } from '../../../../errors.ts'
 import { isObject } from '../../../../json.ts'
 import { type Viewer, viewerOf } from '../viewer.ts'
 import { checkQueryLimits } from './query-limits.ts'
+import { resolveInTurns } from './resolve-in-turns.ts'
 
 /** Maximum characters of the queries that are remembered, parsed and validated: the page sends a dozen, of a few hundred each. */
 const MAX_REMEMBERED_CHARS = 64 * 1024
@@ -48,7 +49,15 @@ export function makeGraphqlRoute(root: object, onError: (error: unknown, request
         const { document, errors } = prepare(query)
         if (errors.length > 0) return errors
         const contextValue = viewerOf(_request.raw)
-        return { schema, document, operationName, variableValues: variables, rootValue: root, contextValue }
+        return {
+          schema,
+          document,
+          operationName,
+          variableValues: variables,
+          rootValue: root,
+          contextValue,
+          fieldResolver: resolveInTurns(),
+        }
       } catch (error) {
         return [error instanceof GraphQLError ? error : new GraphQLError(String(error))]
       }
