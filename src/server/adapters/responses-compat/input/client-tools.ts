@@ -76,7 +76,7 @@ export function flatName(name: string, namespace: unknown): string {
   return `${whole.slice(0, MAX_NAME_LENGTH - digest.length - 1)}_${digest}`
 }
 
-/** What a choice of the client may name a tool by: its own names, or that of its namespace. Compare it with {@link choiceKey}. */
+/** Keys by which a choice of the client may name a tool: its own names, or that of its namespace. Compare it with {@link choiceKey}. */
 export function choiceKeysOf({ name, client }: ToolDefinition): string[] {
   const keys = [choiceKey('function', name), choiceKey('function', client?.name ?? name)]
   return client?.namespace === undefined ? keys : [...keys, choiceKey('namespace', client.namespace)]
