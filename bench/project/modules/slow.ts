@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { defineModule, Response, TextMessageHandler } from 'agent-host'
+import { defineModule, Response, TextMessageHandler, Type } from 'agent-host'
 
 /** Answers in twenty pieces, one every half second. */
 export default defineModule({
@@ -7,10 +7,13 @@ export default defineModule({
   description: 'Answers in twenty pieces, slowly.',
   provides: [TextMessageHandler],
   uses: { response: Response },
-  create: ({ response }) => ({
+  config: Type.Object({
+    listens: Type.Boolean({ default: true, description: 'Each wait ends with the signal of the run.' }),
+  }),
+  create: ({ response }, { listens }) => ({
     async handleText(_text, run) {
       for (let word = 0; word < 20; word++) {
-        await setTimeout(500, undefined, { signal: run.signal })
+        await setTimeout(500, undefined, listens ? { signal: run.signal } : undefined)
         await response.respondText('word ')
       }
     },
