@@ -23,10 +23,17 @@ export function findIgnored(body: MessageRequest, beta: string): string[] {
   const betas = beta.split(',').map((name) => name.trim())
   return [
     ...IGNORED.filter((field) => isGiven(fields[field])),
-    ...(body.tools ?? []).flatMap((tool) => (isServerTool(tool) ? [`tools.${tool.type}`] : [])),
+    ...(body.tools ?? []).flatMap((tool) => (isServerTool(tool) ? [`tools.${asHeader(tool.type)}`] : [])),
     ...(hasCitations(body) ? ['citations'] : []),
     ...betas.filter((name) => name !== '' && !SERVED_BETAS.test(name)).map((name) => `anthropic-beta.${name}`),
   ]
+}
+
+/** A header takes no line breaks, and few signs beyond ASCII. */
+function asHeader(text: unknown): string {
+  return String(text)
+    .replaceAll(/[^\w.-]/g, '_')
+    .slice(0, 80)
 }
 
 function isGiven(value: unknown): boolean {

@@ -22,6 +22,8 @@ import { Signatures } from './signatures.ts'
 import { toTurn } from './to-turn.ts'
 
 const PREFIX = '/anthropic'
+/** Maximum number of parts that the header `x-ignored` names. */
+const MAX_NAMED = 20
 
 /** Agents as models of the Messages API. */
 export class MessagesAdapter implements Adapter {
@@ -82,7 +84,7 @@ export class MessagesAdapter implements Adapter {
   async #ask(body: MessageRequest, request: FastifyRequest, reply: FastifyReply): Promise<Asked> {
     const { host, http } = this.#options
     const ignored = findIgnored(body, String(request.headers['anthropic-beta'] ?? ''))
-    if (ignored.length > 0) reply.header('x-ignored', ignored.join(', '))
+    if (ignored.length > 0) reply.header('x-ignored', [...new Set(ignored)].slice(0, MAX_NAMED).join(', '))
     const name = agentOf(host, this.#aliases, body.model)
     const { turn, signatures } = await this.#toTurn(body, name, request)
     const start = (onEvent: Turn['onEvent']) => http.startTurn(reply, name, { ...turn, onEvent })

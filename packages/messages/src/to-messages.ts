@@ -62,7 +62,7 @@ function toMessage(message: WireMessage, field: string, reading: MessageReading)
 /** An earlier answer. Calls of the vendor's own tools are left out: they are none of this server. */
 function toAnswer(blocks: readonly Block[], opened: Opened): Message {
   const kept = blocks.map((block) => opened.get(signatureOf(block)))
-  const calls = Object.assign({}, ...kept.map((data) => data?.calls))
+  const calls = new Map(kept.flatMap((data) => Object.entries(data?.calls ?? {})))
   const reasoning = blocks.flatMap((block): Reasoning[] => toReasoning(block, opened))
   const toolCalls = blocks.filter(({ type }) => type === 'tool_use').map((block) => toCall(block, calls))
   return {
@@ -82,9 +82,9 @@ function toReasoning(block: Block, opened: Opened): Reasoning[] {
   return signature === '' && text !== '' ? [{ text }] : []
 }
 
-function toCall({ id, name, input }: Block, calls: Readonly<Record<string, SignedData['thinking']>>): ToolCall {
+function toCall({ id, name, input }: Block, calls: ReadonlyMap<string, SignedData['thinking']>): ToolCall {
   const callId = String(id)
-  const metadata = calls[callId]
+  const metadata = calls.get(callId)
   const call = { id: callId, name: String(name), arguments: fieldsOf(input) }
   return metadata ? { ...call, providerMetadata: metadata } : call
 }

@@ -71,6 +71,35 @@ describe('POST /anthropic/v1/messages', () => {
     ])
   })
 
+  it('takes an answer of very many blocks, and calls with any id', async () => {
+    const call = { type: 'tool_use', id: 'toString', name: 'read_file', input: {} }
+    const { messages } = await mirror(
+      body('mirror', '', {
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'assistant', content: [...Array(200_000).fill({ type: 'text', text: '' }), call] },
+          {
+            role: 'user',
+            content: [
+              { type: 'tool_result', tool_use_id: 'toString' },
+              { type: 'text', text: 'b' },
+            ],
+          },
+        ],
+      }),
+    )
+    assert.equal(messages.at(-1).content, 'b')
+  })
+
+  it('names tools that it leaves out as a header can, each once', async () => {
+    const types = ['web_search_\r\nx', 'web_search_\u4e00', ...Array(100).fill('web_fetch_1')]
+    const answer = await post(body('mirror', 'hi', { tools: types.map((type) => ({ type, name: 'web' })) }))
+    assert.deepEqual(
+      [answer.statusCode, answer.headers['x-ignored']],
+      [200, 'tools.web_search___x, tools.web_search__, tools.web_fetch_1'],
+    )
+  })
+
   it('gives the model the options of the request, and the user', async () => {
     const { options, user, tools } = await mirror(
       body('mirror', 'hi', {
