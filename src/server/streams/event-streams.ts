@@ -202,6 +202,8 @@ export class EventStream {
   #flush(): void {
     clearImmediate(this.#flushing)
     this.#flushing = undefined
+    // A piece may say nothing: its event has no form in the protocol.
+    if (this.#buffer === '') return
     this.#lastWriteMs = performance.now()
     this.#isWhole = this.#buffer.endsWith('\n')
     const hasRoom = this.#transport.write(this.#buffer)

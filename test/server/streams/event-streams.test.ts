@@ -78,6 +78,18 @@ describe('an event stream', () => {
     expect(connection.written).to.deep.equal(['data: 1', '23', '\n\n', ': alive\n\n'])
   })
 
+  it('keeps a connection open after a piece that says nothing, and never within an event', async () => {
+    const connection = new StuckConnection()
+    connection.write = (text) => connection.written.push(text) > 0
+    const { stream } = openStream(connection)
+    for (const piece of ['data: 1\n\n', '', 'data: 2', '', '\n\n']) {
+      stream.send(piece)
+      await setImmediate()
+      if (piece === '') stream.tick(performance.now() + 2000)
+    }
+    expect(connection.written).to.deep.equal(['data: 1\n\n', ': alive\n\n', 'data: 2', '\n\n'])
+  })
+
   it('calls back after a wait that was not ended, once', async () => {
     const streams = new EventStreams()
     let [late, ended, next] = [0, 0, 0]
