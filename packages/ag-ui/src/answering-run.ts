@@ -75,9 +75,14 @@ export class AnsweringRun {
     const isSeen = input.messages.some((message) => message.id.startsWith(`${id}-`))
     return this.#send(request, reply, async () => {
       const writer = this.#makeWriter(id)
-      const events = isSeen ? [] : own.follow(id, { signal: leaving.signal })
-      for await (const event of events) await this.#tell(() => writer.write(toRunEvent(event)))
-      return this.#finish(writer, await own.find(id))
+      for await (const event of own.follow(id, { signal: leaving.signal })) {
+        const told = toRunEvent(event)
+        if (!isSeen) await this.#tell(() => writer.write(told))
+      }
+      const run = await own.find(id)
+      if (run?.status === 'expired') throw new HostError('APPROVAL_DECIDED', 'The approval has expired')
+      // One that is deleted is cancelled first.
+      return run && run.status !== 'cancelled' ? this.#finish(writer, run) : this.#endCancelled(writer)
     })
   }
 
@@ -93,9 +98,13 @@ export class AnsweringRun {
       return { ...(await this.#finish(writer, waiting)), ...toUsage(result) }
     } catch (error) {
       if (!isCancelled(error)) throw error
-      await this.#tell(() => writer.end('cancelled'))
-      return CANCELLED
+      return this.#endCancelled(writer)
     }
+  }
+
+  async #endCancelled(writer: EventWriter): Promise<Ending> {
+    await this.#tell(() => writer.end('cancelled'))
+    return CANCELLED
   }
 
   /** @param waiting the run, as it is stored; undefined for one that does not wait */
@@ -115,7 +124,10 @@ export class AnsweringRun {
     return http.streamAnswer(request, reply, {
       keepAlive: () => ': keep-alive\n\n',
       keepAliveMs: options.streamingTimeout * 1000,
-      failure: (error) => frame({ type: 'RUN_ERROR', message: describeFailure(error), code: codeOf(error) }),
+      failure: (error) => {
+        const message = codeOf(error) === 'APPROVAL_DECIDED' ? (error as Error).message : describeFailure(error)
+        return frame({ type: 'RUN_ERROR', message, code: codeOf(error) })
+      },
       send: async (stream) => {
         this.#stream = stream
         const metadata = id === undefined ? {} : { metadata: { runId: id } }
@@ -146,7 +158,11 @@ function frame(event: AgUiEvent): string {
 /** Returns an event of a stored run as one of a run in this process. @throws HostError `AGENT_FAILED` for the end of one that failed */
 function toRunEvent(event: DurableEvent): RunEvent {
   if (event.type === 'text' || event.type === 'reasoning' || event.type === 'tool_call') return event
-  if (event.type === 'tool_result' || event.type === 'pending') return event
+  if (event.type === 'tool_result' || event.type === 'pending' || event.type === 'custom') return event
+  if (event.type === 'attachment') {
+    const { base64 = '', url, ...named } = event.attachment
+    return { type: 'attachment', attachment: { ...named, data: url ? new URL(url) : Buffer.from(base64, 'base64') } }
+  }
   if (event.type === 'end' && event.status === 'failed') throw new HostError('AGENT_FAILED', event.error ?? '')
   return { type: 'usage', usage: {} }
 }

@@ -1,13 +1,41 @@
 import { strict as assert } from 'node:assert'
+import { setTimeout } from 'node:timers/promises'
 import type { ServedAdapter } from 'agent-host/testing'
-import { type Sent, say, send, serve, textOf } from './ag-ui-project.ts'
+import { FILES, type Sent, say, send, serve, textOf } from './ag-ui-project.ts'
+
+/** Approved, `frail` fails and `artist` answers with a picture and an event of its own. Nobody approves `hasty` in time. */
+const TOLD_LATER = {
+  'agents/hasty.yml': `${FILES['agents/tools.yml']?.replace('id: tools', 'id: hasty')}\napproval_ttl: 1`,
+  ...answersApproval('frail', `throw new Error('no luck')`),
+  ...answersApproval(
+    'artist',
+    `await response.respondImage({ mediaType: 'image/png', data: new Uint8Array([1, 2]) })
+    await response.respondEvent('drawn', { count: 1 })`,
+  ),
+}
+
+function answersApproval(id: string, answer: string): object {
+  return {
+    [`agents/${id}.yml`]: `id: ${id}
+modules: [{ id: own, module: own }, { id: llm, module: ${id} }, { id: loop, module: orchestrator/tool-loop }]`,
+    [`modules/${id}.ts`]: `import { defineModule, LLM, Response } from 'agent-host'
+export default defineModule({ name: '${id}', provides: [LLM], uses: { response: Response }, create: ({ response }) => ({
+  async *generate({ messages }) {
+    const isFirst = messages.at(-1).role === 'user'
+    if (isFirst) yield { type: 'tool_call', call: { id: 'call_1', name: 'pay', arguments: { city: 'Lima' } } }
+    else { yield { type: 'text', text: 'Paid.' }
+    ${answer} }
+    yield { type: 'finish', reason: isFirst ? 'tool_calls' : 'stop' }
+  } }) })`,
+  }
+}
 
 const interruptsOf = ({ events }: Sent) => events.at(-1)?.outcome.interrupts ?? []
 
 describe('an interrupt', () => {
   let served: ServedAdapter
   beforeEach(async () => {
-    served = await serve({ trustedOrigins: ['https://shop.example'] })
+    served = await serve({ trustedOrigins: ['https://shop.example'] }, TOLD_LATER)
   })
   afterEach(() => served[Symbol.asyncDispose]())
 
@@ -135,5 +163,53 @@ describe('an interrupt', () => {
     const [{ id: interruptId }] = interruptsOf(before)
     const seen = await send(served, 'tools', { messages, resume: [{ interruptId, ...approve }] })
     assert.equal(textOf(seen), '')
+  })
+
+  it('whose run was cancelled meanwhile is told as cancelled, also to a client that has seen it', async () => {
+    const before = await begin('name x')
+    await resume(before, { status: 'cancelled' })
+    const [{ id: interruptId }] = interruptsOf(before)
+    const messages = [{ id: `${before.events[0]?.metadata.runId}-1`, role: 'assistant', content: 'x' }]
+    for (const input of [say('x'), { messages }]) {
+      const again = await send(served, 'tools', { ...input, resume: [{ interruptId, status: 'cancelled' }] })
+      assert.deepEqual(again.events.at(-1)?.outcome, { type: 'cancelled' })
+    }
+  })
+
+  it('whose run has failed is told as an error, also to a client that has seen a part', async () => {
+    const before = await begin('pay Lima', 'frail')
+    const after = await resume(before, approve, { agent: 'frail' })
+    const failed = { type: 'RUN_ERROR', message: 'Agent execution failed', code: 'AGENT_FAILED' }
+    assert.deepEqual(after.events.at(-1), failed)
+    const [{ id: interruptId }] = interruptsOf(before)
+    const messages = [{ id: `${after.events[0]?.metadata.runId}-1`, role: 'assistant', content: 'x' }]
+    for (const input of [say('x'), { messages }]) {
+      const again = await send(served, 'frail', { ...input, resume: [{ interruptId, ...approve }] })
+      assert.deepEqual(again.events.at(-1), failed)
+    }
+  })
+
+  it('that has expired is told as an error', async () => {
+    const before = await begin('pay Lima', 'hasty')
+    // Refused as no answer, for as long as it is open.
+    const ask = () => resume(before, { status: 'resolved' }, { agent: 'hasty' })
+    let after = await ask()
+    while (after.status === 400) {
+      await setTimeout(50)
+      after = await ask()
+    }
+    const late = { type: 'RUN_ERROR', message: 'The approval has expired', code: 'APPROVAL_DECIDED' }
+    assert.deepEqual(after.events.at(-1), late)
+  })
+
+  it('that another has decided is told with the pictures and the events of modules', async () => {
+    const before = await begin('pay Lima', 'artist')
+    const told = ({ events }: Sent) => events.filter(({ type }) => type === 'CUSTOM')
+    const after = told(await resume(before, approve, { agent: 'artist' }))
+    assert.deepEqual(
+      after.map(({ name }) => name),
+      ['attachment', 'drawn'],
+    )
+    assert.deepEqual(told(await resume(before, approve, { agent: 'artist' })), after)
   })
 })
