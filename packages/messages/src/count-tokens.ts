@@ -3,22 +3,17 @@ import { type AgentHost, isObject, LLM, type Turn } from 'agent-host'
 /**
  * Asks the vendor of an agent's model for the tokens of a request.
  *
- * @param read makes the turn of the request
  * @returns undefined where the agent has no model or several, or its module cannot say
  * @throws unknown of the model
  */
-export async function countTokens(
-  host: AgentHost,
-  name: string,
-  read: () => Promise<{ readonly turn: Turn }>,
-): Promise<number | undefined> {
+export async function countTokens(host: AgentHost, name: string, turn: Turn): Promise<number | undefined> {
   const { id } = host.resolve(name).agent
   const models = host.describe(id)?.modules.filter(({ provides }) => provides.includes(LLM.name)) ?? []
   const [model] = models
   if (!model || models.length > 1) return undefined
   const act = async (llm: LLM, run: Parameters<LLM['generate']>[1]) => {
     if (!llm.countTokens) return undefined
-    const { messages, clientTools: tools = [], requestOptions } = (await read()).turn
+    const { messages, clientTools: tools = [], requestOptions } = turn
     return llm.countTokens({ ...requestOptions, messages, tools }, run)
   }
   return host.callModule(id, { moduleId: model.id, protocol: LLM, isLook: true, act })

@@ -67,8 +67,8 @@ export class MessagesAdapter implements Adapter {
   async #count(body: MessageRequest, request: FastifyRequest, reply: FastifyReply) {
     const { host, log } = this.#options
     const name = agentOf(host, this.#aliases, body.model)
-    host.resolve(name)
-    const counted = await countTokens(host, name, () => this.#toTurn(body, name, request)).catch((error) => {
+    const { turn } = await this.#toTurn(body, name, request)
+    const counted = await countTokens(host, name, turn).catch((error) => {
       log.warn(`The model of agent '${name}' counted no tokens, so they are estimated: ${String(error)}`)
     })
     if (counted !== undefined) return { input_tokens: counted }

@@ -82,6 +82,9 @@ function titled(title: string | undefined, parts: Parts): Parts {
   return title === undefined ? parts : { ...parts, texts: [`${title}\n${parts.texts.join('\n')}\n`] }
 }
 
+/** RFC 6838, section 4.2, with parameters. */
+const MEDIA_TYPE = /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+(;[ -~]*)?$/
+
 function readSource(block: Block, field: string, fallback: string, readAddress: ReadAddress): Attachment {
   const { type, data, url, media_type: mediaType } = fieldsOf(block.source)
   if (type === 'url') return readAddress(url, `${field}.source.url`, fallback)
@@ -89,8 +92,9 @@ function readSource(block: Block, field: string, fallback: string, readAddress: 
     const name = readText(type, `${field}.source.type`)
     throw invalid(`${field}.source.type`, `'${name}' is not served: send base64 or a URL`)
   }
-  if (typeof mediaType !== 'string') throw invalid(`${field}.source.media_type`, 'must be a string')
+  const named = readText(mediaType, `${field}.source.media_type`)
+  if (!MEDIA_TYPE.test(named)) throw invalid(`${field}.source.media_type`, 'must be a media type, such as image/png')
   const bytes = Buffer.from(readText(data, `${field}.source.data`), 'base64')
   if (bytes.length === 0) throw invalid(`${field}.source.data`, 'holds no bytes in base64')
-  return { mediaType, data: bytes }
+  return { mediaType: named, data: bytes }
 }

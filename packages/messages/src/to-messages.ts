@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type AdapterOptions,
   type Capabilities,
@@ -119,7 +120,9 @@ function readKept(
 }
 
 function textOf(content: Content, field: string, { readAddress }: Reading): string {
-  return readParts(content, field, readAddress).texts.join('\n')
+  const { texts, attachments } = readParts(content, field, readAddress)
+  if (attachments.length > 0) throw invalid(field, 'is read as text: send images and files in a message of the user')
+  return texts.join('\n')
 }
 
 function contentOf(content: unknown): Content {
@@ -140,10 +143,18 @@ function signatureOf({ type, signature, data }: Block): unknown {
   return type === 'thinking' ? (signature ?? '') : undefined
 }
 
+/** Number of signatures that are opened in one turn of the event loop. */
+const OPENED_IN_TURN = 1000
+
 async function openSignatures(messages: readonly WireMessage[], signatures: Signatures): Promise<Opened> {
   const answers = messages.filter(({ role }) => role === 'assistant')
   const kept = [...new Set(answers.flatMap(blocksOf).map(signatureOf))]
-  return new Map(await Promise.all(kept.map(async (one) => [one, await signatures.open(one)] as const)))
+  const opened = new Map<unknown, SignedData | undefined>()
+  for (const one of kept) {
+    opened.set(one, await signatures.open(one))
+    if (opened.size % OPENED_IN_TURN === 0) await nextTurn()
+  }
+  return opened
 }
 
 /** Every call has one result, in the next message, and every result its call. Ids and names are texts from here on. */

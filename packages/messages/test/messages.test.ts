@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServedAdapter } from 'agent-host/testing'
+import { type Reading, toMessages } from '../src/to-messages.ts'
 import { READ_FILE, serve } from './support/serve.ts'
 
 const PNG = Buffer.from('png').toString('base64')
@@ -314,6 +315,60 @@ describe('POST /anthropic/v1/messages', () => {
       (await refusal(body('mirror', file)))[3],
       "messages[0].content[0].source.type: 'file' is not served: send base64 or a URL",
     )
+  })
+
+  it('counts tokens of no request that it would refuse', async () => {
+    const count = async (messages: object[], headers = {}) => {
+      const url = '/anthropic/v1/messages/count_tokens'
+      const payload = { model: 'mirror', messages }
+      const answer = await served.server.app.inject({ method: 'POST', url, payload, headers })
+      return `${answer.statusCode} ${answer.json().error?.message}`
+    }
+    assert.match(await count([{ role: 'assistant', content: 'So' }]), /^400 messages: the last message must be/)
+    assert.match(await count([{ role: 'user', content: 'hi' }], { 'x-agent-variant': 'unknown' }), /^400 .*variant/)
+  })
+
+  it('opens very many signatures in several turns of the event loop', async () => {
+    let [inTurn, most, isDone] = [0, 0, false]
+    const count = async () => {
+      inTurn++
+      most = Math.max(most, inTurn)
+      return undefined
+    }
+    const look = () => {
+      inTurn = 0
+      if (!isDone) setImmediate(look)
+    }
+    look()
+    const blocks = Array.from({ length: 20_000 }, (_, index) => ({
+      type: 'thinking',
+      thinking: 'Hm.',
+      signature: `${index}`,
+    }))
+    const messages = ['user', 'assistant', 'user'].map((role, index) => ({
+      role: role as 'user' | 'assistant',
+      content: index === 1 ? blocks : 'hi',
+    }))
+    await toMessages({ messages }, { signatures: { open: count } } as object as Reading)
+    isDone = true
+    assert.ok(most <= 2000, `${most} in one turn`)
+  })
+
+  it('refuses images of the system, and what is no media type', async () => {
+    const image = (media_type: string) => [{ type: 'image', source: { type: 'base64', media_type, data: PNG } }]
+    const problem = 'is read as text: send images and files in a message of the user'
+    const system = image('image/png')
+    assert.equal((await refusal(body('mirror', 'hi', { system })))[3], `system: ${problem}`)
+    const messages = [
+      { role: 'system', content: system },
+      { role: 'user', content: 'hi' },
+    ]
+    assert.equal((await refusal(body('mirror', '', { messages })))[3], `messages[0].content: ${problem}`)
+    for (const wrong of ['', 'png', 'image/png\r\nx: y'])
+      assert.equal(
+        (await refusal(body('mirror', image(wrong))))[3],
+        'messages[0].content[0].source.media_type: must be a media type, such as image/png',
+      )
   })
 
   it('names what is no block within a block, and what cannot be a text', async () => {
