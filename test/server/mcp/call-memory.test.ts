@@ -233,12 +233,13 @@ describe('the memory of calls over MCP, in a store', () => {
 
   it('keeps a conversation that was used again before its deletion', async () => {
     const records = await KeyvStore.open(new Map())
-    const id = await begin(stored(records, 0), CONVERSATION)
-    await stored(records).writeConversation(id, CONVERSATION)
-    await wait(2)
+    const id = await begin(stored(records, 1), CONVERSATION)
+    const expiries = () => records.list({ prefix: 'mcp-expiry:', limit: 10 })
+    expect(await expiries()).to.have.length(1)
     const memory = stored(records)
+    expect(await memory.writeConversation(id, CONVERSATION)).to.equal(id)
+    expect(await expiries()).to.deep.equal([])
     expect(await memory.readConversation(id, 'guide')).to.deep.equal(CONVERSATION.messages)
-    expect(await records.list({ prefix: 'mcp-expiry:', limit: 10 })).to.deep.equal([])
     await memory.close()
   })
 })

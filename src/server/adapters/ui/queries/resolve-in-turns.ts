@@ -35,6 +35,10 @@ export function resolveInTurns(): GraphQLFieldResolver<unknown, Viewer> {
     fields++
     const value: unknown = defaultFieldResolver(source, args, viewer, info)
     if (typeof value !== 'object' || value === null || !isListType(getNullableType(info.returnType))) return value
-    return value instanceof Promise ? value.then((items) => items && inTurns(items)) : inTurns(value as unknown[])
+    if (!(value instanceof Promise) && !isOver()) return inTurns(value as unknown[])
+    // A whole list, too: the library would make a promise of each of its items at once.
+    return Promise.resolve(value)
+      .then(later)
+      .then((items) => items && inTurns(items as unknown[]))
   }
 }
