@@ -449,8 +449,7 @@ function readUrl(raw: unknown): string {
 }
 
 function readOrigins(raw: unknown): readonly string[] {
-  const items = (Array.isArray(raw) ? raw : String(raw).split(',')).map((item) => String(item).trim())
-  const origins = items.filter((item) => item !== '')
+  const origins = readList(raw)
   for (const item of origins) {
     if (URL.canParse(item) && new URL(item).origin === item.toLowerCase()) continue
     throw new Error(`must be an origin such as https://app.example, not '${item}'`)

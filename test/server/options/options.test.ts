@@ -130,6 +130,11 @@ describe('server options', () => {
     [{ metrics: 'on' }, { metrics: true }],
     [{ adapters: ['a.B', 'c.D,e.F'] }, { adapters: ['a.B', 'c.D', 'e.F'] }],
     [{ allowedHosts: 'one.test, two.test,' }, { allowedHosts: ['one.test', 'two.test'] }],
+    [
+      { corsOrigins: ['https://a.test, https://B.test', 'https://c.test'] },
+      { corsOrigins: ['https://a.test', 'https://b.test', 'https://c.test'] },
+    ],
+    [{ trustedOrigins: 'https://a.test,https://b.test' }, { trustedOrigins: ['https://a.test', 'https://b.test'] }],
     [{ compatApiKey: undefined }, { compatApiKey: undefined }],
   ]
   for (const [given, read] of READ) {
@@ -165,6 +170,10 @@ describe('server options', () => {
     [{ compatApiKey: '' }, '--compat-api-key (CUSTOM_COMPAT_API_KEY) must not be empty.'],
     [{ mcpApiKey: '' }, '--mcp-api-key (MCP_API_KEY) must not be empty.'],
     [{ adapters: [1] }, '--adapter (AGENT_HOST_ADAPTER) must be a list of strings.'],
+    [
+      { corsOrigins: 'a.test' },
+      "--cors-origin (AGENT_HOST_CORS_ORIGIN) must be an origin such as https://app.example, not 'a.test'.",
+    ],
     [
       { logLevel: 'loud' },
       "--log-level (AGENT_HOST_LOG_LEVEL) must be one of trace, debug, info, warn, error, silent, not 'loud'.",
