@@ -124,6 +124,32 @@ ${module}`
     expect(await server.stop()).to.equal(0)
   })
 
+  it('loses no stop that comes while a process listens at one of two addresses', async () => {
+    const early = `import cluster from 'node:cluster'
+import dns from 'node:dns'
+import { existsSync, writeFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+const { lookup } = dns
+if (cluster.isWorker) dns.lookup = async (...args) => {
+  if (args[1]?.all) {
+    while (!existsSync('sent')) await setImmediate()
+    // The next turns of the loop read what was sent.
+    for (let turn = 0; turn < 3; turn++) await setImmediate()
+  }
+  lookup(...args)
+}
+cluster.once('listening', (worker) => {
+  const send = worker.send.bind(worker)
+  worker.send = (message) => send(message, () => writeFileSync('sent', ''))
+  process.kill(process.pid, 'SIGTERM')
+})`
+    const { dir, path } = await makeProject({ 'early.mjs': early, 'agents/.keep': '' })
+    const args = ['serve', '--processes', '2', '--host', 'localhost', '--port', '0', '--no-watch']
+    const server = startCli(args, { cwd: dir, env: { NODE_OPTIONS: `--import=${path('early.mjs')}` } })
+    await server.printed(/Stopping/)
+    expect(await server.ended()).to.equal(0)
+  })
+
   it('ends the runs of a user in each process, and leaves nothing of them, when their data is deleted', async () => {
     const { dir } = await makeProject({
       'keys.yml': FORGET_KEYS,

@@ -6,7 +6,7 @@ import type { Questions } from '../../server/adapters/ui/questions/questions.ts'
 import type { ServerOptions } from '../../server/options/options.ts'
 import type { BuiltServer } from '../../server/server.ts'
 import { printError } from '../terminal/print-error.ts'
-import { reloadOnSignal, stopOnSignal } from './signals.ts'
+import { hearStop, reloadOnSignal, stopOnSignal } from './signals.ts'
 
 /** Called with the address whenever requests are answered. */
 export type OnReady = (server: BuiltServer, url: string) => void
@@ -36,6 +36,7 @@ export async function runServer(
   containCrashes((message) => report(message))
   const logSdkWarnings = divertSdkWarnings()
   const start = (all: ServerOptions) => startServer(all, onReady, questions)
+  const stopped = hearStop()
   const starting = start(options)
   if (options.noWatch) reloadOnSignal(starting)
   let { server, port } = await starting
@@ -47,7 +48,10 @@ export async function runServer(
   }
   report = log.error
   logSdkWarnings(log.warn)
-  stopOnSignal({ close: () => server.close() }, log, options.drainTimeout, !options.noWatch)
+  stopOnSignal({ close: () => server.close() }, log, options.drainTimeout, {
+    endsWithTerminal: !options.noWatch,
+    stopped,
+  })
   return {
     log,
     async restart(newOptions) {

@@ -4,12 +4,23 @@ import type { Log } from '../../protocols/log.ts'
 import type { BuiltServer } from '../../server/server.ts'
 import { RELOAD, STOP } from './run-processes.ts'
 
-/** The first signal lets running work end; a second one does not wait. */
+/** Resolves when the first process of a group says stop. No message waits for a listener: called before this process listens. */
+export function hearStop(): Promise<void> {
+  return new Promise((resolve) => {
+    if (cluster.isWorker) process.on('message', (message) => message === STOP && resolve())
+  })
+}
+
+/**
+ * The first signal lets running work end; a second one does not wait.
+ *
+ * @param stopped as {@link hearStop} returns it, of a process that may be one of a group
+ */
 export function stopOnSignal(
   server: { close(): Promise<void> },
   log: Pick<Log, 'info' | 'error'>,
   drainTimeout: number,
-  endsWithTerminal = true,
+  { endsWithTerminal = true, stopped = hearStop() } = {},
 ): void {
   let isStopping = false
   const stop = (): void => {
@@ -24,7 +35,7 @@ export function stopOnSignal(
       },
     )
   }
-  if (cluster.isWorker) stopWithPrimary(stop)
+  if (cluster.isWorker) stopWithPrimary(stop, stopped)
   // SIGHUP: the terminal was closed.
   else for (const signal of ['SIGTERM', 'SIGINT', ...(endsWithTerminal ? ['SIGHUP'] : [])]) process.on(signal, stop)
 }
@@ -42,7 +53,7 @@ export function reloadOnSignal(starting: Promise<{ readonly server: BuiltServer 
 }
 
 /** Terminals and supervisors send their signals to all processes of a group: the first process decides, also about a second signal. */
-function stopWithPrimary(stop: () => void): void {
+function stopWithPrimary(stop: () => void, stopped: Promise<void>): void {
   let isStopping = false
   const stopOnce = (): void => {
     if (!isStopping) stop()
@@ -50,8 +61,6 @@ function stopWithPrimary(stop: () => void): void {
   }
   for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {})
   process.on('SIGTERM', stopOnce)
-  process.on('message', (message) => {
-    if (message === STOP) stopOnce()
-  })
+  void stopped.then(stopOnce)
   process.on('disconnect', () => (isStopping ? process.exit(1) : stopOnce()))
 }
