@@ -391,6 +391,11 @@ describe('tokens of an issuer', () => {
       '--jwt-issuer (AGENT_HOST_JWT_ISSUER) must be the https address',
     ],
     [
+      'an issuer with a password, which refusals would show',
+      { jwtIssuer: 'https://ann:secret@issuer.example' },
+      '--jwt-issuer (AGENT_HOST_JWT_ISSUER) must be an address without a user name and a password.',
+    ],
+    [
       'a claim that nothing reads',
       { jwtClaims: ['org=org_id'] },
       "must be tenant=<claim>, user=<claim> or scopes=<claim>, not 'org=org_id'",

@@ -465,6 +465,7 @@ function readProxies(raw: unknown): readonly string[] {
 
 function readIssuer(raw: unknown): string {
   const text = String(raw)
+  readUrl(text)
   if (isSecure(text)) return text
   throw new Error(`must be the https address that the tokens name as their issuer, not '${text}'`)
 }
