@@ -108,13 +108,18 @@ export function parseKeys(text: string, file: string): ReadKeys<KeyEntry> {
   const doubt = (path: Path, message: string, find: Doubt['find']): Doubt => {
     return { find, problem: { file, ...locate(path), message, suggestions: [] } }
   }
+  // One for all keys with the same glob: agents are many.
+  const finds = new Map<string, Doubt['find']>()
+  const findNone =
+    (glob: string): Doubt['find'] =>
+    (ids) =>
+      ids.some((id) => isCalled({ name: id }, [glob])) ? undefined : didYouMean(glob.replaceAll('*', ''), ids)
   const doubts = keys.flatMap(({ name, agents = [], expires }, index) => [
     ...agents.map((glob, place) =>
       doubt(
         ['keys', index, 'agents', place],
         `The key of '${name}' is for '${glob}', which matches no agent.`,
-        (ids) =>
-          ids.some((id) => isCalled({ name: id }, [glob])) ? undefined : didYouMean(glob.replaceAll('*', ''), ids),
+        getOrAdd(finds, glob, () => findNone(glob)),
       ),
     ),
     ...(expires === undefined
@@ -134,8 +139,9 @@ function adviseOnEnd(expires: string): string[] | undefined {
  * @param agents ids of all that there are
  */
 export function describeDoubts(doubts: readonly Doubt[], agents: readonly string[]): string[] {
+  const found = new Map<Doubt['find'], readonly string[] | null>()
   return doubts.flatMap(({ find, problem }) => {
-    const advice = find(agents)
+    const advice = getOrAdd(found, find, () => find(agents) ?? null)
     return advice ? [[formatProblem(problem), ...advice].join(' ')] : []
   })
 }
@@ -186,8 +192,14 @@ function rightsOf({ tenant = '', scopes, agents = [], limits = {} }: KeyEntry): 
 }
 
 function findNoTime({ expires }: KeyEntry, index: number): ValueProblem[] {
-  if (expires === undefined || !Number.isNaN(Date.parse(expires))) return []
+  if (expires === undefined || isTime(expires)) return []
   return [{ path: ['keys', index, 'expires'], message: `There is no such time: '${expires}'.`, suggestions: [] }]
+}
+
+/** The engine takes the 31st of any month for a day, often of the next one. */
+function isTime(expires: string): boolean {
+  const day = new Date(expires.slice(0, 10))
+  return !Number.isNaN(Date.parse(expires)) && day.toISOString().startsWith(expires.slice(0, 10))
 }
 
 function describeSameTenant({ name }: { readonly name: string }, _first: object, index: number): ValueProblem {

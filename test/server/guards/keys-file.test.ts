@@ -6,9 +6,10 @@ import { HostError } from '../../../src/errors.ts'
 import { keysOf } from '../../../src/server/guards/api-keys.ts'
 import { Doors } from '../../../src/server/guards/doors.ts'
 import { FollowedKeys } from '../../../src/server/guards/followed-keys.ts'
-import { readKeysFile } from '../../../src/server/guards/keys-file.ts'
+import { describeDoubts, parseKeys, readKeysFile } from '../../../src/server/guards/keys-file.ts'
 import { Origins } from '../../../src/server/guards/origins.ts'
 import { principalOf } from '../../../src/server/guards/principal.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
 import { makeProject } from '../../support/temp-project.ts'
@@ -160,11 +161,26 @@ describe('the file of keys', () => {
       'Give it a name of its own, or the same tenant, scopes, agents and limits.',
     ])
     const expires = 'Write a day, which begins in UTC, or a moment: 2027-01-31, 2027-01-31T18:00:00+01:00.'
-    for (const text of ['"31.1.2027"', '2027-13-01', '"2027-01-31T18:00:00"']) {
+    for (const text of ['"31.1.2027"', '2027-13-01', '2027-02-31', '"2027-02-29T18:00:00Z"', '"2027-01-31T18:00:00"']) {
       const [, message, advice] = await read(entry(`scopes: [run]\n    expires: ${text}`))
       expect(message).to.contain('keys.yml:5:')
       expect(advice).to.equal(expires)
     }
+  })
+
+  it('is looked through quickly for globs without agents, however many keys have them', () => {
+    const keys = Array.from({ length: 3000 }, (_, index) => {
+      return `  - { name: k${index}, digest: "${digestOf(String(index))}", scopes: [run], agents: [ehco, "s-*"] }\n`
+    })
+    const { doubts } = parseKeys(`keys:\n${keys.join('')}`, 'keys.yml')
+    const agents = ['echo', ...Array.from({ length: 300 }, (_, index) => `sales-of-region-${index}`)]
+    const spentMs = measureCpuTime()
+    const lines = describeDoubts(doubts, agents)
+    expect(spentMs()).to.be.below(300)
+    expect([lines.length, lines.at(-2)]).to.deep.equal([
+      6000,
+      "keys.yml:3001:127: The key of 'k2999' is for 'ehco', which matches no agent. Did you mean 'echo'?",
+    ])
   })
 
   it('has limits of keys and tenants, which are refused with their line where they are none', async () => {
