@@ -16,7 +16,8 @@ export function findProjectFile(projectDir: string, path: string): string {
   })
 }
 
-function isWithin(folder: string, file: string): boolean {
+/** Returns true for a path in a folder, and for that folder itself. */
+export function isWithin(folder: string, file: string): boolean {
   const inside = relative(folder, file)
   return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)
 }

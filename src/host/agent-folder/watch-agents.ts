@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import { messageOf, systemCodeOf } from '../../errors.ts'
+import { isWithin } from '../../module/find-project-file.ts'
 import type { Log } from '../../protocols/log.ts'
 import { readRegularFile } from '../../read-regular-file.ts'
 import type { AgentHost } from '../host.ts'
@@ -80,6 +81,8 @@ class AgentWatcher implements Watching {
   #readAt: number
   readonly #awaited = new Set<string>()
   readonly #failures = new Set<string>()
+  /** Those that were warned of. */
+  readonly #upwardLinks = new Set<string>()
   readonly #inodes = new Map<string, number | undefined>()
   #watcher: FSWatcher | undefined
   #stopListening: () => void = () => {}
@@ -105,7 +108,7 @@ class AgentWatcher implements Watching {
       atomic: false,
       // Folders that cannot be read are warned of where agents are read from them.
       ignorePermissionErrors: true,
-      ignored: (path) => this.#isIgnored(path),
+      ignored: (path, stats) => this.#isIgnored(path, stats),
     })
     this.#watcher = watcher
     watcher.on('all', (event, path) => this.#onEvent(event, resolve(path)))
@@ -137,9 +140,17 @@ class AgentWatcher implements Watching {
     await this.#working
   }
 
-  #isIgnored(path: string): boolean {
+  /** @param stats of a link those of itself; left out where they are not known yet */
+  #isIgnored(path: string, stats: Stats | undefined): boolean {
     const inside = relative(this.#host.projectDir, path)
-    return /(^|[\\/])(node_modules|\.git|__pycache__)([\\/]|$)/.test(inside)
+    if (/(^|[\\/])(node_modules|\.git|__pycache__)([\\/]|$)/.test(inside)) return true
+    if (!stats?.isSymbolicLink() || !leadsUp(path)) return false
+    if (!this.#upwardLinks.has(path))
+      this.#log.warn(
+        `${inside} is a link to a folder that it lies in: what is behind it is not watched. Remove the link.`,
+      )
+    this.#upwardLinks.add(path)
+    return true
   }
 
   #onEvent(event: string, path: string): void {
@@ -352,9 +363,26 @@ function isFolder(path: string): boolean {
   return statOf(path)?.isDirectory() ?? false
 }
 
-/** Everything in a folder. */
-function entriesOf(folder: string): Promise<string[]> {
-  return readdir(folder, { recursive: true })
+/** Everything in a folder, and in the folders that links in it lead to. */
+async function entriesOf(folder: string): Promise<string[]> {
+  const found: string[] = []
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    found.push(entry.name)
+    const path = join(folder, entry.name)
+    const isWalked = entry.isSymbolicLink() ? isFolder(path) && !leadsUp(path) : entry.isDirectory()
+    if (isWalked) for (const inner of await entriesOf(path)) found.push(join(entry.name, inner))
+  }
+  return found
+}
+
+/** Returns true for a link to a folder that it lies in, such as `/`: the way through it has no end, or is that of the whole disk. */
+function leadsUp(link: string): boolean {
+  try {
+    return isWithin(realpathSync(link), realpathSync(dirname(link)))
+  } catch {
+    // It leads nowhere, or was removed meanwhile.
+    return false
+  }
 }
 
 /** Of a file its content; of a folder the names, sizes and times of everything in it. */

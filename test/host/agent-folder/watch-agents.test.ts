@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rename, symlink } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { AgentHost, type Run, ToolProvider } from 'agent-host'
 import { expect } from 'chai'
@@ -449,6 +449,79 @@ export default defineModule({ name: 'Counter', provides: [TextMessageHandler], s
     await eventually(() => expect(changes.at(-1)?.kind).to.equal('rejected'))
     await project.write('texts/c.txt', '4')
     await answers('a', 'c.txt')
+  })
+
+  it('does not walk a link that leads up from its folder, warns of it once, and follows edits beside it', async function () {
+    if (process.platform === 'win32') this.skip()
+    const { project, lines, answers } = await serve(
+      { 'agents/a.yml': agent('a', '1'), 'tools/.keep': '' },
+      async ({ path }) => {
+        await symlink('/', path('agents/root'))
+        await symlink('..', path('tools/up'))
+      },
+    )
+    await project.write('agents/a.yml', agent('a', '2'))
+    await answers('a', '2x')
+    const warning = (link: string) =>
+      `${link} is a link to a folder that it lies in: what is behind it is not watched. Remove the link.`
+    expect(lines.sort()).to.deep.equal([warning('agents/root'), warning('tools/up')])
+  })
+
+  it('follows what is behind other links: code in a folder elsewhere, and the agents of a mounted ConfigMap', async function () {
+    if (process.platform === 'win32') this.skip()
+    const { project, lines, answers } = await serve(
+      {
+        'lib/own.ts': own('1'),
+        'modules/.keep': '',
+        'agents/..2026_1/b.yml': agent('b', 'old '),
+        'agents/..2026_2/b.yml': agent('b', 'new '),
+      },
+      async ({ path, write }) => {
+        await symlink('../lib', path('modules/linked'))
+        await symlink('..2026_1', path('agents/..data'))
+        await symlink('..data/b.yml', path('agents/b.yml'))
+        await write('agents/a.yml', 'id: a\nmodules: [{ id: main, module: linked/own }]')
+      },
+    )
+    await answers('a', '1')
+    await answers('b', 'old x')
+    await project.write('lib/own.ts', own('2'))
+    await answers('a', '2')
+    await symlink('..2026_2', project.path('agents/..next'))
+    await rename(project.path('agents/..next'), project.path('agents/..data'))
+    await project.remove('agents/..2026_1')
+    await answers('b', 'new x')
+    expect(lines).to.deep.equal([])
+  })
+
+  it('reads a folder that an agent consists of with what links lead to, except where one leads up', async function () {
+    if (process.platform === 'win32') this.skip()
+    const elsewhere = await makeProject({ 'b.txt': 'text 0' })
+    const { ask, answers } = await serve(
+      {
+        'modules/reader.ts': `import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Reader', provides: [TextMessageHandler], scope: 'agent', create: (_, config, context) => {
+  context.watchFile('texts')
+  const text = readFileSync(join(context.projectDir, 'texts/linked/b.txt'), 'utf8')
+  return { async handleText() { throw new Error(text) } }
+} })`,
+        'texts/a.txt': '',
+      },
+      async ({ path, write }) => {
+        await symlink('/', path('texts/root'))
+        await symlink(elsewhere.dir, path('texts/linked'))
+        await write('agents/a.yml', 'id: a\nmodules: [{ id: main, module: reader }]')
+      },
+    )
+    await answers('a', 'text 0')
+    // The watch of a folder elsewhere is in place a moment after the start.
+    let writes = 0
+    await eventually(async () => {
+      await elsewhere.write('b.txt', `text ${'0'.repeat(++writes)}`)
+      expect(await ask('a')).to.match(/^text 00/)
+    })
   })
 
   it('follows the files of skills from the start on, reports one that became invalid, and keeps the last good version', async () => {
