@@ -236,6 +236,26 @@ describe('the SQLite store', () => {
     await store.close()
   })
 
+  it('reads what another process commits after its lock has refused a sign of life', async () => {
+    const store = await open()
+    await store.commit([['a', '1']])
+    const other = new Database(join(dir, 'responses.db'))
+    other.exec('BEGIN IMMEDIATE')
+    // The sign waits for the lock for half a second, and reads wait for the sign.
+    for (let tookMs = 0; tookMs < 300; ) {
+      const beganMs = performance.now()
+      await store.get(['a'])
+      tookMs = performance.now() - beganMs
+    }
+    other.exec('COMMIT')
+    for (const key of ['b', 'c', 'd']) {
+      other.exec(`INSERT INTO keyv VALUES ('keyv:${key}', '{"value":1}')`)
+      expect(await store.get([key])).to.deep.equal(['1'])
+    }
+    other.close()
+    await store.close()
+  }).timeout(20_000)
+
   it('erases records deleted while another process was reading', async () => {
     const store = await open()
     await store.commit([['a', '"canary"']])

@@ -76,19 +76,32 @@ export class VectorTable implements VectorRecords {
 
   insert(id: string, vector: Float32Array, vectors: FlatVectors): void {
     const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
-    const { lastInsertRowid } = this.#insert.run(id, bytes)
+    const { lastInsertRowid } = this.#change(() => this.#insert.run(id, bytes))
     this.#numbers.set(id, Number(lastInsertRowid))
     vectors.set(id, vector)
   }
 
   delete(id: string, vectors: FlatVectors): boolean {
-    this.#delete.run(id)
+    this.#change(() => this.#delete.run(id))
     this.#numbers.delete(id)
     return vectors.delete(id)
   }
 
   close(): void {
     this.#database.close()
+  }
+
+  /** In a transaction: a prepared statement that the lock of another process stops has all reads after it see an old state (libsql 0.5.29). */
+  #change<T>(change: () => T): T {
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      const result = change()
+      this.#database.exec('COMMIT')
+      return result
+    } catch (error) {
+      if (this.#database.inTransaction) this.#database.exec('ROLLBACK')
+      throw error
+    }
   }
 
   #forget(id: string, vectors: FlatVectors): void {

@@ -60,8 +60,6 @@ const statements = {
   sighting: db.prepare('SELECT id, process, seen_ms AS sign FROM servers WHERE id = ?'),
   sightings: db.prepare('SELECT id, process, seen_ms AS sign FROM servers'),
   leave: db.prepare('DELETE FROM servers WHERE id = ?'),
-  begin: db.prepare('BEGIN IMMEDIATE'),
-  commit: db.prepare('COMMIT'),
 }
 /** @type {NodeJS.Timeout | undefined} */
 let purging
@@ -245,10 +243,11 @@ function commitAll(commits) {
  * @returns {T}
  */
 function inTransaction(work) {
-  statements.begin.run()
+  // Not prepared: where the lock is another's, such a statement goes on to read what was there before (libsql 0.5.29).
+  db.exec('BEGIN IMMEDIATE')
   try {
     const result = work()
-    statements.commit.run()
+    db.exec('COMMIT')
     return result
   } catch (error) {
     if (db.inTransaction) db.exec('ROLLBACK')

@@ -33,6 +33,26 @@ describe('memory/exact-index', () => {
     expect(names.size).to.equal(tenants.length)
   })
 
+  it('sees what others do after the lock of another process has refused a change', async () => {
+    const { dir } = await makeProject()
+    const [one, other] = [await openIndex(dir), await openIndex(dir)]
+    await one.add('a', Float32Array.of(1, 0), run)
+    const [file = ''] = readdirSync(join(dir, 'memory'), { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith('.db'))
+    const holder = new Database(join(dir, 'memory', file))
+    holder.exec('BEGIN IMMEDIATE')
+    expect(await one.add('b', Float32Array.of(1, 0), run).catch(String)).to.match(/locked/)
+    holder.exec('ROLLBACK')
+    holder.close()
+    for (const id of ['c', 'd', 'e']) {
+      await other.add(id, Float32Array.of(1, 0), run)
+      expect(await found(one, 1, 0)).to.include(id)
+    }
+    await one.dispose?.()
+    await other.dispose?.()
+  }).timeout(20_000)
+
   it('keeps everything across a restart', async () => {
     const { dir } = await makeProject()
     const index = await openIndex(dir)
