@@ -116,7 +116,8 @@ class Pauses {
 
   next(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#ms)
+      // No event follows an abort that came between two pauses.
+      const timer = setTimeout(resolve, this.#signal.aborted ? 0 : this.#ms)
       this.#skip = () => {
         clearTimeout(timer)
         resolve()

@@ -68,6 +68,17 @@ describe('llm/mock', () => {
     expect(await waiting).to.have.property('message', 'enough')
   })
 
+  it('fails at once when the run is aborted between two pieces', async () => {
+    const run = makeRun()
+    const llm = await make([{ text: 'ab', chunks: 2, delay_ms: 1000 }])
+    const parts = llm.generate(ask, run)[Symbol.asyncIterator]()
+    await parts.next()
+    run.abort(new Error('enough'))
+    const abortedMs = performance.now()
+    expect(await parts.next().catch((error: Error) => error)).to.have.property('message', 'enough')
+    expect(performance.now() - abortedMs).to.be.below(900)
+  })
+
   it('waits with one listener of the run for all pieces, and leaves none behind', async () => {
     const run = makeRun()
     let added = 0
