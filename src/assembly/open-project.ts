@@ -87,7 +87,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     const traces = options.debug ? await openTraces(options, host, { redact, secrets, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
     if (traces && logsSteps) logSteps(host, log, redact)
-    // Also with the other processes of one command: runs that a user's data is deleted from may be theirs.
+    // The processes of `serve --processes` share their runs, too: `/forget` has to reach all of them.
     if (traces && (isRemote(options.store) || cluster.isWorker))
       cleanup.add(await shareRuns(options, { host, traces, log, records, deleteTapes }))
     const durableRuns = new RunService({

@@ -37,7 +37,7 @@ export interface InputGuard {
    *
    * @param texts user messages of the conversation, oldest first; the last is the one to handle
    * @remarks The host calls it once in each run, before the handler, with the texts that the guard before it let pass.
-   * @throws unknown fails the run: nothing passes unchecked. So does a wrong number of verdicts, and what is none
+   * @throws unknown fails the run: nothing passes unchecked. So does a wrong number of verdicts, and a value that is no verdict
    */
   checkInput(texts: readonly string[], run: Run): readonly Verdict[] | Promise<readonly Verdict[]>
 }
@@ -65,7 +65,7 @@ export interface OutputGuard {
    *
    * @remarks The host calls it once in each run, when the handler has ended, with the text that the guard before it let pass; not for an answer without text, and not for a run
    * that waits.
-   * @throws unknown fails the run: nothing of the answer is sent. So does what is no verdict
+   * @throws unknown fails the run: nothing of the answer is sent. So does a value that is no verdict
    */
   checkOutput(text: string, run: Run): Verdict | Promise<Verdict>
 }

@@ -81,7 +81,7 @@ class AgentWatcher implements Watching {
   #readAt: number
   readonly #awaited = new Set<string>()
   readonly #failures = new Set<string>()
-  /** Those that were warned of. */
+  /** Links that the log has warned of. */
   readonly #upwardLinks = new Set<string>()
   readonly #inodes = new Map<string, number | undefined>()
   #watcher: FSWatcher | undefined
@@ -146,9 +146,7 @@ class AgentWatcher implements Watching {
     if (/(^|[\\/])(node_modules|\.git|__pycache__)([\\/]|$)/.test(inside)) return true
     if (!stats?.isSymbolicLink() || !leadsUp(path)) return false
     if (!this.#upwardLinks.has(path))
-      this.#log.warn(
-        `${inside} is a link to a folder that it lies in: what is behind it is not watched. Remove the link.`,
-      )
+      this.#log.warn(`${inside} is a link to a folder that contains it: nothing behind it is watched. Remove the link.`)
     this.#upwardLinks.add(path)
     return true
   }
@@ -375,7 +373,7 @@ async function entriesOf(folder: string): Promise<string[]> {
   return found
 }
 
-/** Returns true for a link to a folder that it lies in, such as `/`: the way through it has no end, or is that of the whole disk. */
+/** Returns true for a link to a folder that contains it, such as `/`: following it never ends, or walks the whole disk. */
 function leadsUp(link: string): boolean {
   try {
     return isWithin(realpathSync(link), realpathSync(dirname(link)))

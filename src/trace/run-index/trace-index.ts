@@ -34,8 +34,8 @@ export class TraceIndex {
   readonly #maxBytes: number
   readonly #rotates: boolean
   readonly #onTooLong: (problem: string) => void
-  /** Ids of the files that were told. */
-  readonly #told = new Set<number>()
+  /** Ids of the files whose long lines were reported. */
+  readonly #reported = new Set<number>()
   readonly #db: Database.Database
   readonly #inode: number | undefined
   readonly #known = new Map<string, IndexedFile>()
@@ -56,7 +56,7 @@ export class TraceIndex {
   /**
    * @param maxBytes that all files of an agent may come to: the older half goes
    * @param rotates false leaves that to another process
-   * @param onTooLong called once a file with a sentence about lines that do not fit a step: they are left out
+   * @param onTooLong called once a file with a sentence about lines that are too long to read: they are left out
    */
   constructor(files: TraceFiles, maxBytes: number, rotates: boolean, onTooLong: (problem: string) => void) {
     this.#files = files
@@ -212,7 +212,7 @@ export class TraceIndex {
     const isTooLong = bytes.length === STEP_BYTES && !bytes.includes(0x0a)
     const end = isTooLong ? STEP_BYTES : bytes.lastIndexOf(0x0a) + 1
     if (end === 0) return false
-    if (isTooLong) this.#tellTooLong(file)
+    if (isTooLong) this.#reportTooLong(file)
     let start = 0
     while (start < end) {
       const newline = bytes.indexOf(0x0a, start)
@@ -225,9 +225,9 @@ export class TraceIndex {
     return bytes.length === STEP_BYTES
   }
 
-  #tellTooLong({ id, name }: IndexedFile): void {
-    if (this.#told.has(id)) return
-    this.#told.add(id)
+  #reportTooLong({ id, name }: IndexedFile): void {
+    if (this.#reported.has(id)) return
+    this.#reported.add(id)
     this.#onTooLong(
       `${this.#files.path(name)} has lines of more than ${STEP_BYTES / MIB} MiB: runs are shown without them.`,
     )

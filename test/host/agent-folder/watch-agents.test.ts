@@ -463,7 +463,7 @@ export default defineModule({ name: 'Counter', provides: [TextMessageHandler], s
     await project.write('agents/a.yml', agent('a', '2'))
     await answers('a', '2x')
     const warning = (link: string) =>
-      `${link} is a link to a folder that it lies in: what is behind it is not watched. Remove the link.`
+      `${link} is a link to a folder that contains it: nothing behind it is watched. Remove the link.`
     expect(lines.sort()).to.deep.equal([warning('agents/root'), warning('tools/up')])
   })
 

@@ -182,7 +182,7 @@ export function isRead(method: string): method is ReadMethod {
 
 type Gate = (read: () => Promise<object>, lengthOf: (value: object) => number) => Promise<object>
 
-/** Reads of one batch, one after another. Equal reads are made once, and all answers together have the maximum length of a single one. */
+/** Reads of one batch, one at a time. Identical reads are done once. All answers together may be as long as the answer to a single request. */
 export class BatchReads {
   readonly #known = new Map<string, object>()
   #last: Promise<unknown> = Promise.resolve()
