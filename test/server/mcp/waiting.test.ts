@@ -337,7 +337,7 @@ for (const [title, version, connect] of CLIENTS) {
         requestedSchema: { type: 'object', properties: { answer: { type: 'number' } }, required: ['answer'] },
       })
       expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
-      expect(paid()).to.deep.equal([42])
+      expect([asked.length, paid()]).to.deep.equal([1, [42]])
     })
 
     it('asks three questions of one tool, and keeps the answers', async () => {
