@@ -1,4 +1,8 @@
-import { Chunker, defineModule, Type } from 'agent-host'
+import { setImmediate } from 'node:timers/promises'
+import { Chunker, defineModule, type Run, Type } from 'agent-host'
+
+/** After so many characters others get their turn. */
+const TURN = 20_000
 
 export default defineModule({
   name: 'TokenChunker',
@@ -21,8 +25,8 @@ export default defineModule({
     const limits = { maxBytes: max_tokens * 4, overlapBytes: Math.min(overlap, Math.floor(max_tokens / 2)) * 4 }
     return {
       async chunk(text, run) {
-        run.signal.throwIfAborted()
-        return cut(splitWords(text, limits.maxBytes), limits)
+        const words = await takeTurns(splitWords(text, limits.maxBytes), run)
+        return takeTurns(cut(words, limits), run)
       },
     }
   },
@@ -33,17 +37,31 @@ interface Limits {
   readonly overlapBytes: number
 }
 
-function cut(words: readonly string[], { maxBytes, overlapBytes }: Limits): string[] {
-  const pieces: string[] = []
+/** Collects the parts of a text, which may be long. */
+async function takeTurns(parts: Iterable<string>, run: Run): Promise<string[]> {
+  run.signal.throwIfAborted()
+  const all: string[] = []
+  let work = 0
+  for (const part of parts) {
+    all.push(part)
+    work += part.length
+    if (work < TURN) continue
+    work = 0
+    await setImmediate()
+    run.signal.throwIfAborted()
+  }
+  return all
+}
+
+function* cut(words: readonly string[], { maxBytes, overlapBytes }: Limits): Generator<string> {
   for (let begin = 0; begin < words.length; ) {
     const full = advance(words, begin, maxBytes)
     const end = full === words.length ? full : endOfSentence(words, begin, full)
     const piece = words.slice(begin, end).join('').trim()
-    if (piece !== '') pieces.push(piece)
-    if (end === words.length) break
+    if (piece !== '') yield piece
+    if (end === words.length) return
     begin = Math.max(begin + 1, retreat(words, end, overlapBytes))
   }
-  return pieces
 }
 
 /** The first word that does not fit any more; at least one does. */
@@ -70,21 +88,37 @@ function endOfSentence(words: readonly string[], begin: number, full: number): n
 }
 
 /** Words with their trailing space; words longer than a piece, and languages without spaces, in parts. */
-function splitWords(text: string, maxBytes: number): string[] {
-  return (text.match(/(?:^\s+)?\S+\s*/g) ?? []).flatMap((word) =>
-    sizeOf(word) > maxBytes / 4 ? splitLong(word, maxBytes) : [word],
-  )
+function* splitWords(text: string, maxBytes: number): Generator<string> {
+  for (const [word] of text.matchAll(/(?:^\s+)?\S+\s*/g)) {
+    if (sizeOf(word) > maxBytes / 4) yield* splitLong(word, maxBytes)
+    else yield word
+  }
 }
 
-/** Splits by grapheme, so that no character is torn apart. */
-function splitLong(word: string, maxBytes: number): string[] {
-  const parts = ['']
-  for (const { segment } of new Intl.Segmenter().segment(word)) {
-    const last = parts.at(-1) as string
-    if (last !== '' && sizeOf(last + segment) > maxBytes / 8) parts.push(segment)
-    else parts[parts.length - 1] = last + segment
+/** Splits between graphemes, so that no character is torn apart. */
+function* splitLong(word: string, maxBytes: number): Generator<string> {
+  for (let begin = 0; begin < word.length; ) {
+    const full = charactersWithin(word.slice(begin, begin + maxBytes), maxBytes / 8)
+    const end = begin + endOfGraphemes(word, begin, full)
+    yield word.slice(begin, end)
+    begin = end
   }
-  return parts
+}
+
+/** Number of units up to the last grapheme that ends within `full`, at least one. Sees a part at a time: each look takes as long as all that is seen. */
+function endOfGraphemes(word: string, begin: number, full: number): number {
+  const segmenter = new Intl.Segmenter()
+  for (let length = full + 8; ; length *= 2) {
+    const seen = word.slice(begin, begin + length)
+    const { index, segment } = segmenter.segment(seen).containing(full) ?? { index: seen.length, segment: '' }
+    if (index > 0) return index
+    if (segment.length < seen.length || begin + length >= word.length) return segment.length
+  }
+}
+
+/** Number of the UTF-16 units of a text that fit into so many bytes. */
+function charactersWithin(text: string, maxBytes: number): number {
+  return new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read
 }
 
 function sizeOf(text = ''): number {

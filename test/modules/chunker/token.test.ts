@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import token from '../../../modules/chunker/token.ts'
 import { describeChunker } from '../../suites/chunker-suite.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
 
 const makeChunker = (max_tokens: number, overlap: number) => token.create({}, { max_tokens, overlap }, makeContext())
@@ -25,6 +26,20 @@ describe('chunker/token', () => {
       'w16 w17 w18 w19 w20 w21 w22 w23',
       'w22 w23 w24 w25 w26 w27 w28 w29',
     ])
+  })
+
+  it('splits a long text without spaces in linear time, and gives others their turn', async () => {
+    const text = '\u6f22\u5b57\u4eee\u540d'.repeat(50_000)
+    let turns = 0
+    const clock = setInterval(() => turns++, 1)
+    const stop = measureCpuTime()
+    const pieces = await chunk(text, 200, 0)
+    expect(stop()).to.be.below(3000)
+    clearInterval(clock)
+    expect(turns).to.be.above(5)
+    expect(pieces.join('')).to.equal(text)
+    const whole = `a${'\u0301'.repeat(100_000)}`
+    expect(await chunk(`${whole}b`, 200, 0)).to.deep.equal([whole, 'b'])
   })
 
   it('finishes when the overlap is as long as a piece', async () => {
