@@ -1,5 +1,6 @@
 import { type ScorerArguments, scorers, Type } from 'agent-host'
 import { expect } from 'chai'
+import { measureCpuTime } from '../support/cpu-time.ts'
 import { scorerArguments as given } from '../support/scorer-arguments.ts'
 
 const { exact, contains, tools, toolsInAnyOrder, schema, latency, tokens, cost } = scorers
@@ -21,6 +22,20 @@ describe('scorers', () => {
     const half = { name: 'contains', score: 0.5, metadata: { missing: ['packed'] } }
     expect(score(['shipped', 'packed'])).deep.equal(half)
     expect(score({ a: 1 })).equal(null)
+  })
+
+  it('exact reads what a model that went astray has written in linear time', () => {
+    const stop = measureCpuTime()
+    for (const output of [`\`\`\`json\n{${'\n'.repeat(50_000)}`, `\`\`\`${'\n'.repeat(2000)}x`]) {
+      expect(exact(given({ output, expected: {} }))).deep.equal({ name: 'exact', score: 0 })
+    }
+    expect(stop()).lessThan(1000)
+    const blanks = '\n \n'.repeat(10_000)
+    expect(exact(given({ output: `\`\`\`${blanks}{}${blanks}\`\`\``, expected: {} }))).deep.equal({
+      name: 'exact',
+      score: 1,
+    })
+    expect(exact(given({ output: '```json\n{}```', expected: {} }))).deep.equal({ name: 'exact', score: 0 })
   })
 
   it('tools compares names, arguments and order', () => {
