@@ -114,6 +114,11 @@ class EntryVectors {
     if (text.trim() === '') throw new Error('There is nothing to remember: the text is empty.')
     const pieces = this.#chunker ? await this.#chunker.chunk(text, run) : [text]
     const vectors = await this.#embedder.embed(pieces, run)
+    // Otherwise a part of the text would never be found.
+    if (pieces.length === 0) throw new Error('The chunker gave no piece of the text.')
+    if (vectors.length !== pieces.length) {
+      throw new Error(`The embedder gave ${vectors.length} vectors for ${pieces.length} texts.`)
+    }
     const ids: string[] = []
     try {
       for (const vector of vectors) {

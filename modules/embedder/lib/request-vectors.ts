@@ -52,7 +52,7 @@ class PassingError extends Error {
 
 async function attemptOnce(endpoint: Endpoint, texts: readonly string[], run: Run): Promise<Float32Array[]> {
   const { url, headers, body, timeoutSeconds } = endpoint
-  const timeout = AbortSignal.timeout(timeoutSeconds * 1000)
+  const timeout = AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000))
   const signal = AbortSignal.any([run.signal, timeout])
   let status: number
   let reply: string

@@ -115,6 +115,11 @@ describe('embedder/openai', () => {
     expect(asked).to.have.length(3)
   })
 
+  it('takes a timeout with a fraction of a millisecond', async () => {
+    const { embedder } = await makeEmbedder([vectors], { timeout: 16.1 })
+    expect(await embedder.embed(['a'], makeRun())).to.have.length(1)
+  })
+
   it('gives up after max_retries, and at once on a permanent failure', async () => {
     expect(await failureOf([fails(503, 'busy')], { max_retries: 0 })).to.match(
       /^The model 'm' at http:.* answered 503: busy$/,

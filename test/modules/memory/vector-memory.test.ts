@@ -78,6 +78,20 @@ describe('memory/vector-memory', () => {
     expect(await index.search(vector ?? new Float32Array(), 9, run)).to.deep.equal([])
   })
 
+  it('stores no text of which a part would never be found', async () => {
+    const few: Embedder = { embed: async () => [new Float32Array([1, 0])] }
+    const halves = { chunk: async (text: string) => text.split('|') }
+    const none = { chunk: async () => [] }
+    const refused = async (parts: Parameters<typeof openMemory>[1]) => {
+      const memory = await openMemory(undefined, parts)
+      const failure = await memory.store('one|two', {}, run).catch((error: Error) => error.message)
+      expect(await texts(memory)).to.deep.equal([])
+      return failure
+    }
+    expect(await refused({ embedder: few, chunker: halves })).to.equal('The embedder gave 1 vectors for 2 texts.')
+    expect(await refused({ chunker: none })).to.equal('The chunker gave no piece of the text.')
+  })
+
   it('reads no more of the index once hits are too far away', async () => {
     const index = await openIndex()
     let searches = 0
