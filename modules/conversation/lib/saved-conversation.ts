@@ -1,5 +1,5 @@
 import type { Message, Run } from 'agent-host'
-import type { TurnLog } from './turn-log.ts'
+import type { StoredTurn, TurnLog } from './turn-log.ts'
 
 interface SavedConversationOptions {
   /** Identifies the conversation of a run; undefined for one that is not saved. */
@@ -21,8 +21,8 @@ export class SavedConversation {
   #isIdentified = false
   #question: Message | undefined
   #earlier: Message[] | undefined
-  /** Text of the turn that the last stored one holds: the run before said it, and then waited. */
-  #storedPart = ''
+  /** The beginning of this turn, if it is stored: the run before said it, and then waited. */
+  #begun: StoredTurn | undefined
 
   constructor(options: SavedConversationOptions) {
     this.#options = options
@@ -45,8 +45,8 @@ export class SavedConversation {
   async append(added: readonly Message[], answer: string): Promise<void> {
     if (!this.#opened) return
     const question = this.#question ? [this.#question] : []
-    const turn: Message[] = [...question, ...added, { role: 'assistant', content: this.#storedPart + answer }]
-    await this.#opened.turns.append(turn, this.#storedPart !== '', this.#opened.run)
+    const turn: Message[] = [...question, ...added, { role: 'assistant', content: textOf(this.#begun) + answer }]
+    await this.#opened.turns.append(turn, this.#begun?.key, this.#opened.run)
   }
 
   async remove(run: Run | undefined): Promise<void> {
@@ -71,13 +71,16 @@ export class SavedConversation {
     const opened = this.#open(run)
     const turns = opened ? await opened.turns.read(opened.run) : []
     const said = saidIn(messages.slice(asked + 1))
-    const [first, last] = turns.at(-1) ?? []
-    if (said !== '' && first?.content === this.#question?.content && last?.content === said) {
-      this.#storedPart = said
-      turns.pop()
-    }
-    return latest(turns.flat(), this.#options.maxMessages)
+    const isBegun = (turn: StoredTurn) => textOf(turn) === said && turn.messages[0]?.content === this.#question?.content
+    const begun = said === '' ? -1 : turns.findLastIndex(isBegun)
+    if (begun !== -1) [this.#begun] = turns.splice(begun, 1)
+    const earlier = turns.flatMap((turn) => turn.messages)
+    return latest(earlier, this.#options.maxMessages)
   }
+}
+
+function textOf(turn: StoredTurn | undefined): string {
+  return turn?.messages.at(-1)?.content ?? ''
 }
 
 /** Text that an agent said before it waited for the results in between. */

@@ -20,6 +20,12 @@ interface StoredAttachment extends Omit<Attachment, 'data'> {
   readonly data: string | { readonly base64: string }
 }
 
+/** A stored turn, and the key of its record. */
+export interface StoredTurn {
+  readonly key: string
+  readonly messages: readonly Message[]
+}
+
 /** The turns of one conversation. A turn is there whole or not at all, however many write at once. */
 export class TurnLog {
   readonly #storage: Storage
@@ -40,16 +46,16 @@ export class TurnLog {
   }
 
   /** Returns the latest turns, oldest first. */
-  async read(run: Run): Promise<Message[][]> {
+  async read(run: Run): Promise<StoredTurn[]> {
     const latest = await this.#storage.list({ prefix: `${this.#log}/`, order: 'desc', limit: this.#shown }, run)
     return readTurns(latest.reverse(), this.#warn)
   }
 
-  /** @param replaces true for a turn that takes the place of the one before it, of which it is the rest */
-  async append(turn: readonly Message[], replaces: boolean, run: Run): Promise<void> {
+  /** @param replaces key of a turn that this one takes the place of, because it is the rest of it */
+  async append(turn: readonly Message[], replaces: string | undefined, run: Run): Promise<void> {
     // By this name the host finds what is stored for a user.
     const { user } = run
-    const more = { ...(replaces ? { replaces } : {}), ...(user === undefined ? {} : { user }) }
+    const more = { ...(replaces === undefined ? {} : { replaces }), ...(user === undefined ? {} : { user }) }
     const text = JSON.stringify(Object.keys(more).length > 0 ? { ...more, messages: turn } : turn, writeBytes)
     await this.#storage.append(this.#log, JSON.parse(text), run)
   }
@@ -63,21 +69,22 @@ export class TurnLog {
   }
 }
 
-/** Returns the turns that are left of these: some take the place of the one before. */
-function readTurns(stored: readonly StoredValue[], warn: (message: string) => void): Message[][] {
-  const turns: Message[][] = []
+/** Returns the turns that are left of these: some take the place of an earlier one. */
+function readTurns(stored: readonly StoredValue[], warn: (message: string) => void): StoredTurn[] {
+  const turns = new Map<string, StoredTurn>()
   for (const { key, value } of stored) {
-    const turn = value as StoredMessage[] | { replaces?: true; messages: StoredMessage[] }
+    // Earlier versions write true for the one before.
+    const turn = value as StoredMessage[] | { replaces?: string | true; messages: StoredMessage[] }
     try {
       const { replaces, messages } = Array.isArray(turn) ? { messages: turn } : turn
       const read = messages.map(readMessage)
-      if (replaces) turns.pop()
-      turns.push(read)
+      turns.delete(replaces === true ? ([...turns.keys()].at(-1) ?? '') : (replaces ?? ''))
+      turns.set(key, { key, messages: read })
     } catch (error) {
       warn(`The turn in '${key}' is left out: ${messageOf(error)}`)
     }
   }
-  return turns
+  return [...turns.values()]
 }
 
 /** Bytes as base64. Not by the value: a Buffer has turned itself into an object before it gets here. */

@@ -89,6 +89,33 @@ describe('conversation/persistent', () => {
     expect(await ask('three', 'ann')).to.equal('one|one|two|Wait.one|one|two|Wait.|found|three')
   })
 
+  it('keeps what was said meanwhile, where a run sent text, waited and continued', async () => {
+    const { ask, host, storage, saved } = await makeKeeper()
+    await ask('one', 'ann')
+    const [first] = await saved()
+    const log = first?.key.slice(0, first.key.lastIndexOf('/')) ?? ''
+    await storage.append(log, [says('wait'), { role: 'assistant', content: 'Wait.' }])
+    expect(await ask('two', 'ann')).to.equal('one|one|wait|Wait.|two')
+    const continued: Message[] = [
+      says('wait'),
+      { role: 'assistant', content: 'Wait.', toolCalls: [{ id: 'c', name: 'look_up', arguments: {} }] },
+      { role: 'tool', content: 'found', toolCallId: 'c' },
+    ]
+    const controller = new AbortController()
+    const meanwhile = new Promise<string>((resolve, reject) => {
+      const onEvent = ({ type }: { type: string }) =>
+        void (type === 'text' && ask('three', 'ann').then(resolve, reject))
+      host.run('keeper', continued, { user: 'ann', signal: controller.signal, onEvent }).catch(() => {})
+    })
+    expect(await meanwhile).to.match(/^one\|one\|wait\|Wait\.\|two\|.*\|three$/)
+    controller.abort()
+    await eventually(async () => expect(await saved()).to.have.length(5))
+    const shown = await ask('x', 'ann')
+    expect(shown).to.equal(
+      'one|one|two|one|one|wait|Wait.|two|three|one|one|wait|Wait.|two|one|one|wait|Wait.|two|three|wait|Wait.begun|x',
+    )
+  })
+
   it('continues the saved conversation when a run that waited for its client continues', async () => {
     const { ask } = await makeKeeper()
     await ask('one', 'ann')
@@ -181,8 +208,9 @@ describe('conversation/persistent', () => {
       { mediaType: 'image/png', data: bytes, name: 'A' },
       { mediaType: 'image/png', data: url },
     ]
-    await turns.append([{ role: 'user', content: 'see', attachments }], false, makeRun())
-    expect(await turns.read(makeRun())).to.deep.equal([[{ role: 'user', content: 'see', attachments }]])
+    await turns.append([{ role: 'user', content: 'see', attachments }], undefined, makeRun())
+    const [kept] = await turns.read(makeRun())
+    expect(kept?.messages).to.deep.equal([{ role: 'user', content: 'see', attachments }])
   })
 
   it('leaves out turns that cannot be read, and says so', async () => {
@@ -190,11 +218,11 @@ describe('conversation/persistent', () => {
     const storage = memoryStorage().storageOf({ agentId: 'keeper', moduleId: 'kept' })
     const turns = new TurnLog(storage, 'key', 9, (message) => warnings.push(message))
     for (const content of ['one', 'two', 'three', 'four'])
-      await turns.append([{ role: 'user', content }], false, makeRun())
+      await turns.append([{ role: 'user', content }], undefined, makeRun())
     const [, two, three] = await storage.list({ prefix: '', limit: 9 })
     await storage.set(two?.key ?? '', 'no turn')
     await storage.set(three?.key ?? '', { replaces: true, messages: [null] })
-    expect((await turns.read(makeRun())).flat().map(({ content }) => content)).to.deep.equal(['one', 'four'])
+    expect((await turns.read(makeRun())).map(({ messages }) => messages[0]?.content)).to.deep.equal(['one', 'four'])
     expect(warnings.map((line) => line.slice(0, 12))).to.deep.equal(['The turn in ', 'The turn in '])
   })
 
