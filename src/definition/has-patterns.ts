@@ -1,8 +1,8 @@
 import { JSON_OBJECT, requireGiven } from '../given.ts'
 
 /**
- * Returns true for a JSON Schema with regular expressions: since these may backtrack for ever, check values by `runLimited` then. A
- * property of the name `pattern` counts too.
+ * Returns true for a JSON Schema with regular expressions or references: since these may backtrack, and multiply, for ever, check values by
+ * `runLimited` then. A property of the name `pattern` counts too.
  *
  * @example
  * ```ts
@@ -14,5 +14,5 @@ import { JSON_OBJECT, requireGiven } from '../given.ts'
  */
 export function hasPatterns(schema: object): boolean {
   requireGiven(JSON_OBJECT, schema, 'schema')
-  return JSON.stringify(schema).includes('"pattern')
+  return /"(?:pattern|\$ref")/.test(JSON.stringify(schema))
 }

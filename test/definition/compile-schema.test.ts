@@ -1,4 +1,4 @@
-import { compileSchema, Type } from 'agent-host'
+import { compileSchema, makeArgumentCheck, Type } from 'agent-host'
 import { expect } from 'chai'
 
 describe('compileSchema', () => {
@@ -31,5 +31,17 @@ describe('compileSchema', () => {
 
   it('names the value as a whole as the caller does', () => {
     expect(problems('hi', 'the answer')).deep.equal(['the answer must be an object.'])
+  })
+})
+
+describe('makeArgumentCheck', () => {
+  it('ends where references multiply', () => {
+    const $defs: Record<string, object> = { d14: { type: 'string' } }
+    for (let depth = 0; depth < 14; depth++) {
+      const next = { $ref: `#/$defs/d${depth + 1}` }
+      $defs[`d${depth}`] = { anyOf: [next, next] }
+    }
+    const check = makeArgumentCheck('find', { type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs })
+    expect(() => check({ a: 1 })).to.throw("Wrong arguments for 'find': their check takes longer than 200 ms.")
   })
 })
