@@ -22,7 +22,6 @@ export class LiveRuns {
   readonly #usage: RunUsage
   /** Cases by their runs, and by the runs that these began. */
   readonly #cases = new Map<string, string>()
-  #isOpened = false
 
   constructor(open: () => Promise<LiveProject>, usage: RunUsage, traces: CaseTraces | undefined) {
     this.#usage = usage
@@ -35,8 +34,12 @@ export class LiveRuns {
   }
 
   async run({ id, input = '' }: EvalCase, { agent, changes }: EvalColumn, signal: AbortSignal): Promise<CaseRun> {
-    this.#isOpened = true
-    const project = await this.#project.open()
+    let project: LiveProject
+    try {
+      project = await this.#project.open()
+    } catch (error) {
+      return notRun(input, error)
+    }
     const { host } = project
     if (!host.has(agent)) return notRun(input, describeMissing(agent, project))
     const variant = changes.length === 0 ? undefined : changes
@@ -94,7 +97,7 @@ export class LiveRuns {
   }
 
   async close(): Promise<void> {
-    if (this.#isOpened) await (await this.#project.open()).close()
+    await (await this.#project.whenOpen())?.close()
   }
 }
 

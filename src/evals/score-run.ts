@@ -48,7 +48,8 @@ function readScore(answer: unknown): Omit<EvalScore, 'name'> {
 }
 
 function notAScore(answer: unknown): Error {
-  const shown = JSON.stringify(answer) ?? 'nothing'
+  // JSON has neither NaN nor large whole numbers.
+  const shown = ['number', 'bigint'].includes(typeof answer) ? String(answer) : (JSON.stringify(answer) ?? 'nothing')
   return new Error(
     `It returned ${shown.slice(0, 100)}. A scorer returns { name, score } with a score from 0 to 1, or null.`,
   )
@@ -59,8 +60,9 @@ function readMetadata(metadata: unknown): Pick<EvalScore, 'metadata'> {
   if (!isObject(metadata)) return {}
   try {
     const text = JSON.stringify(metadata)
-    const fits = text.length <= MAX_METADATA_CHARS
-    return { metadata: fits ? JSON.parse(text) : { left_out: `${text.length} characters` } }
+    if (text.length > MAX_METADATA_CHARS) return { metadata: { left_out: `${text.length} characters` } }
+    const value: unknown = JSON.parse(text)
+    return { metadata: isObject(value) ? value : { left_out: 'It is no object as JSON.' } }
   } catch (error) {
     return { metadata: { left_out: messageOf(error) } }
   }

@@ -470,6 +470,20 @@ describe('eval with tapes', () => {
 describe('eval, stopped', () => {
   afterEach(killRunning)
 
+  it('names what keeps the agents from being opened in their cases, and keeps the others', async () => {
+    const project = await makeTapedEvals({ id: 'refund', expected: 'Done.', tape: 'tapes/refund.jsonl.gz' })
+    await project.write('evals/shop.jsonl', `${await project.read('evals/shop.jsonl')}{"id": "live", "input": "hi"}\n`)
+    await project.write('.env', 'AGENT_HOST_STORE=bogus://x\n')
+    const { exitCode } = await runEval(project)
+    const { runs, status } = readResult(project)
+    expect({ exitCode, status, ended: runs.map((run) => run.status) }).deep.equal({
+      exitCode: 1,
+      status: 'complete',
+      ended: ['completed', 'not_run'],
+    })
+    expect(runs[1]?.error).match(/^--store \(AGENT_HOST_STORE\) must be /)
+  })
+
   it('keeps what is done after Ctrl-C, and goes on with --resume', async () => {
     const rows = Array.from({ length: 6 }, (_, index) => ({
       id: `case-${index}`,

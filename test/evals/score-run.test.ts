@@ -34,15 +34,20 @@ describe('scoreRun', () => {
     circular.self = circular
     const failed: Scorer = () => ({ name: 'failed', score: 0, error: new Error('no key') }) as never
     const odd: Scorer = () => ({ name: 'odd', score: 1, metadata: circular })
-    const [first, second] = await scoreRun(
+    const text: Scorer = () => ({ name: 'text', score: 1, metadata: new Date(0) as never })
+    const none: Scorer = () => ({ name: 'none', score: Number.NaN })
+    const [first, second, third, fourth] = await scoreRun(
       [
         ['failed', failed],
         ['odd', odd],
+        ['text', text],
+        ['none', none],
       ],
       GIVEN,
       new AbortController().signal,
     )
     expect(first).deep.equal({ name: 'failed', score: null, error: 'no key' })
-    expect(second?.metadata).have.keys('left_out')
+    for (const score of [second, third]) expect(score?.metadata).have.keys('left_out')
+    expect(fourth?.error).match(/^It returned NaN\./)
   })
 })
