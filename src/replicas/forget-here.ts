@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
+import { UserForgotten } from '../store/record-storage.ts'
 import { forgetTapes } from '../tape/forget-tapes.ts'
 import type { ForgetQuery } from '../trace/run-index/trace-query.ts'
 import type { Traces } from '../trace/traces.ts'
@@ -34,7 +35,7 @@ const LOOK_MS = 100
  */
 export async function forgetHere(here: Here, wanted: ForgetQuery): Promise<ForgottenHere> {
   const { host, traces, projectDir, deleteTapes } = here
-  const end = () => host.abortAllOf(wanted.tenant, wanted.user, new Error('The data of its user is deleted.'))
+  const end = () => host.abortAllOf(wanted.tenant, wanted.user, new UserForgotten('The data of its user is deleted.'))
   // Another process may have removed the beginning of such a run: its end would stay.
   const ended = traces ? traces.endUnwritten(end) : end()
   const all = { ...wanted, runIds: [...wanted.runIds, ...ended] }

@@ -1,4 +1,4 @@
-import { HostError, messageOf } from '../errors.ts'
+import { causesOf, HostError, messageOf } from '../errors.ts'
 import { COUNT, JSON_VALUE, object, oneOf, optional, requireGiven, TEXT } from '../given.ts'
 import { parseJson } from '../json.ts'
 import type { Run } from '../protocols/run.ts'
@@ -16,6 +16,9 @@ const [VALUES, COUNTERS] = ['module', 'module-log']
  * keys, so that the order stays.
  */
 const END = '!'
+
+/** Reason of an abort: the data of the user of a run is deleted. Code that does not end with its run stores nothing more. */
+export class UserForgotten extends Error {}
 
 /**
  * Makes the storage of modules from a store of records.
@@ -60,7 +63,7 @@ class RecordStorage implements Storage {
 
   async set(key: string, value: unknown, run?: Run): Promise<void> {
     const change = [this.#nameOf(key), toJson(value)] as const
-    await (await this.#open(run)).commit([change])
+    await (await this.#openToWrite(run)).commit([change])
   }
 
   async delete(key: string, run?: Run): Promise<void> {
@@ -95,7 +98,8 @@ class RecordStorage implements Storage {
     const name = this.#nameOf(key)
     const text = value === undefined ? undefined : toJson(value)
     const guards: Guards = expected === undefined ? { absent: [name] } : { equal: [[name, toJson(expected)]] }
-    return (await this.#open(run)).commit([[name, text]], guards)
+    const store = await (text === undefined ? this.#open(run) : this.#openToWrite(run))
+    return store.commit([[name, text]], guards)
   }
 
   /** One at a time: those of this process need not compete with each other for a number. */
@@ -104,7 +108,7 @@ class RecordStorage implements Storage {
     const text = toJson(value)
     const lane = JSON.stringify([run?.tenant ?? '', log])
     const appending = (this.#appending.get(lane) ?? Promise.resolve()).then(async () =>
-      this.#append(await this.#open(run), log, counter, text),
+      this.#append(await this.#openToWrite(run), log, counter, text),
     )
     const settled = appending
       .catch(() => {})
@@ -130,6 +134,13 @@ class RecordStorage implements Storage {
 
   async #open(run: Run | undefined): Promise<RecordStore> {
     return tenantRecords(await this.#openStore(), run?.tenant ?? '')
+  }
+
+  async #openToWrite(run: Run | undefined): Promise<RecordStore> {
+    const store = await this.#open(run)
+    const forgotten = run?.signal.aborted && causesOf(run.signal.reason).find((cause) => cause instanceof UserForgotten)
+    if (forgotten) throw forgotten
+    return store
   }
 
   #nameOf(key: string): string {

@@ -19,6 +19,18 @@ const FILES = {
   'modules/ask-late.ts': `import { defineModule, TextMessageHandler, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'AskLate', provides: [TextMessageHandler], uses: { tools: ToolProvider },
   create: ({ tools }) => ({ handleText: (text, run) => tools.executeTool('late', { text }, run) }) })`,
+  'agents/keep.yml': 'id: keep\nmodules: [{ id: main, module: keep }]',
+  'modules/keep.ts': `import { defineModule, Storage, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Keep', provides: [TextMessageHandler], uses: { storage: Storage },
+  create: ({ storage }) => ({ async handleText(text, run) {
+    await new Promise((resolve) => { globalThis.endLate = resolve })
+    const failures = []
+    const attempt = (what, write) => write().catch((error) => failures.push(what + ': ' + error.message))
+    await attempt('set', () => storage.set('a', { text }, run))
+    await attempt('append', () => storage.append('log', { text }, run))
+    await attempt('replace', () => storage.replace('b', undefined, { text }, run))
+    globalThis.lateFailures = failures
+  } }) })`,
   'modules/late.ts': `import { defineModule, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'Late', provides: [ToolProvider], create: () => ({
   listTools: () => [{ name: 'late', description: '', parameters: { type: 'object' } }],
@@ -102,6 +114,22 @@ describe('data of one user', () => {
     await acme.graphql('{ runs { runs { status } } }')
     expect(filesWith(project.path('debug'), ADA)).to.deep.equal([])
     expect(filesWith(project.path('debug'), BOB).length).to.be.greaterThan(0)
+  })
+
+  it('does not come back into the store with code that goes on after its run', async () => {
+    const { acme, url, project } = await open()
+    const shared = globalThis as { endLate?: () => void }
+    delete shared.endLate
+    const body = JSON.stringify({ model: 'keep', user: 'ada', messages: [{ role: 'user', content: ADA }] })
+    const headers = { ...acme.headers, 'content-type': 'application/json' }
+    const asked = fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+    const endLate = await eventually(() => shared.endLate ?? expect.fail('not asked yet'))
+    expect((await acme.ask('POST', '/forget', { user: 'ada' })).json.runs_ended).to.equal(1)
+    expect((await asked).status).to.equal(503)
+    const told = ['set', 'append', 'replace'].map((what) => `${what}: The data of its user is deleted.`)
+    endLate()
+    await eventually(() => expect((globalThis as { lateFailures?: string[] }).lateFailures).to.deep.equal(told))
+    expect(filesWith(project.dir, ADA)).to.deep.equal([])
   })
 
   it('goes by a command, too: after a stop of the server', async () => {
