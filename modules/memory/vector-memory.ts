@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   Chunker,
   defineModule,
@@ -63,6 +64,8 @@ export default defineModule({
           // Nothing that follows is nearer.
           const isAll = found.length < count || !found.every(isNear)
           if (matches.length >= limit || isAll) return matches.slice(0, limit)
+          // Each search of a large index takes long.
+          await setImmediate()
         }
       },
       list: async (run) => entries.list(ownerOf(run), run),

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { type ModuleContext, messageOf } from 'agent-host'
 import type Database from 'libsql'
 import type { FlatVectors } from './flat-vectors.ts'
@@ -7,6 +8,9 @@ import type { VectorRecords } from './vector-records.ts'
 
 const SCHEMA = `CREATE TABLE IF NOT EXISTS vectors (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, vector BLOB NOT NULL)`
+
+/** After so many vectors that are loaded others get their turn. */
+const TURN = 500
 
 /** The vectors of a file, and a way to pick up changes of others. */
 export class VectorTable implements VectorRecords {
@@ -50,17 +54,19 @@ export class VectorTable implements VectorRecords {
   }
 
   /** Updates the vectors in memory from the file. Nearly free if no other process has written. */
-  refresh(vectors: FlatVectors): void {
+  async refresh(vectors: FlatVectors): Promise<void> {
     const { data_version } = this.#version.get() as { data_version: number }
     if (data_version === this.#seen) return
     const rows = this.#database.prepare('SELECT id, seq FROM vectors').all() as { id: string; seq: number }[]
     const present = new Set(rows.map(({ id }) => id))
     for (const id of [...vectors.ids()]) if (!present.has(id)) this.#forget(id, vectors)
     const load = this.#database.prepare('SELECT vector FROM vectors WHERE seq = ?')
+    let loaded = 0
     for (const { id, seq } of rows) {
       if (this.#numbers.get(id) === seq) continue
+      if (++loaded % TURN === 0) await setImmediate()
       const row = load.get(seq) as { vector: ArrayBuffer | Uint8Array } | undefined
-      // It was replaced since.
+      // It was replaced, or removed, since.
       if (!row) continue
       this.#numbers.set(id, seq)
       try {

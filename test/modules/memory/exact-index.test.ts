@@ -4,6 +4,7 @@ import { memoryStorage } from 'agent-host'
 import { expect } from 'chai'
 import Database from 'libsql'
 import { describeVectorIndex } from '../../suites/vector-index-suite.ts'
+import { countTurns } from '../../support/count-turns.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
 import { openIndex, openSharedIndex } from '../../support/memory.ts'
 import { makeProject } from '../../support/temp-project.ts'
@@ -68,6 +69,19 @@ describe('memory/exact-index', () => {
       { id: 'b', score: Math.fround(1 / Math.sqrt(5)) },
     ])
     await again.dispose?.()
+  })
+
+  it('gives others their turn while it reads a large file', async () => {
+    const { dir } = await makeProject()
+    const [index, later] = [await openIndex(dir), await openIndex(dir)]
+    for (let count = 0; count < 2000; count++) await index.add(`v${count}`, Float32Array.of(1, count), run)
+    const stop = countTurns()
+    const searches = await Promise.all([later.search(Float32Array.of(1, 0), 1, run), found(later, 1, 0)])
+    expect(stop()).to.be.at.least(1)
+    expect(searches.flat()[0]).to.deep.equal({ id: 'v0', score: 1 })
+    expect(await later.search(Float32Array.of(1, 0), 5000, run)).to.have.length(2000)
+    await index.dispose?.()
+    await later.dispose?.()
   })
 
   it('picks up changes that others write to its file', async () => {

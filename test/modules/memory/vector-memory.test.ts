@@ -1,6 +1,7 @@
 import { type Embedder, type Memory, memoryStorage, type StorageSource } from 'agent-host'
 import { expect } from 'chai'
 import { describeMemory } from '../../suites/memory-suite.ts'
+import { countTurns } from '../../support/count-turns.ts'
 import { makeRun } from '../../support/fake-run.ts'
 import { makeEmbedder, openIndex, openMemory, openProjectStore } from '../../support/memory.ts'
 import { runAgent } from '../../support/run-agent.ts'
@@ -107,6 +108,23 @@ describe('memory/vector-memory', () => {
     const id = await memory.store('a train at noon', {}, run)
     expect((await memory.search('a train at noon', 5, run)).map((hit) => hit.id)).to.deep.equal([id])
     expect(searches).to.equal(1)
+  })
+
+  it('gives others their turn between the searches of a large index', async () => {
+    const others = Array.from({ length: 2000 }, (_, count) => ({ id: `${count}.others`, score: 1 }))
+    let searches = 0
+    const index = {
+      ...(await openIndex()),
+      async search(_: Float32Array, limit: number) {
+        searches++
+        return others.slice(0, limit)
+      },
+    }
+    const memory = await openMemory(undefined, { index, config: { per_user: true } })
+    const stop = countTurns()
+    expect(await memory.search('train', 5, run)).to.deep.equal([])
+    expect(searches).to.be.above(3)
+    expect(stop()).to.be.at.least(searches - 2)
   })
 
   it('saves nothing without persist', async () => {
