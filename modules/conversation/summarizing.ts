@@ -83,7 +83,7 @@ async function summarize(
   messages: readonly Message[],
   run: Run,
 ): Promise<string> {
-  const lines = messages.map(({ role, content }) => `${role}: ${content}`)
+  const lines = messages.map(toLine)
   const content = [...(before === undefined ? [] : [`Summary of what came before:\n${before}`]), ...lines].join('\n\n')
   let summary = ''
   const request: Message[] = [
@@ -97,6 +97,13 @@ async function summarize(
   }
   if (summary.trim() === '') throw new Error('the model gave an empty summary.')
   return summary.trim()
+}
+
+/** A message with the calls that it makes: their results alone do not tell what was done. */
+function toLine(message: Message): string {
+  const calls = (message.role === 'assistant' && message.toolCalls) || []
+  const called = calls.map(({ name, arguments: args }) => `[calls ${name} ${JSON.stringify(args)}]`)
+  return `${message.role}: ${[message.content, ...called].filter((text) => text !== '').join('\n')}`
 }
 
 function sum(messages: readonly Message[]): number {

@@ -100,6 +100,22 @@ describe('conversation/summarizing', () => {
     expect(asked[0]?.messages[1]?.content).to.match(/^user: q1\.+$/)
   })
 
+  it('tells the model which tools were called', async () => {
+    const { llm, asked } = makeModel()
+    const call = { id: 'c1', name: 'refund', arguments: { order: 7 } }
+    const messages: Message[] = [
+      says('q1'),
+      { role: 'assistant', content: '', toolCalls: [call] },
+      { role: 'tool', toolCallId: 'c1', content: 'ok' },
+      ...turn(2),
+      ...turn(3),
+      says('q4'),
+    ]
+    await (await makeFilter(makeConversation(messages), llm)).getHistory(makeRun())
+    const lines = asked[0]?.messages[1]?.content.split('\n\n').slice(0, 3)
+    expect(lines).to.deep.equal(['user: q1', 'assistant: [calls refund {"order":7}]', 'tool: ok'])
+  })
+
   it('asks the model above its limit alone, counting a summary that there is', async () => {
     const storage = makeStorage()
     const { llm, asked } = makeModel()
