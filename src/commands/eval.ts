@@ -113,9 +113,10 @@ export default class Eval extends BaseCommand {
       })
       return [own, await readGates(flags, (path) => this.pathOf(path), own.file.path)] as const
     })
-    const { result, isStopped } = await runUntilStopped(prepared, progress)
+    const { result: whole, isStopped } = await runUntilStopped(prepared, progress)
     const { file } = prepared
-    if (result.runs.some(hasBegun)) file.save(result)
+    if (whole.runs.some(hasBegun)) file.save(whole)
+    const result = file.withoutSecrets(whole)
     const verdict = checkGates(result, gates)
     if (flags.json) this.printJson({ ...result, ...verdict, result_file: pathOf(file) })
     else for (const line of formatResult(result)) this.log(line)

@@ -167,6 +167,11 @@ export class ResultFile {
     return this.#problem
   }
 
+  /** Returns a result as the file has it, without the values of secrets: for what else is shown of it. */
+  withoutSecrets(result: EvalResult): EvalResult {
+    return JSON.parse(this.#redact(JSON.stringify(result)))
+  }
+
   /** Writes it, unless that was done a moment ago. */
   saveSoon(make: () => EvalResult): void {
     if (performance.now() - this.#savedMs >= SAVE_EVERY_MS) this.save(make())

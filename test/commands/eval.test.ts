@@ -352,6 +352,18 @@ export const text = 'x'`,
     )
   })
 
+  it('shows no secret, neither in the terminal nor in a report', async () => {
+    const project = await makeEvals([{ id: 'told', input: 'a-secret&key-4711', expected: 'nothing' }], {
+      '.env': 'SHOP_KEY=a-secret&key-4711\n',
+    })
+    const { stdout } = await runEval(project, '--junit', 'report.xml')
+    const { stdout: json } = await runEval(project, '--json')
+    expect(stdout).include('Answer: You said: [redacted]')
+    const report = await project.read('report.xml')
+    expect(report).include('Answer: You said: [redacted]')
+    for (const text of [stdout, json, report]) expect(text).not.match(/4711/)
+  })
+
   it('makes the folder of the JUnit report', async () => {
     const project = await makeEvals(BOTH)
     await runEval(project, '--junit', 'new/folder/report.xml')
