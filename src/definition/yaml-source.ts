@@ -1,4 +1,15 @@
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml'
 import { messageOf } from '../errors.ts'
 import type { Path, Position, Problem } from './problem.ts'
 
@@ -33,7 +44,7 @@ export function readYaml(text: string, { maxBytes = MAX_BYTES, kind = 'an agent 
     const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false })
     // A tag that is unknown is a warning there, and its value a text. What comes after the first problem mostly follows from it.
     const syntax = [...document.errors, ...document.warnings].slice(0, 1).map((error) => syntaxProblem(error, lines))
-    const problems = [...syntax, ...duplicateKeys(document, lines)]
+    const problems = [...syntax, ...misuses(document, lines)]
     if (problems.length > 0) return failed(problems)
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
     return { value, problems, locate: (path) => locate(document, lines, path) }
@@ -55,9 +66,17 @@ function syntaxProblem(error: { code: string; message: string; pos: [number, num
   return { message: `The YAML cannot be read: ${reason}`, suggestions: [], ...positionAt(lines, error.pos[0]) }
 }
 
-function duplicateKeys(document: Document.Parsed, lines: LineCounter): Problem[] {
+/** Keys that stand twice, and aliases of what they are a part of: no value could be walked to its end. */
+function misuses(document: Document.Parsed, lines: LineCounter): Problem[] {
   const problems: Problem[] = []
   visit(document, {
+    Alias(_, alias, path) {
+      // To resolve one takes long.
+      const isNear = path.some((node) => isCollection(node) && node.anchor === alias.source)
+      if (!isNear || !path.some((node) => node === alias.resolve(document))) return
+      const message = `The alias '*${alias.source}' stands inside of what it stands for.`
+      problems.push({ message, suggestions: ['Write the value out.'], ...positionAt(lines, alias.range?.[0] ?? 0) })
+    },
     Map(_, map) {
       const seen = new Set<unknown>()
       for (const { key } of map.items) {

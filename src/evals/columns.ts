@@ -20,12 +20,13 @@ export function makeVariants(changes: readonly VariantChange[]): VariantChange[]
     const place = namePlace(change)
     places.set(place, [...(places.get(place) ?? []), change])
   }
+  const count = [...places.values()].reduce((product, values) => product * values.length, 1)
+  if (count > MAX_VARIANTS) throw badOption(`--set makes ${count} variants; at most ${MAX_VARIANTS} are run.`)
   const combined = [...places.values()].reduce<VariantChange[][]>(
     (variants, values) => variants.flatMap((variant) => values.map((value) => [...variant, value])),
     [[]],
   )
-  if (combined.length <= MAX_VARIANTS) return [[], ...combined]
-  throw badOption(`--set makes ${combined.length} variants; at most ${MAX_VARIANTS} are run.`)
+  return [[], ...combined]
 }
 
 /** @param valueOf returns the value of an agent as its file has it; undefined for none */

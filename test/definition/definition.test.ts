@@ -158,6 +158,11 @@ describe('readDefinition', () => {
       ["agents/a.yml:2:1: The key 'id' appears a second time. | Remove one of the two."],
     ],
     [
+      'an alias within its own value',
+      'id: a\nmodules:\n  - { id: m, module: echo, config: &c { list: [&d x, *d], more: [*c] } }\n',
+      ["agents/a.yml:3:66: The alias '*c' stands inside of what it stands for. | Write the value out."],
+    ],
+    [
       'broken YAML',
       'id: a\nmodules: [\n',
       [
