@@ -2,6 +2,8 @@ import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { openStore } from '../../src/store/open-store.ts'
+import { namesOf } from '../../src/store/postgres/migrations.ts'
+import { removeLog } from '../../src/store/record-log.ts'
 import { describeRecordStore } from '../suites/record-store-suite.ts'
 import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
@@ -159,6 +161,59 @@ describe('the PostgreSQL store', () => {
     await Promise.all([store.close(), client.end()])
   })
 
+  it('is refused in one error, and ends no process, when its server goes while it is opened', async () => {
+    await (await open()).close()
+    const admin = await connect()
+    await admin.query('BEGIN; LOCK TABLE agent_host.layout')
+    const opening = failureOf(open())
+    await untilWaiting(admin)
+    await server.kill()
+    expect(await opening).to.include({ code: 'STORE_UNAVAILABLE' })
+    await server.start()
+    await (await open()).close()
+  })
+
+  for (const mode of ['a connection of its own', 'a pooler in transaction mode']) {
+    it(`checks guards after it has waited for the lock, whatever isolation the database has, over ${mode}`, async () => {
+      const lock = `SELECT pg_advisory_xact_lock(${namesOf('agent_host').lock})`
+      const admin = await connect()
+      await admin.query(`ALTER ROLE agent SET default_transaction_isolation = 'repeatable read'`)
+      const options = mode.includes('pooler') ? `?listen=${encodeURIComponent(server.url)}` : ''
+      const store = await openStore({ store: server.url + options, dir: '/', projectDir: process.cwd() })
+      await store.commit([
+        ['owner', '"me"'],
+        ['fenced', undefined],
+      ])
+      await admin.query(`BEGIN; ${lock}`)
+      const fenced = store.commit([['fenced', '1']], { equal: [['owner', '"me"']] })
+      await untilWaiting(admin)
+      await admin.query(`UPDATE agent_host.records SET value = '"another"' WHERE key = 'owner'; COMMIT`)
+      expect(await fenced).to.equal(false)
+      expect(await store.get(['fenced'])).to.deep.equal([undefined])
+      await admin.query('ALTER ROLE agent RESET default_transaction_isolation')
+      await Promise.all([store.close(), admin.end()])
+    })
+  }
+
+  /** Another client of the server, for whom its end is no fault. */
+  async function connect(): Promise<pg.Client> {
+    const client = new pg.Client(server.url)
+    client.on('error', () => {})
+    await client.connect()
+    return client
+  }
+
+  /** Waits until the store waits for a lock. */
+  async function untilWaiting(client: pg.Client): Promise<void> {
+    await eventually(async () => {
+      await client.query('SELECT pg_stat_clear_snapshot()')
+      const { rows } = await client.query(
+        `SELECT FROM pg_stat_activity WHERE application_name = 'agent-host' AND wait_event_type = 'Lock'`,
+      )
+      expect(rows).to.have.length(1)
+    })
+  }
+
   it('rejects a schema name that would need quoting', async () => {
     const store = `${server.url}?schema=a"b`
     const failure = await failureOf(openStore({ store, dir: '/', projectDir: process.cwd() }))
@@ -189,6 +244,33 @@ describe('the Redis store, its server', () => {
     await admin.config('SET', 'appendonly', 'yes')
     await (await open()).close()
     expect(warnings).to.have.length(1)
+    admin.disconnect()
+    await server.remove()
+  })
+
+  it('takes commits of very many keys', async () => {
+    const server = await startRedis()
+    const store = await openStore({ store: server.url, dir: '/', projectDir: process.cwd() })
+    await store.commit([['log:000000007', '1']])
+    expect(await store.commit(removeLog('log', 150_000))).to.equal(true)
+    expect(await store.get(['log:000000007'])).to.deep.equal([undefined])
+    await store.close()
+    await server.remove()
+  })
+
+  it('must have the database that the URL names: no other one is written to', async () => {
+    const server = await startRedis()
+    const open = (database: string) =>
+      openStore({ store: `${server.url}/${database}`, dir: '/', projectDir: process.cwd() })
+    for (const database of ['99', 'agents']) {
+      expect(await failureOf(open(database))).to.include({
+        code: 'STORE_UNAVAILABLE',
+        message: `The store ${server.url}/${database} cannot be opened: ERR DB index is out of range`,
+      })
+    }
+    await (await open('15')).close()
+    const admin = new Redis(server.url)
+    expect(await admin.keys('*')).to.deep.equal([])
     admin.disconnect()
     await server.remove()
   })

@@ -53,7 +53,7 @@ function migrationsOf({ schema, channel, lock }: StoreNames): readonly Migration
 export async function migrate(client: Client, names: StoreNames): Promise<void> {
   if ((await pendingMigrations(client, names)).length === 0) return
   // An error ends the transaction with the connection.
-  await client.query('BEGIN')
+  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
   await client.query(`SELECT pg_advisory_xact_lock(${names.lock})`)
   await client.query(`CREATE SCHEMA IF NOT EXISTS ${names.schema}`)
   await client.query(`CREATE TABLE IF NOT EXISTS ${names.schema}.layout (steps int NOT NULL)`)

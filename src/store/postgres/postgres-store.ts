@@ -27,6 +27,8 @@ export interface PostgresLocation {
 
 /** Below the deadline of a call, so that an unanswered call does not take effect later. */
 const STATEMENT_TIMEOUT = 'statement_timeout = 4000'
+/** A snapshot from before the wait for the lock would have guards hold that no longer do, whatever the default of the database. */
+const ISOLATION = "SET default_transaction_isolation = 'read committed'"
 const QUERY_TIMEOUT_MS = 4500
 const MAX_CONNECTIONS = 6
 
@@ -52,7 +54,7 @@ export class PostgresStore implements RecordStore {
       ...settingsOf(url),
       max: MAX_CONNECTIONS,
       // PgBouncer rejects connections that name it at their start.
-      ...(this.#hasSessions && { onConnect: (client) => client.query(`SET ${STATEMENT_TIMEOUT}`) }),
+      ...(this.#hasSessions && { onConnect: (client) => client.query(`SET ${STATEMENT_TIMEOUT}; ${ISOLATION}`) }),
     })
     // Of idle connections: the next call opens another.
     this.#pool.on('error', () => {})
@@ -172,7 +174,7 @@ export class PostgresStore implements RecordStore {
   async #callInTransaction<Row extends unknown[]>(name: string, values: unknown[]): Promise<Row[]> {
     const client = await this.#pool.connect()
     try {
-      await client.query(`BEGIN; SET LOCAL ${STATEMENT_TIMEOUT}`)
+      await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL ${STATEMENT_TIMEOUT}`)
       const { rows } = await client.query<Row>(this.#queryOf(name, values))
       await client.query('COMMIT')
       client.release()
@@ -239,6 +241,8 @@ async function withClient<T>(
   work: (client: Client, names: StoreNames) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client(settingsOf(url))
+  // The query under way fails with the same error.
+  client.on('error', () => {})
   await client.connect()
   try {
     return await work(client, namesOf(schema))

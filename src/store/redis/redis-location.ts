@@ -44,6 +44,8 @@ export function readRedisUrl(text: string): RedisLocation {
   if (!/^[\w.:-]{1,64}$/.test(prefix)) {
     throw badOption(`The prefix '${prefix}' of --store has 1 to 64 letters, digits, or .:_-`)
   }
+  // A database that is no number is refused by Redis, as any that it lacks: the client would go on without one.
+  if (!/^\/?\d*$/.test(url.pathname)) url.pathname = '/-1'
   const sentinel = hosts === undefined ? undefined : readSentinel(hosts, take)
   return { url: url.href, sentinel, prefix }
 }

@@ -13,11 +13,13 @@ import type { RedisLocation } from './redis-location.ts'
 
 export type RedisPackage = Pick<typeof import('ioredis'), 'Redis'>
 
-/** The client with the scripts of this store as commands. */
+type Arguments = readonly (string | number)[]
+
+/** The client with the scripts of this store as commands. Their arguments are one array: a call with 100,000 of them ends the process. */
 interface ScriptedRedis extends Redis {
-  commitRecords(...args: (string | number)[]): Promise<number[]>
-  readEntries(...args: (string | number)[]): Promise<string[][]>
-  beatServer(...args: (string | number)[]): Promise<string[]>
+  commitRecords(args: Arguments): Promise<number[]>
+  readEntries(args: Arguments): Promise<string[][]>
+  beatServer(args: Arguments): Promise<string[]>
 }
 
 const COMMAND_TIMEOUT_MS = 4500
@@ -142,8 +144,10 @@ export class RedisStore implements RecordStore {
     client.on('connect', () => {
       this.#connectionError = undefined
     })
-    client.on('error', (error: Error) => {
+    client.on('error', (error: Error & { command?: { name: string } }) => {
       this.#connectionError ??= error
+      // The client would go on in database 0.
+      if (error.command?.name === 'select') client.disconnect(true)
     })
     // More precise than the error that follows it.
     client.on('sentinelError', (error: Error) => {
@@ -151,8 +155,8 @@ export class RedisStore implements RecordStore {
     })
   }
 
-  #readEntries(args: readonly (string | number)[]): Promise<string[][]> {
-    return this.#answer(this.#redis.readEntries(...this.#keys.records, ...args))
+  #readEntries(args: Arguments): Promise<string[][]> {
+    return this.#answer(this.#redis.readEntries([...this.#keys.records, ...args]))
   }
 
   /** Without a connection, calls only fail because they cannot be sent: callers get the reason that there is none. */
@@ -163,18 +167,18 @@ export class RedisStore implements RecordStore {
   }
 
   async #commitGroup(commits: readonly PendingCommit[]): Promise<boolean[]> {
-    const args: (string | number)[] = []
-    for (const commit of commits) addArguments(args, commit)
     const { records, channel } = this.#keys
-    const done = await this.#answer(this.#redis.commitRecords(...records, channel, this.serverId, ...args))
+    const args: (string | number)[] = [...records, channel, this.serverId]
+    for (const commit of commits) addArguments(args, commit)
+    const done = await this.#answer(this.#redis.commitRecords(args))
     return done.map((one) => one === 1)
   }
 
   async #beat(silent: readonly string[]): Promise<Sighting[]> {
-    const args = [this.serverId, describeProcess(), FORGET_AFTER_MS, ...silent]
+    const args = [this.#keys.servers, this.serverId, describeProcess(), FORGET_AFTER_MS, ...silent]
     // An unanswered one ends the connection, as an unanswered command does.
     this.#subscriber.ping().catch(() => {})
-    return inPairs(await this.#redis.beatServer(this.#keys.servers, ...args)).map(toSighting)
+    return inPairs(await this.#redis.beatServer(args)).map(toSighting)
   }
 
   /** The subscriber reads only, so that a replica would keep it, and perhaps hear of nothing any more. */
