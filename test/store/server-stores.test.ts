@@ -248,6 +248,28 @@ describe('the Redis store, its server', () => {
     await server.remove()
   })
 
+  it('is not waited for while it loads its data', async () => {
+    const slow = ['--key-load-delay', '1000', '--loading-process-events-interval-bytes', '1024']
+    const server = await startRedis(slow)
+    const admin = new Redis(server.directUrl)
+    await admin.eval(`for n = 1, 9000 do redis.call('SET', 'k' .. n, string.rep('x', 100)) end`, 0)
+    await admin.save()
+    admin.disconnect()
+    await server.kill()
+    const starting = server.start()
+    const open = () => openStore({ store: server.directUrl, dir: '/', projectDir: process.cwd() })
+    const failure = await eventually(async () => {
+      const error = await failureOf(open())
+      expect(String(error)).to.not.contain('ECONNREFUSED')
+      return error
+    })
+    expect(failure).to.include({ code: 'STORE_UNAVAILABLE' })
+    expect(String(failure)).to.contain('Redis was not ready within 5 s: it may be loading data')
+    await starting
+    await (await open()).close()
+    await server.remove()
+  })
+
   it('takes commits of very many keys', async () => {
     const server = await startRedis()
     const store = await openStore({ store: server.url, dir: '/', projectDir: process.cwd() })

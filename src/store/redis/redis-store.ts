@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Redis, RedisOptions } from 'ioredis'
+import { withDeadline } from '../../async.ts'
 import { badOption, HostError } from '../../errors.ts'
 import { describeProcess } from '../../process-identity.ts'
+import { DEADLINE_MS } from '../checked-store.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
@@ -66,7 +68,13 @@ export class RedisStore implements RecordStore {
   ): Promise<RedisStore> {
     const store = new RedisStore(redis, location)
     try {
-      await Promise.all([store.#redis.connect(), store.#subscriber.connect()])
+      const connecting = Promise.all([store.#redis.connect(), store.#subscriber.connect()])
+      // The client itself waits for as long as Redis loads its data.
+      await withDeadline(
+        connecting,
+        DEADLINE_MS,
+        () => new Error('Redis was not ready within 5 s: it may be loading data'),
+      )
       store.#isOpen = true
       checkServer(await store.#redis.info(), warn)
       await prepare?.(store)
