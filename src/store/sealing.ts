@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
 import { Opening } from '../async.ts'
+import { HostError } from '../errors.ts'
+import { parseJson } from '../json.ts'
 import type { Sealing } from '../protocols/sealing.ts'
 import type { RecordStore } from './record-store.ts'
 
@@ -75,12 +77,24 @@ export class RecordSealing implements Sealing {
   }
 }
 
-/** Of several servers that find no key, one makes it. */
+/**
+ * Of several servers that find no key, one makes it.
+ *
+ * @throws HostError `RECORD_UNREADABLE` for a damaged one: what it sealed is lost, and another one would hide that
+ */
 async function readKey(records: RecordStore): Promise<Buffer> {
   const made = randomBytes(KEY_BYTES)
   if (await records.commit([[KEY, JSON.stringify(made.toString('base64url'))]], { absent: [KEY] })) return made
-  const [text = '""'] = await records.get([KEY])
-  return Buffer.from(String(JSON.parse(text)), 'base64url')
+  const [text = ''] = await records.get([KEY])
+  const key = Buffer.from(String(parseJson(text)), 'base64url')
+  if (key.length === KEY_BYTES) return key
+  throw new HostError(
+    'RECORD_UNREADABLE',
+    `The stored value '${KEY}' is damaged: it opens what the store has sealed.`,
+    {
+      suggestions: ['Restore a backup of the store.'],
+    },
+  )
 }
 
 /** A secret of at least 32 random characters needs no slow derivation. */

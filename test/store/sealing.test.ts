@@ -40,6 +40,21 @@ describe('sealing', () => {
     expect(await sealing.seal('token', NAMES)).not.to.equal(await sealing.seal('token', NAMES))
   })
 
+  it('names a damaged key, and makes no other', async () => {
+    const store = await KeyvStore.open(new Map())
+    for (const text of ['"half', '"c2hvcnQ"', 'null', '{}']) {
+      await store.commit([['sealing-key', text]])
+      const failure = await recordSealing(async () => store)
+        .seal('token', NAMES)
+        .catch((error) => error)
+      expect(failure, text).to.include({
+        code: 'RECORD_UNREADABLE',
+        message: "The stored value 'sealing-key' is damaged: it opens what the store has sealed.",
+      })
+      expect(await store.get(['sealing-key'])).to.deep.equal([text])
+    }
+  })
+
   it('makes one key for all servers of a store, and reads it after a failure', async () => {
     const store = await KeyvStore.open(new Map())
     let isDown = true
