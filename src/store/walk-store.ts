@@ -3,7 +3,8 @@ import { parseJson } from '../json.ts'
 import type { Entry, RecordStore } from './record-store.ts'
 import { kindOf } from './tenant-records.ts'
 
-const PAGE = 500
+/** Records that are read at once: each may have megabytes. */
+const PAGE = 64
 /** Characters of the values in one commit, unless one value alone has more. A picture is many large records. */
 const MAX_COMMIT_LENGTH = 2 * 1024 * 1024
 

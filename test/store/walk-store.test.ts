@@ -29,4 +29,21 @@ describe('copyStore', () => {
     expect(await to.entries(range)).to.deep.equal(await from.entries(range))
     await Promise.all([from.close(), to.close()])
   })
+
+  it('reads few records at once: each may be large', async () => {
+    const projectDir = (await makeProject()).dir
+    const open = (name: string) => openStore({ store: 'sqlite', dir: join(projectDir, name), projectDir })
+    const [from, to] = await Promise.all([open('from'), open('to')])
+    for (let n = 0; n < 200; n++) await from.commit([[`row:${n}`, `"${'x'.repeat(MiB / 16)}"`]])
+    const sizes: number[] = []
+    const entries = from.entries.bind(from)
+    from.entries = async (range) => {
+      const page = await entries(range)
+      sizes.push(page.reduce((sum, [, value]) => sum + value.length, 0))
+      return page
+    }
+    expect(await copyStore(from, to)).to.equal(200)
+    expect(Math.max(...sizes)).to.be.below(5 * MiB)
+    await Promise.all([from.close(), to.close()])
+  })
 })
