@@ -1,6 +1,7 @@
-import { promises, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, promises, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { expect } from 'chai'
+import Database from 'libsql'
 import { openStore } from '../../src/store/open-store.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -107,6 +108,51 @@ describe('agent-host store', () => {
     expect(await store.get(['response:late'])).to.deep.equal(['1'])
     await store.close()
     expect(project.exists('responses/responses.db.restored')).to.equal(false)
+  })
+
+  it('restore takes nothing from a restore that was killed', async () => {
+    const entries = await fill()
+    await cli('backup', 'copy.db')
+    // The log of the killed one, as SQLite leaves it.
+    const [other, log] = [project.path('other/responses.db'), project.path('responses/responses.db.restored-wal')]
+    const killed = await openStore({ store: 'sqlite', dir: project.path('other'), projectDir: project.dir })
+    await killed.commit([['response:of-another-backup', '1']])
+    copyFileSync(`${other}-wal`, log)
+    await killed.close()
+    expect(await cli('restore', 'copy.db', '--force')).to.deep.include({ exitCode: 0 })
+    const store = await open()
+    expect(await readAll(store)).to.deep.equal(entries)
+    await store.close()
+    expect(project.exists('responses/responses.db.restored-wal')).to.equal(false)
+  })
+
+  it('restore waits for signs of servers elsewhere: one that died in its container does not refuse it for ever', async () => {
+    await fill()
+    await cli('backup', 'copy.db')
+    const file = new Database(project.path('responses/responses.db'))
+    file.exec('PRAGMA busy_timeout = 3000')
+    const sign = (ms: number) =>
+      file.prepare('INSERT OR REPLACE INTO servers VALUES (?, ?, ?)').run('other', 'container 7 ', ms)
+    sign(0)
+    let signs = 0
+    const living = setInterval(() => sign(++signs), 100)
+    const refused = await cli('restore', 'copy.db', '--force')
+    clearInterval(living)
+    expect(refused.stderr).to.match(/A server uses .*; nothing changed/)
+    file.close()
+    expect(await cli('restore', 'copy.db', '--force')).to.deep.include({ exitCode: 0 })
+  })
+
+  it('names a file that is no database', async () => {
+    await project.write('responses/responses.db', 'no database '.repeat(1000))
+    const file = project.path('responses/responses.db')
+    for (const args of [['check'], ['backup', 'copy.db'], ['migrate', '--dry-run'], ['migrate']]) {
+      const { exitCode, stderr } = await cli(...args)
+      expect([exitCode, stderr.split('\n')[0]], args.join(' ')).to.deep.equal([
+        1,
+        `Error: ${args[0] === 'migrate' ? 'The store ' : ''}${file} cannot be opened: file is not a database`,
+      ])
+    }
   })
 
   it('check counts records, and finds a damaged record and a damaged file', async () => {

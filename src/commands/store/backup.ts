@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { Args } from '@oclif/core'
 import { badOption, messageOf, systemCodeOf } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
-import { readLocation, requireEmbedded, requireFile, storeFlags } from './store-location.ts'
+import { openFile, readLocation, requireEmbedded, storeFlags } from './store-location.ts'
 
 export default class StoreBackup extends BaseCommand {
   static override description = 'Writes a consistent copy of the stored responses to a file, even while servers run.'
@@ -16,9 +16,7 @@ export default class StoreBackup extends BaseCommand {
     this.requireProject()
     const source = requireEmbedded(readLocation(flags))
     const file = resolve(this.calledIn, args.file)
-    requireFile(source)
-    const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
-    const store = await SqliteStore.open(source)
+    const store = await openFile(source)
     try {
       createPrivate(file)
       await store.backup(file).catch((error) => {

@@ -1,6 +1,6 @@
 import { HostError } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
-import { readLocation, requireFile, storeFlags } from './store-location.ts'
+import { openFile, readLocation, storeFlags } from './store-location.ts'
 
 const MAX_SHOWN = 20
 
@@ -12,16 +12,14 @@ export default class StoreCheck extends BaseCommand {
   override async run(): Promise<void> {
     const { flags } = await this.parse(StoreCheck)
     this.requireProject()
-    const [{ openStore, embeddedFile }, { SqliteStore }, { checkRecords }, { claimFormat }] = await Promise.all([
+    const [{ openStore, embeddedFile }, { checkRecords }, { claimFormat }] = await Promise.all([
       import('../../store/open-store.ts'),
-      import('../../store/sqlite/sqlite-store.ts'),
       import('../../store/walk-store.ts'),
       import('../../store/store-format.ts'),
     ])
     const location = readLocation(flags, undefined, (message) => this.logToStderr(message))
     const file = embeddedFile(location)
-    if (file !== undefined) requireFile(file)
-    const embedded = file === undefined ? undefined : await SqliteStore.open(file)
+    const embedded = file === undefined ? undefined : await openFile(file)
     const store = embedded ?? (await openStore(location))
     try {
       const problems = (await embedded?.quickCheck()) ?? []

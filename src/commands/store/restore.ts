@@ -28,6 +28,8 @@ export default class StoreRestore extends BaseCommand {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 })
     const copy = `${target}.restored`
     try {
+      // Of a restore that was killed.
+      await removeFilesBeside(copy)
       await copyBackup(backup, copy)
       await checkCopy(copy, backup)
       await removeFilesBeside(target)

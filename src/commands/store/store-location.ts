@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import type { Interfaces } from '@oclif/core'
-import { badOption, HostError } from '../../errors.ts'
+import { badOption, HostError, messageOf } from '../../errors.ts'
 import { resolveServerOptions, SERVER_OPTIONS } from '../../server/options/options.ts'
 import { embeddedFile, type StoreLocation } from '../../store/open-store.ts'
+import type { SqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import { pickServerFlags } from '../server/server-flags.ts'
 
 const { store, responsesDir } = SERVER_OPTIONS
@@ -31,6 +32,19 @@ export function readLocation(
 export function requireFile(file: string): void {
   if (existsSync(file)) return
   throw new HostError('STORE_UNAVAILABLE', `${file} does not exist: nothing is stored yet.`)
+}
+
+/**
+ * Opens the file of an embedded store, whatever its format.
+ *
+ * @throws HostError `STORE_UNAVAILABLE` when it does not exist, or is no database
+ */
+export async function openFile(file: string): Promise<SqliteStore> {
+  requireFile(file)
+  const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
+  return SqliteStore.open(file).catch((cause) => {
+    throw new HostError('STORE_UNAVAILABLE', `${file} cannot be opened: ${messageOf(cause)}`, { cause })
+  })
 }
 
 /**

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { describeProcess } from '../../process-identity.ts'
+import { describeProcess, runsHere } from '../../process-identity.ts'
 import { APPEND, checkStats } from '../../read-regular-file.ts'
 import { DEADLINE_MS } from '../checked-store.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
@@ -33,6 +34,7 @@ const STEADY_AFTER_MS = 10_000
 /** It doubles with each thread that ends too soon. */
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5000
+const LOOK_AGAIN_MS = 500
 /** Of `@keyv/sqlite`, whose table this is. */
 const KEY_PREFIX = 'keyv:'
 
@@ -184,10 +186,19 @@ export class SqliteStore implements RecordStore {
     await this.#ask({ kind: 'backup', file })
   }
 
-  /** Returns true while another server has the file open. */
+  /** Returns true while another server has the file open. One in another container, or on another machine, shows it by a new sign. */
   async isShared(): Promise<boolean> {
-    const sightings = await this.#ask<Sighting[]>({ kind: 'sightings' })
-    return sightings.some((sighting) => sighting.id !== this.serverId && this.#heartbeat.isAlive(sighting))
+    const first = new Map<string, Sighting['sign']>()
+    for (;;) {
+      const sightings = await this.#ask<Sighting[]>({ kind: 'sightings' })
+      const others = sightings.filter((each) => each.id !== this.serverId && this.#heartbeat.isAlive(each))
+      if (others.length === 0) return false
+      for (const { id, process, sign } of others) {
+        if (runsHere(process) || (first.get(id) ?? sign) !== sign) return true
+        first.set(id, sign)
+      }
+      await wait(LOOK_AGAIN_MS)
+    }
   }
 
   async close(): Promise<void> {

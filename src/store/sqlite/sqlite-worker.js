@@ -39,7 +39,7 @@ const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
 const { file, inode, isDryRun = false } = /** @type {SqliteWorkerData} */ (workerData)
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
-if (isDryRun) tellPending()
+if (isDryRun) withMessage(tellPending)
 const db = start()
 const statements = {
   get: db.prepare('SELECT value FROM keyv WHERE key = ?'),
@@ -105,10 +105,20 @@ function start() {
   // SQLite would begin an empty one.
   const lost = findLoss()
   if (lost) throw Object.assign(new Error(lost.error), { code: lost.code })
+  return withMessage(openDatabase)
+}
+
+/**
+ * An error of libsql loses its message on the way to another thread.
+ *
+ * @template T
+ * @param {() => T} work
+ * @returns {T}
+ */
+function withMessage(work) {
   try {
-    return openDatabase()
+    return work()
   } catch (cause) {
-    // An error of libsql loses its message on the way to another thread.
     throw new Error(/** @type {Error} */ (cause).message)
   }
 }
