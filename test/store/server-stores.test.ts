@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { openStore } from '../../src/store/open-store.ts'
 import { namesOf } from '../../src/store/postgres/migrations.ts'
+import { TopicListener } from '../../src/store/postgres/topic-listener.ts'
 import { removeLog } from '../../src/store/record-log.ts'
 import { describeRecordStore } from '../suites/record-store-suite.ts'
 import { describeWith } from '../support/describe-with.ts'
@@ -163,7 +164,7 @@ describe('the PostgreSQL store', () => {
 
   it('is refused in one error, and ends no process, when its server goes while it is opened', async () => {
     await (await open()).close()
-    const admin = await connect()
+    const admin = await connectAdmin()
     await admin.query('BEGIN; LOCK TABLE agent_host.layout')
     const opening = failureOf(open())
     await untilWaiting(admin)
@@ -173,10 +174,30 @@ describe('the PostgreSQL store', () => {
     await (await open()).close()
   })
 
+  it('listens again when a connection could not even be made, such as while the file of a certificate is replaced', async () => {
+    let connections = 0
+    let heard = 0
+    const connect = () => {
+      if (++connections === 2) throw new Error('ENOENT: no such file or directory')
+      return new pg.Client({ connectionString: server.url, application_name: 'listener' })
+    }
+    const onTopics = () => heard++
+    const listener = new TopicListener({ connect, channel: 'topics', serverId: 'me', onTopics, onGap: () => {} })
+    await listener.open()
+    const admin = await connectAdmin()
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'listener'`)
+    await eventually(async () => {
+      await admin.query(`NOTIFY topics, 'other run:1'`)
+      expect(heard).to.be.greaterThan(0)
+    }, 10_000)
+    expect(connections).to.equal(3)
+    await Promise.all([listener.close(), admin.end()])
+  })
+
   for (const mode of ['a connection of its own', 'a pooler in transaction mode']) {
     it(`checks guards after it has waited for the lock, whatever isolation the database has, over ${mode}`, async () => {
       const lock = `SELECT pg_advisory_xact_lock(${namesOf('agent_host').lock})`
-      const admin = await connect()
+      const admin = await connectAdmin()
       await admin.query(`ALTER ROLE agent SET default_transaction_isolation = 'repeatable read'`)
       const options = mode.includes('pooler') ? `?listen=${encodeURIComponent(server.url)}` : ''
       const store = await openStore({ store: server.url + options, dir: '/', projectDir: process.cwd() })
@@ -196,7 +217,7 @@ describe('the PostgreSQL store', () => {
   }
 
   /** Another client of the server, for whom its end is no fault. */
-  async function connect(): Promise<pg.Client> {
+  async function connectAdmin(): Promise<pg.Client> {
     const client = new pg.Client(server.url)
     client.on('error', () => {})
     await client.connect()

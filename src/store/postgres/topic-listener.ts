@@ -57,7 +57,12 @@ export class TopicListener {
     if (this.#client !== client || this.#isClosed) return
     this.#client = undefined
     client.end().catch(() => {})
-    this.#timer = setTimeout(() => this.#reopen(), RECONNECT_MS)
+    this.#reopenLater()
+  }
+
+  #reopenLater(): void {
+    clearTimeout(this.#timer)
+    if (!this.#isClosed) this.#timer = setTimeout(() => this.#reopen(), RECONNECT_MS)
   }
 
   async #reopen(): Promise<void> {
@@ -66,6 +71,8 @@ export class TopicListener {
       this.#options.onGap()
     } catch {
       if (this.#client) this.#reconnect(this.#client)
+      // There was no client to connect, such as while the file of a certificate is replaced.
+      else this.#reopenLater()
     }
   }
 }
