@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import pg from 'pg'
@@ -298,6 +299,23 @@ describe('the Redis store, its server', () => {
     expect(await store.commit(removeLog('log', 150_000))).to.equal(true)
     expect(await store.get(['log:000000007'])).to.deep.equal([undefined])
     await store.close()
+    await server.remove()
+  })
+
+  it('has errors that show neither a password nor a record, however they are printed', async () => {
+    const server = await startRedis(['--requirepass', 'sesame-4711'])
+    const open = (password: string) =>
+      openStore({ store: server.url.replace('//', `//:${password}@`), dir: '/', projectDir: process.cwd() })
+    const refused = await failureOf(open('wrong-4711'))
+    expect(String(refused)).to.contain('WRONGPASS')
+    const store = await open('sesame-4711')
+    const admin = new Redis(server.directUrl, { password: 'sesame-4711' })
+    await admin.config('SET', 'maxmemory', '1')
+    const full = await failureOf(store.commit([['a', '"record-4711"']]))
+    expect(String(full)).to.contain('OOM command not allowed')
+    for (const failure of [refused, full]) expect(inspect(failure, { depth: 9 })).to.not.contain('4711')
+    await store.close()
+    admin.disconnect()
     await server.remove()
   })
 

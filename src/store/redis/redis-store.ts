@@ -15,6 +15,11 @@ import type { RedisLocation } from './redis-location.ts'
 
 export type RedisPackage = Pick<typeof import('ioredis'), 'Redis'>
 
+/** Error of a command, with all that was sent. */
+interface ReplyError extends Error {
+  command?: { readonly name: string }
+}
+
 type Arguments = readonly (string | number)[]
 
 /** The client with the scripts of this store as commands. Their arguments are one array: a call with 100,000 of them ends the process. */
@@ -83,7 +88,7 @@ export class RedisStore implements RecordStore {
     } catch (error) {
       store.#disconnect()
       // A failed `connect` only says that the connection is closed.
-      throw error instanceof HostError ? error : (store.#connectionError ?? error)
+      throw error instanceof HostError ? error : (store.#connectionError ?? withoutCommand(error as Error))
     }
   }
 
@@ -152,10 +157,10 @@ export class RedisStore implements RecordStore {
     client.on('connect', () => {
       this.#connectionError = undefined
     })
-    client.on('error', (error: Error & { command?: { name: string } }) => {
-      this.#connectionError ??= error
+    client.on('error', (error: ReplyError) => {
       // The client would go on in database 0.
       if (error.command?.name === 'select') client.disconnect(true)
+      this.#connectionError ??= withoutCommand(error)
     })
     // More precise than the error that follows it.
     client.on('sentinelError', (error: Error) => {
@@ -170,7 +175,8 @@ export class RedisStore implements RecordStore {
   /** Without a connection, calls only fail because they cannot be sent: callers get the reason that there is none. */
   #answer<T>(call: Promise<T>): Promise<T> {
     return call.catch((error) => {
-      throw this.#redis.status === 'ready' ? error : (this.#connectionError ?? error)
+      const known = this.#redis.status === 'ready' ? undefined : this.#connectionError
+      throw known ?? withoutCommand(error)
     })
   }
 
@@ -237,6 +243,12 @@ function readScripts(): NonNullable<RedisOptions['scripts']> {
     readEntries: { lua: readStatements(new URL('./entries.lua', import.meta.url)), numberOfKeys: 2, readOnly: true },
     beatServer: { lua: readStatements(new URL('./beat.lua', import.meta.url)), numberOfKeys: 1 },
   }
+}
+
+/** Takes the command from an error: printed, it would show passwords and records. */
+function withoutCommand(error: ReplyError): Error {
+  delete error.command
+  return error
 }
 
 function reconnectMs(times: number): number {
