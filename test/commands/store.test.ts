@@ -176,6 +176,14 @@ describe('agent-host store', () => {
     expect((await cli('check')).exitCode).to.equal(1)
   })
 
+  it('check writes nothing into an empty store, which can still be copied to', async () => {
+    await (await openStore({ store: 'sqlite', dir: project.path('target'), projectDir: project.dir })).close()
+    expect((await cli('check', '--responses-dir', 'target')).exitCode).to.equal(0)
+    const target = await openStore({ store: 'sqlite', dir: project.path('target'), projectDir: project.dir })
+    expect(await readAll(target)).to.deep.equal([])
+    await target.close()
+  })
+
   it('migrate lists the missing steps, runs them, and then has nothing to do', async () => {
     const dry = await cli('migrate', '--dry-run')
     expect(dry.stdout).to.equal('Missing: table of records\nMissing: table of servers\n')

@@ -29,7 +29,7 @@ export default class StoreCheck extends BaseCommand {
       if (problems.length > 0) throw damageError(problems)
       this.log('Nothing is damaged.')
       // A whole store, too, may be of no use to this version.
-      await claimFormat(store).catch(({ message }: Error) => this.warn(`The store ${message}.`))
+      if (counts.size > 0) await claimFormat(store).catch(({ message }: Error) => this.warn(`The store ${message}.`))
     } finally {
       await store.close()
     }
