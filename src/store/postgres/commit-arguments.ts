@@ -16,7 +16,34 @@ export function toArguments(serverId: string, commits: readonly PendingCommit[])
     for (const [key, value] of new Map(changes)) value === undefined ? removals.add(of, key) : sets.add(of, key, value)
     for (const topic of notify) topics.add(of, topic)
   })
-  return [serverId, ...[guards, absences, sets, removals, topics].flatMap(({ all }) => all)]
+  return [
+    serverId,
+    ...[guards, absences, sets, removals, topics].flatMap(({ all: [numbers, ...columns] }) => [
+      numbers,
+      ...columns.map(toTextArray),
+    ]),
+  ]
+}
+
+const TEXT_OID = 25
+
+/**
+ * Returns an array of texts in the binary format of PostgreSQL (`array_recv`). In the other one the client escapes each quote, and holds the
+ * event loop for seconds where a text has millions of them.
+ */
+function toTextArray(texts: readonly (string | null)[]): Buffer {
+  const sizes = texts.map((text) => (text === null ? -1 : Buffer.byteLength(text)))
+  // Number of dimensions, whether there are nulls, the type, the number of texts, and that of the first one.
+  const head = [1, texts.includes(null) ? 1 : 0, TEXT_OID, texts.length, 1]
+  const size = sizes.reduce((sum, one) => sum + Math.max(one, 0), 4 * (head.length + texts.length))
+  const bytes = Buffer.allocUnsafe(size)
+  let end = 0
+  for (const number of head) end = bytes.writeInt32BE(number, end)
+  for (const [index, text] of texts.entries()) {
+    end = bytes.writeInt32BE(sizes[index] as number, end)
+    if (text !== null) end += bytes.write(text, end)
+  }
+  return bytes
 }
 
 /** Rows as columns: numbers of commits, and texts. */
