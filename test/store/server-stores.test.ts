@@ -236,6 +236,16 @@ describe('the PostgreSQL store', () => {
     })
   }
 
+  it('rejects the option `listen` when it is no URL, and does not show it', async () => {
+    for (const listen of ['secret-4711', 'redis://me:secret-4711@host', 'postgres://me:secret-4711@host:port/db']) {
+      const store = `${server.url}?listen=${encodeURIComponent(listen)}`
+      expect(await failureOf(openStore({ store, dir: '/', projectDir: process.cwd() }))).to.include({
+        code: 'OPTION_INVALID',
+        message: "The option 'listen' of --store must be a URL that begins with postgres://, percent-encoded.",
+      })
+    }
+  })
+
   it('rejects a schema name that would need quoting', async () => {
     const store = `${server.url}?schema=a"b`
     const failure = await failureOf(openStore({ store, dir: '/', projectDir: process.cwd() }))

@@ -230,6 +230,9 @@ export function readPostgresUrl(text: string): PostgresLocation {
   if (!SCHEMA.test(schema)) {
     throw badOption(`The schema '${schema}' of --store must match ${SCHEMA.source}.`)
   }
+  if (listenUrl !== undefined && !(/^postgres(ql)?:\/\//.test(listenUrl) && URL.canParse(listenUrl))) {
+    throw badOption("The option 'listen' of --store must be a URL that begins with postgres://, percent-encoded.")
+  }
   url.searchParams.delete('schema')
   url.searchParams.delete('listen')
   return { url: url.href, schema, listenUrl }
