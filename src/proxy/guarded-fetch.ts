@@ -94,16 +94,9 @@ function toResponse(message: IncomingMessage, maxBytes: number): Response {
     message.resume()
     return new Response(null, { status, headers })
   }
-  let left = maxBytes
-  const bounded = async function* () {
-    for await (const chunk of message) {
-      left -= chunk.length
-      if (left < 0) throw new Error(`the server answered more than ${maxBytes / 1024 / 1024} MiB`)
-      yield chunk
-    }
-  }
-  const body = Readable.toWeb(Readable.from(bounded(), { objectMode: false }))
-  return new Response(body as ReadableStream<Uint8Array>, { status: Math.max(status, 200), headers })
+  // A body that is given up before it is read takes its connection with it.
+  const body = (Readable.toWeb(message) as ReadableStream<Uint8Array>).pipeThrough(countBytes(maxBytes, false))
+  return new Response(body, { status: Math.max(status, 200), headers })
 }
 
 type RefusePrivate = (address: string, host: string) => void

@@ -65,6 +65,19 @@ describe('the guarded fetch', () => {
     server.close()
   })
 
+  it('closes the connection of a body that is given up before it is read', async () => {
+    await using fetch = makeGuardedFetch({ namedHosts: new Set(['127.0.0.1']), maxBytes: 0 })
+    for (const body of ['ok', undefined]) {
+      const http = createServer((_, response) => (body === undefined ? response.flushHeaders() : response.end(body)))
+      await once(http.listen(0, '127.0.0.1'), 'listening')
+      const connected = once(http, 'connection')
+      const { body: answer } = await fetch(`http://127.0.0.1:${(http.address() as AddressInfo).port}/`)
+      const [socket]: Socket[] = await connected
+      await Promise.all([answer?.cancel(), socket?.destroyed ? undefined : once(socket as Socket, 'close')])
+      http.close()
+    }
+  })
+
   describe('of names', () => {
     const { lookup } = dns
     const seen: (string | undefined)[] = []
