@@ -71,6 +71,21 @@ describe('buildServer', () => {
     expect((await post(deep(99)))[0]).to.equal(200)
   })
 
+  it('refuses a compressed body behind the door, with the headers of every answer', async () => {
+    const { app } = await makeServer({ compatApiKey: 'secret' })
+    const post = (authorization: string) =>
+      app.inject({
+        method: 'POST',
+        url: COMPLETIONS,
+        payload: '{}',
+        headers: { ...JSON_TYPE, 'content-encoding': 'gzip', origin: 'https://page.example', authorization },
+      })
+    expect((await post('Bearer wrong')).statusCode).to.equal(401)
+    const { statusCode, headers } = await post('Bearer secret')
+    expect([statusCode, headers['access-control-allow-origin']]).to.deep.equal([415, 'https://page.example'])
+    expect(headers).to.include.keys('x-request-id', 'x-content-type-options')
+  })
+
   it('reads a body that is too large to its end, so that its client learns why', async () => {
     const { app } = await makeServer({ bodyLimit: 1000 })
     const payload = `"${'x'.repeat(2000)}"`

@@ -14,7 +14,7 @@ const MAX_DEPTH = 100
  */
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addHook('onRequest', ({ headers }, _reply, done) => done(findEncodingProblem(headers)))
+  app.addHook('preParsing', ({ headers }, _reply, payload, done) => done(findEncodingProblem(headers), payload))
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
     if (text.trim() === '') return done(null, undefined)
     try {
@@ -29,10 +29,10 @@ export function acceptJsonOnly(app: FastifyInstance): void {
 function findEncodingProblem({
   'content-type': type = '',
   'content-encoding': coding,
-}: IncomingHttpHeaders): Error | undefined {
+}: IncomingHttpHeaders): Error | null {
   const charset = type === 'application/json' ? undefined : /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type)?.[1]
   if ((charset === undefined || /^utf-?8$/i.test(charset)) && (coding === undefined || coding === 'identity'))
-    return undefined
+    return null
   return Object.assign(new Error('The body must be uncompressed UTF-8'), { statusCode: 415 })
 }
 
