@@ -22,7 +22,11 @@ export function limitParsedBytes(app: FastifyInstance, limits?: ByteLimits): voi
     if (!isLarge) return done(null, payload)
     const { bodyLimit } = request.routeOptions
     const take = async (bytes: number) => budget.take(bytes, reply.raw)
-    if (header === undefined) return done(null, payload.pipe(new LateTake(() => take(bodyLimit))))
+    if (header === undefined) {
+      const late = new LateTake(() => take(bodyLimit))
+      payload.on('error', (error) => late.destroy(error))
+      return done(null, payload.pipe(late))
+    }
     // The parser refuses what is too long before it reads anything.
     if (Number(header) > bodyLimit) return done(null, payload)
     take(Number(header)).then(() => done(null, payload), done)

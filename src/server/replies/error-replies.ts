@@ -14,6 +14,7 @@ import {
   CLIENT_HAS_LEFT,
   type Failure,
   type LoggedRequest,
+  logLeaving,
   noteFailure,
   noteFailureInside,
 } from '../monitoring/request-log.ts'
@@ -86,7 +87,10 @@ export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Pick
     // learns why, and sends it again (RFC 9112, 9.6).
     if (refusal.statusCode === 413) reply.removeHeader('connection')
     // Fastify calls no hook for a client that has left: the line of the request never comes.
-    if (reply.raw.destroyed) logFailure(error, request)
+    if (reply.raw.destroyed) {
+      if (error === request.raw.errored) logLeaving(reply)
+      else logFailure(error, request)
+    }
     const { statusCode, body, headers: own = headers } = dialect.toErrorReply(refusal, error)
     reply.code(statusCode).headers(own).send(body)
   }

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { expect } from 'chai'
 import { eventually } from '../../support/eventually.ts'
 import { openSocket } from '../../support/response-socket.ts'
@@ -69,5 +70,28 @@ describe('the log line of a request', () => {
       'WS /v1/responses 200',
     ])
     expect(server.output()).to.not.match(/key-of-/)
+  })
+
+  it('says of an upload that is cut off that its client has left', async () => {
+    const { url, lines, ada } = await makeLogged()
+    const { hostname, port } = new URL(url)
+    const start = 'x'.repeat(300 * 1024)
+    for (const length of [
+      'Content-Length: 1000\r\n\r\n{',
+      `Content-Length: 999999\r\n\r\n"${start}`,
+      `Transfer-Encoding: chunked\r\n\r\nf4240\r\n"${start}`,
+    ]) {
+      const before = lines().length
+      const socket = connect(Number(port), hostname)
+      const head = `Host: ${hostname}\r\nAuthorization: ${ada.headers.authorization}\r\nContent-Type: application/json`
+      socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n${length}`, () => socket.destroy())
+      await eventually(() => expect(lines().length).to.equal(before + 1))
+      const { level, key, msg } = lines().at(-1)
+      expect([level, key, msg.replace(/ [\d.]+ \w+:/, ':')]).to.deep.equal([
+        40,
+        'ada',
+        'POST /v1/chat/completions: The client has left before the answer was complete.',
+      ])
+    }
   })
 })
