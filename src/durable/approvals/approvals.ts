@@ -136,9 +136,18 @@ export class Approvals {
 
   /** @throws HostError `APPROVAL_NOT_FOUND` */
   async get(id: string): Promise<StoredApproval> {
-    const [text] = isApprovalId(id) ? await this.#records.get([APPROVALS + id]) : []
+    const text = await this.#textOf(id)
     if (text === undefined) throw approvalNotFound()
     return parseApproval(id, text)
+  }
+
+  /** Tells whether there is such an approval, decided or not. */
+  async has(id: string): Promise<boolean> {
+    return (await this.#textOf(id)) !== undefined
+  }
+
+  async #textOf(id: string): Promise<string | undefined> {
+    return isApprovalId(id) ? (await this.#records.get([APPROVALS + id]))[0] : undefined
   }
 
   /**

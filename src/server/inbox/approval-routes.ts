@@ -3,7 +3,7 @@ import type { StoredApproval } from '../../durable/approvals/stored-approval.ts'
 import type { DurableRuns } from '../../durable/durable-runs.ts'
 import { uuidOf } from '../../durable/runs/run-ids.ts'
 import { type Approval, type HiddenApproval, hideApproval } from '../../wire/approval.ts'
-import { toPage } from '../adapters/responses-compat/routes/pages.ts'
+import { toPage, unknownCursor } from '../adapters/responses-compat/routes/pages.ts'
 import type { ResponseRoutes } from '../adapters/responses-compat/routes/table.ts'
 import { showsContent } from '../guards/shows-content.ts'
 import { noteAgent } from '../monitoring/request-log.ts'
@@ -23,6 +23,7 @@ export function addApprovalRoutes(scope: FastifyInstance, { runsOf, routes }: Ap
     ...routes.listApprovals(async (request) => {
       const { status, limit, order, after } = request.query
       const { approvals, unreadable } = runsOf(request)
+      if (after !== undefined && !(await approvals.has(after))) throw unknownCursor('after')
       const range = { onlyOpen: status === 'pending', limit, order, after }
       const { approvals: found, hasMore } = await approvals.list(range, unreadable)
       return toPage(

@@ -107,6 +107,20 @@ describe('approvals', () => {
     expect(await inbox()).to.deep.equal([])
   })
 
+  it('are listed in pages, behind an id of the list alone', async () => {
+    const { request, create, decide } = await makeShop()
+    for (const agent of ['shop', 'teller']) await create(agent)
+    const page = async (query: string) => (await request('GET', `/approvals?order=asc&limit=1${query}`)).body
+    const { first_id: first, has_more } = await page('')
+    await decide(first, { decision: 'reject' })
+    const next = await page(`&after=${first}`)
+    expect([has_more, next.data.length, next.has_more]).to.deep.equal([true, 1, false])
+    for (const cursor of ['xyz', '%00', '__proto__', `${first.slice(0, -1)}9`]) {
+      const { status, body } = await request('GET', `/approvals?after=${cursor}`)
+      expect([status, body]).to.deep.equal([400, { detail: 'after must be an id of this list' }])
+    }
+  })
+
   it('are decided once: of two concurrent decisions one gets 200, the other 409', async () => {
     const { create, inbox, decide, paid, ended } = await makeShop()
     await create('shop')
