@@ -39,7 +39,7 @@ export function makeApp(options: ServerOptions, log: ServerLog, describeFailure:
     logController: new fastify.LogController({ disableRequestLogging: true }),
     genReqId: () => `${process}-${(++requests).toString(36)}`,
     bodyLimit,
-    // The right-most address of `X-Forwarded-For` that is no proxy; nothing here reads its host or protocol.
+    // The right-most address of `X-Forwarded-For` that is no proxy. Its host and protocol only change addresses in answers.
     trustProxy: isProxy ?? false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: {
