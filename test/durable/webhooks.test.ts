@@ -8,7 +8,12 @@ import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { openProject } from '../../src/assembly/open-project.ts'
 import type { AssembledProject } from '../../src/assembly/opened-project.ts'
 import { timeKey } from '../../src/durable/rows/tenant-part.ts'
-import { type Delivery, expireDeliveries, parseDelivery } from '../../src/durable/webhooks/delivery-rows.ts'
+import {
+  type Delivery,
+  expireDeliveries,
+  parseDelivery,
+  putDelivery,
+} from '../../src/durable/webhooks/delivery-rows.ts'
 import { FollowedWebhooks } from '../../src/durable/webhooks/followed-webhooks.ts'
 import { signMessage } from '../../src/durable/webhooks/signature.ts'
 import { WebhookSender } from '../../src/durable/webhooks/webhook-sender.ts'
@@ -291,8 +296,40 @@ describe('webhooks', () => {
     await eventually(async () => expect((await stored())[0]?.tries).to.equal(1))
     await folder.write('webhooks.yml', 'webhooks: []')
     const { records, unreadable } = project.durableRuns.opened
-    await expireDeliveries(records, unreadable, Date.now() + 25 * 3_600_000)
+    await expireDeliveries(records, unreadable, [], Date.now() + 25 * 3_600_000)
     expect((await stored())[0]).to.include({ isDead: true, error: 'No server has this webhook any more.' })
+  })
+
+  it('of a webhook that is in the file wait for days in which no server ran', async () => {
+    await open(hook(), { noWorker: true })
+    const { records } = await project.durableRuns.open()
+    const [{ id = '' } = {}] = await readWebhooks(folder.dir, {})
+    const dueMs = Date.now() - 3 * 24 * 3_600_000
+    const waits = {
+      version: 1,
+      id: 'evt_x',
+      type: 'response.completed',
+      subject: 'resp_x',
+      shown: '',
+      tries: 0,
+    } as const
+    // The sweep at the start comes to the webhook that is gone last.
+    for (const hook of [id, 'gone'])
+      await records.commit(
+        putDelivery(`delivery:resp_x:1${timeKey(0)}00000000:${hook}`, {
+          ...waits,
+          hook,
+          createdMs: dueMs,
+          dueMs,
+          isDead: false,
+        }),
+      )
+    await project.close()
+    project = await reopen({ noWorker: true })
+    await project.durableRuns.open()
+    const dead = async () => (await stored()).filter(({ isDead }) => isDead).map(({ hook }) => hook)
+    await eventually(async () => expect(await dead()).to.include('gone'))
+    expect(await dead()).to.deep.equal(['gone'])
   })
 
   it('are followed live, and the last good version stays', async () => {

@@ -14,6 +14,7 @@ import type { RunIds } from '../runs/run-ids.ts'
 import { parseOwner } from '../runs/run-marks.ts'
 import { type EndStep, endCutOff, endUnstored } from '../runs/steps.ts'
 import { WakeLoop } from '../wake-loop.ts'
+import type { Webhooks } from '../webhooks/outbox.ts'
 import { OutageLog } from './outage-log.ts'
 
 /** Runs of one tenant. */
@@ -34,6 +35,7 @@ export interface RunRecoveryOptions {
   /** Runs that this process is about to begin. */
   readonly claiming: ReadonlySet<string>
   readonly retentionDays: number | undefined
+  readonly webhooks?: Webhooks | undefined
   readonly log: Log
 }
 

@@ -8,6 +8,7 @@ import type { RunIds } from '../runs/run-ids.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import { WakeLoop } from '../wake-loop.ts'
 import { expireDeliveries } from '../webhooks/delivery-rows.ts'
+import type { Webhooks } from '../webhooks/outbox.ts'
 import { sweepBytes } from './sweep-bytes.ts'
 
 /** Runs of one tenant, with their conversations. */
@@ -24,6 +25,7 @@ export interface RetentionOptions {
   readonly of: (tenant: string) => KeptRuns
   /** Undefined keeps runs for ever. */
   readonly retentionDays: number | undefined
+  readonly webhooks?: Webhooks | undefined
 }
 
 interface Care {
@@ -62,9 +64,9 @@ export class Retention {
 
   /** Deletes what is older than the retention, bytes without a turn, expired requests, and deliveries that have no webhook any more. */
   async #sweep(): Promise<boolean> {
-    const { records, of } = this.#options
+    const { records, of, webhooks } = this.#options
     await expireRequests(records).catch(this.#care.report)
-    await expireDeliveries(records, of('').unreadable).catch(this.#care.report)
+    await expireDeliveries(records, of('').unreadable, webhooks?.all ?? []).catch(this.#care.report)
     await this.#sweepTenants()
     return false
   }

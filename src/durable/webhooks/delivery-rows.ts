@@ -5,6 +5,7 @@ import { DamagedRow, parseRow } from '../rows/parse-row.ts'
 import { DELIVERIES_DUE, tenantPart, timeKey } from '../rows/tenant-part.ts'
 import type { UnreadableRows } from '../rows/unreadable-rows.ts'
 import type { EventType } from './event-types.ts'
+import type { Webhook } from './webhook.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -115,16 +116,24 @@ export function toDead(delivery: Delivery, nowMs: number): Delivery {
   return { ...delivery, isDead: true, dueMs: nowMs + 7 * DAY_MS }
 }
 
-/** Ends deliveries whose webhook is gone from the file of every server, of all tenants. */
+/**
+ * Ends deliveries whose webhook is gone from the file of every server, of all tenants.
+ *
+ * @param hooks those of this server: theirs may only have waited for it to start again
+ */
 export async function expireDeliveries(
   records: RecordStore,
   unreadable: UnreadableRows,
+  hooks: readonly Pick<Webhook, 'id'>[],
   nowMs = Date.now(),
 ): Promise<void> {
   const oldest = timeKey(nowMs - DAY_MS)
+  const ids = new Set(hooks.map(({ id }) => id))
   for await (const page of walkStore(records, DELIVERIES_DUE))
-    for (const [mark] of page)
-      if ((mark.split(':')[2] ?? '') <= oldest) await unreadable.read(() => expireDelivery(records, mark, nowMs))
+    for (const [mark] of page) {
+      const [, hook = '', time = ''] = mark.split(':')
+      if (time <= oldest && !ids.has(hook)) await unreadable.read(() => expireDelivery(records, mark, nowMs))
+    }
 }
 
 async function expireDelivery(all: RecordStore, mark: string, nowMs: number): Promise<void> {
