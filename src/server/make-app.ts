@@ -57,6 +57,8 @@ export function makeApp(options: ServerOptions, log: ServerLog, describeFailure:
     frameworkErrors: makeErrorHandler(describeFailure),
     clientErrorHandler: answerAndClose,
   })
+  // What is expected beside `100-continue` may be ignored (RFC 9110, 10.1.1): Node would refuse it without a body and a line in the log.
+  app.server.on('checkExpectation', (...exchange) => app.server.emit('request', ...exchange))
   setRules(app, describeFailure, options)
   limitSockets(app.server, {
     maxConnections: limits.maxConnections,

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { HostError } from 'agent-host'
@@ -84,6 +85,17 @@ describe('buildServer', () => {
     const { statusCode, headers } = await post('Bearer secret')
     expect([statusCode, headers['access-control-allow-origin']]).to.deep.equal([415, 'https://page.example'])
     expect(headers).to.include.keys('x-request-id', 'x-content-type-options')
+  })
+
+  it('answers a request that expects something unknown as any other', async () => {
+    const { listen } = await makeServer({})
+    const asked = get(`${await listen()}/compat/models`, { headers: { expect: 'x' } })
+    const [answer]: IncomingMessage[] = await once(asked, 'response')
+    expect([answer?.statusCode, answer?.headers['content-type']]).to.deep.equal([
+      200,
+      'application/json; charset=utf-8',
+    ])
+    answer?.resume()
   })
 
   it('reads a body that is too large to its end, so that its client learns why', async () => {
