@@ -160,6 +160,51 @@ describe('an odd answer to an approval', () => {
     await project.close()
   })
 
+  it('to a question: whatever stands before the last answer, which fits the schema, does not reach the tool', async () => {
+    const files = await makeProject({
+      'agents/clerk.yml': 'id: clerk\nmodules: [{ id: tools, module: clerk }, { id: main, module: caller }]',
+      'modules/clerk.ts': `import { defineModule, ToolProvider } from 'agent-host'
+        const ask = (run, message) => run.ask({ message, schema: { type: 'integer' } })
+        export default defineModule({ name: 'Clerk', provides: [ToolProvider], create: () => ({
+          listTools: () => [{ name: 'measure', description: '', parameters: { type: 'object' } }],
+          executeTool: async (_name, _args, run) => ({ text: JSON.stringify([await ask(run, 'Width?'), await ask(run, 'Height?')]) }) }) })`,
+      'modules/caller.ts': `import { ConversationHistory, defineModule, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+        export default defineModule({ name: 'Caller', provides: [TextMessageHandler], uses: { tools: ToolProvider, response: Response, history: ConversationHistory },
+          create: ({ tools, response, history }) => ({ async handleText(_text, run) {
+            const results = (await history.getHistory(run)).filter(({ role }) => role === 'tool')
+            await response.respondText(results[0]?.content ?? (await tools.executeTool('measure', {}, run)).text) } }) })`,
+    })
+    const project = await openProject({ projectDir: files.dir, logLevel: 'silent', drainTimeout: 0 })
+    const runs = project.runs.of('')
+    const question = (callId: string, answers: readonly unknown[]) => ({ callId, kind: 'question' as const, answers })
+    const doors: Readonly<
+      Record<string, (runId: string, callId: string, answers: readonly unknown[]) => Promise<string>>
+    > = {
+      'project.resume': async (runId, callId, answers) =>
+        (await project.resume(runId, [question(callId, answers)])).runId,
+      'runs.resume': async (runId, callId, answers) => {
+        const { result } = await runs.resume(`resp_${runId}`, [question(callId, answers)], 'me')
+        return (await result).runId
+      },
+      'runs.answer': async (runId, _callId, answers) => {
+        const [open] = (await runs.find(`resp_${runId}`))?.open ?? []
+        const answered = await runs.answer(new Map([[open?.id ?? '', { kind: 'question', answers }]]), 'me')
+        await runs.outcome(answered.continuedBy ?? '')
+        return (answered.continuedBy ?? '').slice('resp_'.length)
+      },
+    }
+    const texts: unknown[] = []
+    for (const answer of Object.values(doors)) {
+      const { runId, pending } = await project.run('clerk', 'go')
+      const callId = pending[0]?.callId ?? ''
+      const second = await answer(runId, callId, ['evil', 2])
+      const last = await answer(second, callId, ['evil', 3])
+      texts.push((await runs.find(`resp_${last}`))?.text)
+    }
+    expect(texts).to.deep.equal(['[2,3]', '[2,3]', '[2,3]'])
+    await project.close()
+  })
+
   it('the inbox and responses: 400, nothing is executed, and the call waits', async () => {
     const { app, project } = await makeServer({ adapters: ['ResponsesCompatApiAdapter'] }, SHOP_FILES)
     const post = (url: string, payload: object) => app.inject({ method: 'POST', url, payload })

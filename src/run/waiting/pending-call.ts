@@ -138,9 +138,12 @@ export function stateOf({ url }: Pick<PendingCall, 'url'>): string | undefined {
   return url === undefined ? undefined : (URL.parse(url)?.searchParams.get('state') ?? undefined)
 }
 
-/** Binds a decision to the exact call; later questions of one call take the earlier answers along. */
+/**
+ * Binds a decision to the exact call. The last answer to a question is the one that was checked against its schema: those before it are
+ * what the call knows, whatever stands there.
+ */
 export function bindAnswer(answer: PendingAnswer, { digest, earlierAnswers = [] }: PendingCall): PendingAnswer {
-  if (answer.kind === 'question') return { ...answer, answers: [...earlierAnswers, ...answer.answers] }
+  if (answer.kind === 'question') return { ...answer, answers: [...earlierAnswers, answer.answers.at(-1)] }
   return answer.kind === 'approval' && digest !== undefined ? { ...answer, digest } : answer
 }
 
