@@ -12,7 +12,7 @@ import {
 } from 'agent-host'
 import { AnsweringRun } from './answering-run.ts'
 import { KnownAgents } from './known-agents.ts'
-import { abandonsQuestion } from './read-answers.ts'
+import { abandonsQuestion, refuseRepeated } from './read-answers.ts'
 import { keptOf, readTurn } from './read-turn.ts'
 import { Refused, RunAgentInput, RunEvents } from './run-input.ts'
 
@@ -73,13 +73,15 @@ export class AgUiAdapter implements Adapter {
     const agent = params['*']
     const { agent: info, capabilities } = host.resolve(agent)
     const decider = http.deciderOf(request)
-    if (input.resume?.length) decider.requireMayDecide()
+    const { resume = [] } = input
+    if (resume.length > 0) decider.requireMayDecide()
+    refuseRepeated(resume)
     const own = runs.of(tenantOf(request))
     const thread = JSON.stringify([decider.keyName ?? null, agent, input.threadId])
     const asked: Asked = { agent, input, own, thread, by: decider.by }
     const latest = await own.latest(thread)
     const answering = this.#prepare(info.id, asked, latest)
-    if (latest && abandonsQuestion(input.resume ?? [], latest.open)) {
+    if (latest && abandonsQuestion(resume, latest.open)) {
       await own.cancel(latest.id)
       return answering.cancel(request, reply)
     }

@@ -14,6 +14,15 @@ export function readAnswers(resume: readonly Resume[], open: readonly OpenCall[]
   })
 }
 
+/** @throws HostError `REQUEST_INVALID` for two entries to one call: which of them counts must not depend on their order */
+export function refuseRepeated(resume: readonly Resume[]): void {
+  const seen = new Set<string>()
+  for (const { interruptId } of resume) {
+    if (seen.has(interruptId)) throw new HostError('REQUEST_INVALID', `resume: '${interruptId}' is answered twice`)
+    seen.add(interruptId)
+  }
+}
+
 /** Tells whether a question is left without an answer: then its run is cancelled. */
 export function abandonsQuestion(resume: readonly Resume[], open: readonly OpenCall[]): boolean {
   return open.some(({ id, call }) => {

@@ -87,6 +87,27 @@ describe('an interrupt', () => {
     assert.equal(textOf(await resume(before, approve)), 'pay: pay Lima')
   })
 
+  it('that has two entries is answered by neither, in whichever order they stand', async () => {
+    const cancel = { status: 'cancelled' }
+    for (const [text, answer] of [
+      ['pay Lima', approve],
+      ['name x', { status: 'resolved', payload: 'Ada' }],
+    ] as const) {
+      const before = await begin(text)
+      const [{ id: interruptId }] = interruptsOf(before)
+      for (const both of [
+        [answer, cancel],
+        [cancel, answer],
+      ]) {
+        const entries = both.map((each) => ({ interruptId, ...each }))
+        const refused = await send(served, 'tools', { ...say('x'), resume: entries })
+        assert.equal(refused.status, 400)
+        assert.match(refused.body, new RegExp(`resume: '${interruptId}' is answered twice`))
+      }
+      assert.match(textOf(await resume(before, answer)), /pay Lima$|Ada$/)
+    }
+  })
+
   it('is a question, with the schema of its answer', async () => {
     const before = await begin('name x')
     const [{ id: _, ...interrupt }] = interruptsOf(before)
