@@ -81,6 +81,9 @@ export function ownValue(parent: unknown, key: string | number): unknown {
 
 const NONE: Fields = Object.freeze({})
 
+/** Maximum length of a page of a list in JSON; its first entry may be longer. */
+export const MAX_PAGE_LENGTH = 10 * 1024 * 1024
+
 /** Returns what is left of a length after the texts of a value, without making its JSON; negative as soon as it is too much. */
 export function spendLength(value: unknown, left: number): number {
   if (typeof value === 'string') return left - value.length

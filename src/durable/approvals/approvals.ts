@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { HostError } from '../../errors.ts'
+import { MAX_PAGE_LENGTH } from '../../json.ts'
 import { nowSeconds } from '../../now-seconds.ts'
 import { type PendingCall, stateOf } from '../../run/waiting/pending-call.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
@@ -38,6 +39,8 @@ export const OPEN = 'open-approval:'
 /** Index of the open questions that another site answers, by the digest of their `state`. */
 const CALLBACKS = 'approval-callback:'
 const PAGE = 500
+/** Rows of a list: each may have megabytes of arguments. */
+const READ_AT_ONCE = 8
 const MAX_PER_RUN = 1000
 /** More than people look at. */
 const MAX_WAITING = 100_000
@@ -184,7 +187,7 @@ export class Approvals {
   }
 
   /**
-   * A page of approvals; those that wait for a decision alone, or all.
+   * A page of approvals; those that wait for a decision alone, or all. Rows are read a few at a time until the page is long enough.
    *
    * @param unreadable takes those that are left out
    */
@@ -206,12 +209,19 @@ export class Approvals {
     const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: prefix + after }
     const keys = await this.#records.list({ prefix, order, limit: limit + 1, ...bound })
     const ids = keys.slice(0, limit).map((key) => key.slice(prefix.length))
-    const texts = await this.#records.get(ids.map((id) => APPROVALS + id))
-    const read = ids.map((id, index) => {
-      const text = texts[index]
-      return text === undefined ? undefined : unreadable.read(() => parseApproval(id, text))
-    })
-    const approvals = (await Promise.all(read)).filter((approval) => approval !== undefined)
+    const approvals: StoredApproval[] = []
+    let left = MAX_PAGE_LENGTH
+    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+      const some = ids.slice(at, at + READ_AT_ONCE)
+      const texts = await this.#records.get(some.map((id) => APPROVALS + id))
+      for (const [index, id] of some.entries()) {
+        const text = texts[index]
+        const approval = text === undefined ? undefined : await unreadable.read(() => parseApproval(id, text))
+        left -= text?.length ?? 0
+        if (left < 0 && approvals.length > 0) return { approvals, hasMore: true }
+        if (approval) approvals.push(approval)
+      }
+    }
     const hasMore = keys.length > limit
     // Clients would take a page without entries for the last one.
     if (approvals.length === 0 && hasMore) return this.list({ onlyOpen, limit, order, after: ids.at(-1) }, unreadable)

@@ -5,6 +5,7 @@ import { uuidOf } from '../../durable/runs/run-ids.ts'
 import { type Approval, type HiddenApproval, hideApproval } from '../../wire/approval.ts'
 import { toPage, unknownCursor } from '../adapters/responses-compat/routes/pages.ts'
 import type { ResponseRoutes } from '../adapters/responses-compat/routes/table.ts'
+import type { LargeReplies } from '../adapters/responses-compat/runs/large-replies.ts'
 import { showsContent } from '../guards/shows-content.ts'
 import { noteAgent } from '../monitoring/request-log.ts'
 import { toGivenAnswer } from './decision-request.ts'
@@ -14,27 +15,32 @@ export interface ApprovalRoutesOptions {
   /** Returns the runs of the tenant of a request. */
   readonly runsOf: (request: FastifyRequest) => DurableRuns
   readonly routes: ResponseRoutes
+  readonly large: LargeReplies
 }
 
 /** The inbox of calls that wait for a person, and the way to decide them. */
-export function addApprovalRoutes(scope: FastifyInstance, { runsOf, routes }: ApprovalRoutesOptions): void {
+export function addApprovalRoutes(scope: FastifyInstance, { runsOf, routes, large }: ApprovalRoutesOptions): void {
   // Every page of the debug UI reads it every few seconds, which would bury the work of agents in the log.
   scope.route({
-    ...routes.listApprovals(async (request) => {
-      const { status, limit, order, after } = request.query
-      const { approvals, unreadable } = runsOf(request)
-      if (after !== undefined && !(await approvals.has(after))) throw unknownCursor('after')
-      const range = { onlyOpen: status === 'pending', limit, order, after }
-      const { approvals: found, hasMore } = await approvals.list(range, unreadable)
-      return toPage(
-        found.map((approval) => show(approval, request)),
-        hasMore,
-      )
-    }),
+    ...routes.listApprovals((request, reply) =>
+      large.readPage(reply, async () => {
+        const { status, limit, order, after } = request.query
+        const { approvals, unreadable } = runsOf(request)
+        if (after !== undefined && !(await approvals.has(after))) throw unknownCursor('after')
+        const range = { onlyOpen: status === 'pending', limit, order, after }
+        const { approvals: found, hasMore } = await approvals.list(range, unreadable)
+        return toPage(
+          found.map((approval) => show(approval, request)),
+          hasMore,
+        )
+      }),
+    ),
     logLevel: 'warn',
   })
   scope.route(
-    routes.getApproval(async (request) => show(await runsOf(request).approvals.get(request.params.id), request)),
+    routes.getApproval((request, reply) =>
+      large.readPage(reply, async () => show(await runsOf(request).approvals.get(request.params.id), request)),
+    ),
   )
   scope.route({
     ...routes.decideApproval(async (request) => {

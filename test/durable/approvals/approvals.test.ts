@@ -100,6 +100,19 @@ describe('approvals', () => {
     return { ids: found.map(({ id }) => id), hasMore }
   }
 
+  it('are listed until a page has 10 MiB, and the rest follows', async () => {
+    const large = { ...PAY, arguments: { text: 'x'.repeat(4 * 1024 * 1024) } }
+    const all: string[] = []
+    for (let count = 0; count < 3; count++) all.push(approvalId(await open([large]), 0))
+    const pages: string[][] = []
+    for (let hasMore = true; hasMore; ) {
+      const page = await listOpen({ limit: 100, after: pages.flat().at(-1) })
+      pages.push(page.ids)
+      hasMore = page.hasMore
+    }
+    expect(pages).to.deep.equal([all.slice(0, 2), all.slice(2)])
+  })
+
   it('list the calls to decide, with their messages', async () => {
     const runId = await open([{ ...PAY, kind: 'client_tool' }, PAY, ASK])
     const found = await approvals.ofRun(runId)

@@ -10,6 +10,21 @@ import { makeProject } from '../../support/temp-project.ts'
 const MIB = 1024 * 1024
 const ECHO = 'id: echo\nmodules:\n  - { id: main, module: echo }\n'
 
+/** `writer` asks to write 2 MiB. */
+const LARGE_CALLS = {
+  'agents/echo.yml': ECHO,
+  'agents/writer.yml':
+    'id: writer\nmodules: [{ id: llm, module: writer }, { id: files, module: files }, { id: main, module: orchestrator/tool-loop }]',
+  'modules/writer.ts': `import { defineModule, LLM } from 'agent-host'
+    export default defineModule({ name: 'Writer', provides: [LLM], create: () => ({ async *generate() {
+      yield { type: 'tool_call', call: { id: 'c', name: 'write', arguments: { text: 'A "text" of 32 characters, \\n.'.repeat(2 ** 16) } } }
+      yield { type: 'finish', reason: 'tool_calls' } } }) })`,
+  'modules/files.ts': `import { defineModule, ToolProvider } from 'agent-host'
+    export default defineModule({ name: 'Files', provides: [ToolProvider], create: () => ({
+      listTools: () => [{ name: 'write', description: '', parameters: { type: 'object' } }],
+      needsApproval: () => true, executeTool: async () => ({ text: 'written' }) }) })`,
+}
+
 describe('a large stored response', () => {
   afterEach(killRunning)
 
@@ -86,6 +101,29 @@ describe('a large stored response', () => {
     expect(new Set([...replies, 'told'])).to.have.all.keys('cancelled', 'told')
     const after = (await server.ask(`/${json.id}`)).json
     expect([after.status, after.output[0].content[0].text === text]).to.deep.equal(['cancelled', true])
+    expect((await server.ask('', { model: 'echo', input: 'hi' })).status).to.equal(200)
+  }).timeout(120_000)
+})
+
+describe('an inbox of large calls', () => {
+  afterEach(killRunning)
+
+  it('goes to twelve who ask at once, or 503 does, from a server with a heap of 96 MB', async () => {
+    const { dir } = await makeProject(LARGE_CALLS)
+    const server = await startResponses(dir, [], { NODE_OPTIONS: '--max-old-space-size=96' })
+    let approval = ''
+    for (let count = 0; count < 12; count++)
+      approval = (await server.ask('', { model: 'writer', input: 'write' })).json.output.at(-1).id
+    const inbox = `${server.url.replace(/responses$/, 'approvals')}`
+    const askFor = async (path: string): Promise<string> => {
+      const reply = await fetch(inbox + path, { headers: HEADERS })
+      const text = await reply.text()
+      if (reply.status === 503 && reply.headers.has('retry-after')) return 'told'
+      return reply.status === 200 && text.length > MIB ? 'sent' : `${reply.status}, ${text.length} bytes`
+    }
+    const lists = await Promise.all(Array.from({ length: 12 }, () => askFor('?limit=100')))
+    const single = await Promise.all(Array.from({ length: 12 }, () => askFor(`/${approval}`)))
+    expect(new Set([...lists, ...single, 'told'])).to.have.all.keys('sent', 'told')
     expect((await server.ask('', { model: 'echo', input: 'hi' })).status).to.equal(200)
   }).timeout(120_000)
 })

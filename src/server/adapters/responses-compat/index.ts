@@ -55,7 +55,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { ids } = this.#options.durableRuns
     const shared = { routes, dialect, partsOf, ignored: this.#ignored, large: this.#large }
     addResponseRoutes(scope, { adapter: this.#options, ids, unstored: this.#unstored, ...shared })
-    addApprovalRoutes(scope, { runsOf: (request) => partsOf(request).runs, routes })
+    addApprovalRoutes(scope, { runsOf: (request) => partsOf(request).runs, ...shared })
     addConversationRoutes(scope, shared)
   }
 }

@@ -1,7 +1,7 @@
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { RunStore, StoredRun } from '../../../../durable/runs/run-store.ts'
 import { badRequest, type HostError } from '../../../../errors.ts'
-import { spendLength } from '../../../../json.ts'
+import { MAX_PAGE_LENGTH, spendLength } from '../../../../json.ts'
 import { findItem } from '../ids.ts'
 import type { ItemsQuery, PageQuery } from './page-query.ts'
 import type { InputItem, Page } from './schema.ts'
@@ -39,9 +39,6 @@ export async function listResponses<T extends { readonly id: string }>(
     last = found[limit - 1]
   }
 }
-
-/** Maximum length of a page in JSON; its first entry may be longer. */
-export const MAX_PAGE_LENGTH = 10 * 1024 * 1024
 
 /** Reads the entries of a page one after another, until it is long enough: the rest follows on the next page. */
 async function readPage<T extends { readonly id: string }>(
