@@ -1,6 +1,7 @@
 import { finished, type Writable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
-import { type Deferred, deferred } from '../../async.ts'
+import { type Deferred, deferred, Lanes } from '../../async.ts'
 import { HostError } from '../../errors.ts'
 
 /**
@@ -44,6 +45,8 @@ export class ByteBudget {
   readonly #waitMs: number
   readonly #claims = new Map<unknown, Claim>()
   readonly #waiting = new Set<Claim>()
+  /** To write a large answer as JSON holds the event loop: those who share a read do so one after another, and others come between. */
+  readonly #turns = new Lanes(1)
   #used = 0
 
   constructor({ maxBytes = heapShare(HEAP_SHARE), waitMs = WAIT_MS }: ByteLimits = {}) {
@@ -82,11 +85,15 @@ export class ByteBudget {
   ): Promise<T> {
     const known: T[] = [await read()]
     const bytes = lengthOf(known[0] as T)
-    const waiting = bytes < MIN_BYTES ? undefined : this.take(bytes, answer, of)
-    if (!waiting) return known[0] as T
-    known.pop()
-    await waiting
-    return read()
+    if (bytes < MIN_BYTES) return known[0] as T
+    const waiting = this.take(bytes, answer, of)
+    if (waiting) {
+      known.pop()
+      await waiting
+      known.push(await read())
+    }
+    await this.#turns.run(() => nextTurn())
+    return known[0] as T
   }
 
   #add(bytes: number, of: unknown): Claim {
