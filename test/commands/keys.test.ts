@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, chown, lstat, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
@@ -193,6 +194,23 @@ describe('agent-host keys', () => {
     expect([full.exitCode, full.stdout]).to.deep.equal([1, ''])
     expect(await text()).to.equal(before)
     expect((await readdir(dir)).sort()).to.deep.equal(['agents', 'keys.yml'])
+  })
+
+  it('names the file that is none, such as a named pipe', async function () {
+    if (process.platform === 'win32') this.skip()
+    const { keys, path } = await makeKeys()
+    execFileSync('mkfifo', [path])
+    for (const args of [['list'], ['add', 'ci'], ['revoke', 'ci']]) {
+      const { stderr, exitCode } = await keys(...args)
+      expect([exitCode, stderr.trim()]).to.deep.equal([1, 'Error: keys.yml cannot be read: it is not a regular file.'])
+    }
+  })
+
+  it('list: reads what servers read, also a file in UTF-16', async () => {
+    const { keys, path } = await makeKeys()
+    const text = `keys:\n  - { name: ada, digest: "sha256:${'a'.repeat(64)}", scopes: [run] }\n`
+    await writeFile(path, Buffer.from(`\ufeff${text}`, 'utf16le'))
+    expect((await keys('list')).stdout).to.match(/^ada /m)
   })
 
   it('revoke: exits with 1 for a file that servers do not read', async () => {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, type Stats } from 'node:fs'
+import type { Stats } from 'node:fs'
 import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Flags } from '@oclif/core'
 import { type Document, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml'
+import { readSettingsText } from '../../definition/settings-file.ts'
 import { badProject, HostError } from '../../errors.ts'
-import { readRegularFile } from '../../read-regular-file.ts'
 import { type KeyEntry, parseKeys, type ReadKeys } from '../../server/guards/keys-file.ts'
 
 /** `--keys` of the commands that read and write the file of keys. */
@@ -104,16 +104,20 @@ export class KeysDocument {
   }
 }
 
-async function readText(path: string): Promise<string | undefined> {
-  return existsSync(path) ? (await readRegularFile(path)).toString() : undefined
+function readText(path: string): Promise<string | undefined> {
+  return readSettingsText(path, basename(path)).catch(refuseFile)
 }
 
-/** It is not the command line that is wrong, but the file. */
 function parse(text: string, path: string): ReadKeys<KeyEntry> {
   try {
     return parseKeys(text, basename(path))
   } catch (error) {
-    if (!(error instanceof HostError)) throw error
-    throw badProject(error.message, { suggestions: error.suggestions })
+    return refuseFile(error)
   }
+}
+
+/** It is not the command line that is wrong, but the file. */
+function refuseFile(error: unknown): never {
+  if (!(error instanceof HostError)) throw error
+  throw badProject(error.message, { suggestions: error.suggestions })
 }
