@@ -257,6 +257,8 @@ describe('approvals', () => {
     expect(await send({ input: [item(true), item(false)] })).to.deep.equal([400, twice])
     const unclear = { ...item(true), approve: 'yes' }
     expect(await send({ input: [unclear] })).to.deep.equal([400, 'input[0].approve must be a boolean'])
+    const odd = { ...item(true), reason: 5 }
+    expect(await send({ input: [odd] })).to.deep.equal([400, 'input[0].reason must be a string'])
     const misplaced = [400, 'max_tokens is a field of the chat API: send max_output_tokens.']
     expect(await send({ input: [item(true)], max_tokens: 5 })).to.deep.equal(misplaced)
     expect(await send({ input: 'Never mind.', max_tokens: 5 })).to.deep.equal(misplaced)

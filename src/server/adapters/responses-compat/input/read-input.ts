@@ -244,12 +244,13 @@ function toOutput(item: InputItem, at: string): CallOutput {
 
 /** @param decided ids of the requests that are decided before it */
 function toApproval(item: InputItem, at: string, decided: Set<string>): ApprovalReply {
-  const { approval_request_id: requestId, approve: isApproved, reason }: Fields = item
+  const { approval_request_id: requestId, approve: isApproved, reason = null }: Fields = item
   if (typeof requestId !== 'string') throw invalidField(`${at}.approval_request_id`, 'must be a string')
   if (typeof isApproved !== 'boolean') throw invalidField(`${at}.approve`, 'must be a boolean')
+  if (reason !== null && typeof reason !== 'string') throw invalidField(`${at}.reason`, 'must be a string')
   if (decided.has(requestId)) throw invalidField(`${at}.approval_request_id`, `is decided already: '${requestId}'`)
   decided.add(requestId)
-  return { requestId, isApproved, reason: typeof reason === 'string' ? reason : undefined }
+  return { requestId, isApproved, reason: reason ?? undefined }
 }
 
 /** Parts that cannot be read are refused in the message that the agent is to handle, and left out of earlier ones. */
