@@ -242,15 +242,7 @@ export class AgentHost {
    * @throws AgentError `AGENT_INVALID` with every problem, `AGENT_DUPLICATE` when the id is taken
    */
   async register(source: unknown, options: RegisterOptions = {}): Promise<AgentInfo> {
-    requireGiven(READABLE, source, 'source')
-    requireGiven(REGISTER_OPTIONS, options, 'options')
-    const { file, signal } = options
-    const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
-    this.#agents.refuseDuplicate(blueprint)
-    const agent = await this.#versions.open(blueprint, signal)
-    // Opening takes time, and another may have come first.
-    await this.#put(agent, blueprint)
-    return agent.info
+    return this.#putNew(source, options)
   }
 
   /**
@@ -262,23 +254,22 @@ export class AgentHost {
    */
   async replace(id: string, source: unknown, options: RegisterOptions = {}): Promise<AgentInfo> {
     requireGiven(TEXT, id, 'id')
+    return this.#putNew(source, options, id)
+  }
+
+  async #putNew(source: unknown, options: RegisterOptions, replacedId?: string): Promise<AgentInfo> {
     requireGiven(READABLE, source, 'source')
     requireGiven(REGISTER_OPTIONS, options, 'options')
     const { file, signal } = options
     const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
-    if (blueprint.source.definition.id !== id) this.#agents.refuseDuplicate(blueprint)
+    if (blueprint.source.definition.id !== replacedId) this.#agents.refuseDuplicate(blueprint)
     const agent = await this.#versions.open(blueprint, signal)
-    const old = await this.#put(agent, blueprint, id)
-    if (old) void this.#versions.retire(old)
-    return agent.info
-  }
-
-  /** @returns the replaced agent */
-  async #put(agent: Agent, blueprint: AgentBlueprint, replacedId?: string): Promise<Agent | undefined> {
     try {
+      // Opening takes time, and another may have come first.
       const old = this.#agents.put(agent, blueprint, replacedId)
       this.#onChange.tell()
-      return old
+      if (old) void this.#versions.retire(old)
+      return agent.info
     } catch (error) {
       await agent.close()
       throw error

@@ -6,22 +6,23 @@ import type { RunResult, Turn } from '../run/turn.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/waiting/pending-call.ts'
 import { findAnsweredTwice, findAnswerProblem } from '../run/waiting/settle-answers.ts'
 
+const CARRIED = [
+  'instructions',
+  'user',
+  'tenant',
+  'metadata',
+  'traceparent',
+  'input',
+  'requestOptions',
+  'maxToolCalls',
+  'ttlSeconds',
+  'clientTools',
+  'background',
+  'variant',
+] as const
+
 /** Part of a turn that a run takes along when it goes on. */
-export type WaitingOptions = Pick<
-  Turn,
-  | 'instructions'
-  | 'user'
-  | 'tenant'
-  | 'metadata'
-  | 'traceparent'
-  | 'input'
-  | 'requestOptions'
-  | 'maxToolCalls'
-  | 'ttlSeconds'
-  | 'clientTools'
-  | 'background'
-  | 'variant'
->
+export type WaitingOptions = Pick<Turn, (typeof CARRIED)[number]>
 
 /** Run that waits for a person or a program. */
 export interface WaitingRun {
@@ -40,9 +41,7 @@ export interface ResumableRun extends WaitingRun {
 /** Returns a run that waits as a value. */
 export function toResumableRun(agent: string, result: RunResult, turn: WaitingOptions): ResumableRun {
   const { runId, pending, trail } = result
-  const { instructions, user, tenant, metadata, input, requestOptions, maxToolCalls, clientTools, background } = turn
-  const shared = { instructions, user, tenant, metadata, input, requestOptions, maxToolCalls, clientTools, background }
-  const options = { ...shared, ttlSeconds: turn.ttlSeconds, traceparent: turn.traceparent, variant: turn.variant }
+  const options = Object.fromEntries(CARRIED.map((name) => [name, turn[name]]))
   return { runId, agent, pending, trail, options }
 }
 
