@@ -1,7 +1,15 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { defineModule, LLM, Type } from 'agent-host'
 import { loadPackage } from './lib/optional-package.ts'
-import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+import {
+  effortOf,
+  firstOf,
+  makeVendorLLM,
+  modelName,
+  optionalText,
+  thinkingBudget,
+  vendorSettings,
+} from './lib/vendor.ts'
 import { vendorFetch } from './lib/vendor-fetch.ts'
 
 /** Used part of `@ai-sdk/amazon-bedrock`, which need not be installed. */
@@ -28,21 +36,13 @@ export default defineModule({
   attachments: ['image/*', 'application/pdf', 'text/plain', 'text/csv', 'text/html', 'text/markdown'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({
-      variant: true,
-      minLength: 1,
-      description: 'Model or inference profile, such as us.anthropic.claude-haiku-4-5-20251001-v1:0.',
-    }),
-    region: Type.Optional(
-      Type.String({ description: 'Default: AWS_REGION or AWS_DEFAULT_REGION of the environment, then us-east-1.' }),
-    ),
-    api_key: Type.Optional(Type.String({ description: 'Bedrock API key. Default: AWS_BEARER_TOKEN_BEDROCK.' })),
-    access_key_id: Type.Optional(Type.String({ description: 'Without an API key. Default: AWS_ACCESS_KEY_ID.' })),
-    secret_access_key: Type.Optional(Type.String({ description: 'Default: AWS_SECRET_ACCESS_KEY.' })),
-    session_token: Type.Optional(Type.String({ description: 'Default: AWS_SESSION_TOKEN.' })),
-    base_url: Type.Optional(
-      Type.String({ description: 'Address of the API. Default: https://bedrock-runtime.<region>.amazonaws.com' }),
-    ),
+    model: modelName('Model or inference profile, such as us.anthropic.claude-haiku-4-5-20251001-v1:0.'),
+    region: optionalText('Default: AWS_REGION or AWS_DEFAULT_REGION of the environment, then us-east-1.'),
+    api_key: optionalText('Bedrock API key. Default: AWS_BEARER_TOKEN_BEDROCK.'),
+    access_key_id: optionalText('Without an API key. Default: AWS_ACCESS_KEY_ID.'),
+    secret_access_key: optionalText('Default: AWS_SECRET_ACCESS_KEY.'),
+    session_token: optionalText('Default: AWS_SESSION_TOKEN.'),
+    base_url: optionalText('Address of the API. Default: https://bedrock-runtime.<region>.amazonaws.com'),
     reasoning_effort: effortOf(EFFORTS),
     thinking_budget: thinkingBudget,
     ...vendorSettings,

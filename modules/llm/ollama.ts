@@ -1,6 +1,6 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { ChatEndpoint } from './lib/chat-endpoint.ts'
-import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
+import { effortOf, firstOf, makeVendorLLM, modelName, optionalText, vendorSettings } from './lib/vendor.ts'
 
 const EFFORTS = ['none', 'low', 'medium', 'high']
 
@@ -12,17 +12,11 @@ export default defineModule({
   attachments: ['image/*'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({
-      minLength: 1,
-      variant: true,
-      description: 'Name of the model, as `ollama list` shows it, such as llama3.2.',
-    }),
-    base_url: Type.Optional(
-      Type.String({
-        description: 'Address of the server. Default: OLLAMA_BASE_URL or OLLAMA_HOST, then http://127.0.0.1:11434',
-      }),
+    model: modelName('Name of the model, as `ollama list` shows it, such as llama3.2.'),
+    base_url: optionalText(
+      'Address of the server. Default: OLLAMA_BASE_URL or OLLAMA_HOST, then http://127.0.0.1:11434',
     ),
-    api_key: Type.Optional(Type.String({ description: 'For servers that require one. Default: OLLAMA_API_KEY.' })),
+    api_key: optionalText('For servers that require one. Default: OLLAMA_API_KEY.'),
     reasoning_effort: effortOf(EFFORTS),
     ...vendorSettings,
     // A model may have to be read from the disk first.

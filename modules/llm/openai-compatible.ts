@@ -2,7 +2,7 @@ import { defineModule, LLM, Type } from 'agent-host'
 import { makeLLM } from './lib/ai-sdk-llm.ts'
 import { ChatEndpoint } from './lib/chat-endpoint.ts'
 import { providerAt } from './lib/provider-name.ts'
-import { httpSettings, limitsOf, toProviderOptions } from './lib/vendor.ts'
+import { httpSettings, limitsOf, modelName, optionalText, toProviderOptions } from './lib/vendor.ts'
 
 export default defineModule({
   name: 'OpenAICompatibleLLM',
@@ -16,10 +16,8 @@ export default defineModule({
       minLength: 1,
       description: 'Address of the API with its version: https://api.openai.com/v1',
     }),
-    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model in the API.' }),
-    api_key: Type.Optional(
-      Type.String({ description: 'Sent as bearer credentials. Best taken from the environment: ${OPENAI_API_KEY}' }),
-    ),
+    model: modelName('Name of the model in the API.'),
+    api_key: optionalText('Sent as bearer credentials. Best taken from the environment: ${OPENAI_API_KEY}'),
     query: Type.Record(Type.String(), Type.String(), {
       default: {},
       description: 'Additional query parameters of every request.',

@@ -1,7 +1,7 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { ChatEndpoint } from './lib/chat-endpoint.ts'
 import { isStrictSchema } from './lib/strict-schema.ts'
-import { accessSettings, effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
+import { accessSettings, effortOf, firstOf, makeVendorLLM, optionalText, vendorSettings } from './lib/vendor.ts'
 import { vendorFetch } from './lib/vendor-fetch.ts'
 
 const ADDRESS = 'https://api.openai.com/v1'
@@ -32,8 +32,8 @@ export default defineModule({
       }),
     ),
     store: Type.Boolean({ default: false, description: 'Let OpenAI store requests and answers.' }),
-    organization: Type.Optional(Type.String({ description: 'Organization to bill.' })),
-    project: Type.Optional(Type.String({ description: 'Project to bill.' })),
+    organization: optionalText('Organization to bill.'),
+    project: optionalText('Project to bill.'),
     ...vendorSettings,
   }),
   create: async (_, config, context) => {

@@ -52,10 +52,20 @@ export const vendorSettings: typeof settings = settings
 /** The fields that say which model it is, and how it is reached. */
 export function accessSettings({ example, key, address }: { example: string; key: string; address: string }) {
   return {
-    model: Type.String({ minLength: 1, variant: true, description: `Name of the model, such as ${example}.` }),
-    api_key: Type.Optional(Type.String({ description: `Default: ${key} of the environment.` })),
-    base_url: Type.Optional(Type.String({ description: `Address of the API. Default: ${address}` })),
+    model: modelName(`Name of the model, such as ${example}.`),
+    api_key: optionalText(`Default: ${key} of the environment.`),
+    base_url: optionalText(`Address of the API. Default: ${address}`),
   }
+}
+
+/** `model` of a module that calls models by name. */
+export function modelName(description: string) {
+  return Type.String({ minLength: 1, variant: true, description })
+}
+
+/** A text that may be left out. */
+export function optionalText(description: string) {
+  return Type.Optional(Type.String({ description }))
 }
 
 /** `reasoning_effort` of a vendor that knows these levels. */
