@@ -1,6 +1,6 @@
 const FIRST_MS = 500
 /** Longest pause between two attempts. */
-export const LAST_MS = 30_000
+const LAST_MS = 30_000
 
 /** Pauses between attempts to reach something that is away: each twice as long as the one before. */
 export class Backoff {
@@ -18,7 +18,12 @@ export class Backoff {
     return this.#failures > 0
   }
 
-  get pauseMs(): number {
+  /** Says when the next attempts are made. */
+  get outlook(): string {
+    return `Next attempt in ${this.#pauseMs / 1000} s, later ones up to ${LAST_MS / 1000} s apart.`
+  }
+
+  get #pauseMs(): number {
     return Math.min(FIRST_MS * 2 ** this.#failures, LAST_MS)
   }
 
@@ -38,6 +43,6 @@ export class Backoff {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       attempt()?.catch(() => {})
-    }, this.pauseMs).unref()
+    }, this.#pauseMs).unref()
   }
 }

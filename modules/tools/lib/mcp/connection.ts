@@ -26,7 +26,7 @@ import {
   type ToolResult,
   VERSION,
 } from 'agent-host'
-import { Backoff, LAST_MS } from '../backoff.ts'
+import { Backoff } from '../backoff.ts'
 import { pickEnvironment } from '../child-environment.ts'
 import { withinTimeout } from '../tool-result.ts'
 import { toToolResult } from './content.ts'
@@ -58,9 +58,9 @@ export interface McpServerConfig {
   readonly oauth?: OAuthConfig
 }
 
-/** Time that a server has to report its protocol version. One that stays silent is old. */
 type Arguments = Readonly<Record<string, unknown>>
 
+/** Time that a server has to report its protocol version. One that stays silent is old. */
 const PROBE_TIMEOUT_MS = 3000
 const CONNECT_TIMEOUT_MS = 15_000
 /** A server is not trusted: its schemas may take for ever. */
@@ -143,7 +143,7 @@ export class McpConnection {
   async connectWithin(seconds: number): Promise<void> {
     const late = new AbortController()
     const timer = wait(seconds * 1000, undefined, { signal: late.signal }).then(
-      () => this.#context.log.warn(`The MCP server '${this.name}' has not answered for ${seconds} s; it may still.`),
+      () => this.#warn(`has not answered for ${seconds} s; it may still.`),
       () => {},
     )
     await Promise.race([this.#connect().catch(() => {}), timer])
@@ -157,7 +157,7 @@ export class McpConnection {
    * @param localName as it is called here
    * @throws Error when the arguments do not fit, the server cannot be reached, or does not answer in time
    */
-  async call(name: string, localName: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
+  async call(name: string, localName: string, args: Arguments, run: Run): Promise<ToolResult> {
     const { checked, misfit } = this.#check(name, localName, args)
     for (let attempt = 0; ; attempt++) {
       const connected = this.#client ?? this.#connect()
@@ -190,7 +190,7 @@ export class McpConnection {
     await this.#connecting?.catch(() => {})
   }
 
-  #request(client: Client, name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<CallToolResult> {
+  #request(client: Client, name: string, args: Arguments, run: Run): Promise<CallToolResult> {
     const timeout = this.#config.timeout * 1000
     return client.callTool(
       { name, arguments: args },
@@ -208,16 +208,14 @@ export class McpConnection {
   /** The arguments to send, and what does not fit: the server decides, since it may take more than its schema says. */
   #check(name: string, localName: string, args: Arguments): { readonly checked: Arguments; readonly misfit?: unknown } {
     const parameters = this.#tools.find((tool) => tool.name === name)?.parameters
-    if (!parameters) throw new Error(`The MCP server '${this.name}' cannot be reached, or has no tool '${name}'.`)
+    if (!parameters) throw new Error(this.#say(`cannot be reached, or has no tool '${name}'.`))
     if (this.#unchecked.has(name)) return { checked: args }
     try {
       return { checked: runLimited(() => checkArguments(localName, this.#compile(name, parameters), args), CHECK_MS) }
     } catch (misfit) {
       if (!isTimeLimit(misfit)) return { checked: args, misfit }
       this.#unchecked.add(name)
-      this.#context.log.warn(
-        `The MCP server '${this.name}' describes '${name}' by a schema that takes too long to check; its arguments are sent unchecked.`,
-      )
+      this.#warn(`describes '${name}' by a schema that takes too long to check; its arguments are sent unchecked.`)
       return { checked: args }
     }
   }
@@ -241,10 +239,10 @@ export class McpConnection {
       const { client, tools } = await this.#open()
       this.#client = client
       this.#take(tools)
-      if (this.#backoff.hasFailed) this.#context.log.info(`The MCP server '${this.name}' can be reached now.`)
+      if (this.#backoff.hasFailed) this.#context.log.info(this.#say('can be reached now.'))
       this.#backoff.noteSuccess()
       this.#reported = ''
-      this.#context.log.debug(`The MCP server '${this.name}' has ${this.#tools.length} tools.`)
+      this.#context.log.debug(this.#say(`has ${this.#tools.length} tools.`))
       await this.#note(tools)
       return client
     } catch (error) {
@@ -253,13 +251,9 @@ export class McpConnection {
       this.#backoff.noteFailure()
       // Its tools are not there; those of others are.
       this.#take([])
-      const problem = new Error(`The MCP server '${this.name}' cannot be reached: ${reasonOf(error)}`, {
-        cause: error,
-      })
+      const problem = new Error(this.#say(`cannot be reached: ${reasonOf(error)}`), { cause: error })
       if (!this.#closing.signal.aborted && problem.message !== this.#reported) {
-        this.#context.log.warn(
-          `${problem.message}. Next attempt in ${this.#backoff.pauseMs / 1000} s, later ones up to ${LAST_MS / 1000} s apart.`,
-        )
+        this.#context.log.warn(`${problem.message}. ${this.#backoff.outlook}`)
         this.#reported = problem.message
       }
       this.#retryLater()
@@ -295,9 +289,7 @@ export class McpConnection {
         listChanged: { tools: { onChanged: (_error, tools) => tools && this.#take(tools) } },
       },
     )
-    const transport = mendMessages(this.#makeTransport(), (problem) =>
-      this.#warnOnce(`The MCP server '${this.name}' ${problem}`),
-    )
+    const transport = mendMessages(this.#makeTransport(), (problem) => this.#warnOnce(this.#say(problem)))
     // What the program ended with says more than that the connection is closed.
     let reason = 'the connection was closed'
     client.onerror = ({ message }) => {
@@ -328,7 +320,7 @@ export class McpConnection {
         if (this.#client === client) this.#take(tools)
       })
       .catch((error: unknown) => {
-        this.#context.log.warn(`The MCP server '${this.name}' does not list its tools again: ${reasonOf(error)}.`)
+        this.#warn(`does not list its tools again: ${reasonOf(error)}.`)
       })
       .finally(() => {
         this.#listing = undefined
@@ -388,7 +380,7 @@ export class McpConnection {
     const before = this.#described.get(name)
     if (before === described) return true
     if (before === undefined && this.#described.size >= MAX_KNOWN_TOOLS) {
-      this.#warnOnce(`The MCP server '${this.name}' has listed ${MAX_KNOWN_TOOLS} tools: others are left out.`)
+      this.#warnOnce(this.#say(`has listed ${MAX_KNOWN_TOOLS} tools: others are left out.`))
       return false
     }
     const { pin } = this.#config
@@ -396,7 +388,7 @@ export class McpConnection {
     if (before === undefined) return true
     this.#changed.add(name)
     const consequence = pin ? ' It is pinned, and refused.' : ''
-    this.#context.log.warn(`The MCP server '${this.name}' has changed the description of '${name}'.${consequence}`)
+    this.#warn(`has changed the description of '${name}'.${consequence}`)
     return !pin
   }
 
@@ -404,7 +396,7 @@ export class McpConnection {
   #drop(client: Client, reason: string): void {
     if (this.#client !== client || this.#closing.signal.aborted) return
     this.#client = undefined
-    this.#context.log.warn(`The MCP server '${this.name}' is gone: ${reason}.`)
+    this.#warn(`is gone: ${reason}.`)
     client.onclose = undefined
     void client.close().catch(() => {})
     this.#retryLater()
@@ -412,6 +404,15 @@ export class McpConnection {
 
   #retryLater(): void {
     this.#backoff.later(() => (this.#client ? undefined : this.#connect()))
+  }
+
+  #warn(what: string): void {
+    this.#context.log.warn(this.#say(what))
+  }
+
+  /** Sentence about this server. */
+  #say(what: string): string {
+    return `The MCP server '${this.name}' ${what}`
   }
 
   #toError(error: unknown, tool: string): Error {

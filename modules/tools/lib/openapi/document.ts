@@ -63,16 +63,17 @@ export class OpenApiDocument {
       for (const { reference, path } of referencesIn(data)) {
         const [target = ''] = reference.split('#')
         if (target === '') continue
-        const at = () => `${file}:${lineOf(path)}: the reference '${reference}'`
+        const fault = (what: string, cause?: unknown) =>
+          invalid(`${file}:${lineOf(path)}`, `the reference '${reference}' ${what}`, cause)
         if (isRemote || /^[a-z][a-z0-9+.-]*:/i.test(target)) {
-          throw new HostError('MODULE_INVALID', `${at()} leaves the ${isRemote ? 'document' : 'project'}.`)
+          throw fault(`leaves the ${isRemote ? 'document' : 'project'}.`)
         }
         const other = fileOf(reference, file)
-        if (other === undefined) throw new HostError('MODULE_INVALID', `${at()} has a broken escape.`)
+        if (other === undefined) throw fault('has a broken escape.')
         if (sources.has(other)) continue
         if (sources.size === MAX_FILES) throw invalid(name, `the document refers to more than ${MAX_FILES} files.`)
         const read = readProjectFile(other, context).catch((cause) => {
-          throw new HostError('MODULE_INVALID', `${at()} cannot be followed: ${messageOf(cause)}`, { cause })
+          throw fault(`cannot be followed: ${messageOf(cause)}`, cause)
         })
         sources.set(other, readSource(await read, other))
       }
@@ -184,7 +185,7 @@ function readSource(text: string, name: string): Source {
   try {
     data = JSON.parse(text)
   } catch (cause) {
-    throw new HostError('MODULE_INVALID', `${name}: ${messageOf(cause)}`, { cause })
+    throw invalid(name, messageOf(cause), cause)
   }
   if (!isDeeper(data, MAX_LEVELS)) return { data, lineOf }
   throw invalid(`${name}:${lineOfLevel(text, MAX_LEVELS)}`, `the document is nested deeper than ${MAX_LEVELS} levels.`)
@@ -261,7 +262,7 @@ function* referencesIn(value: unknown, path: readonly string[] = []): Generator<
 }
 
 function referenceOf(value: unknown): string | undefined {
-  const { $ref } = isObject(value) ? value : {}
+  const { $ref } = fieldsOf(value)
   return typeof $ref === 'string' ? $ref : undefined
 }
 
@@ -302,6 +303,6 @@ function decodePointer(token: string): string {
   return (decoded(() => decodeURIComponent(token)) ?? token).replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-function invalid(place: string, message: string): HostError {
-  return new HostError('MODULE_INVALID', `${place}: ${message}`)
+function invalid(place: string, message: string, cause?: unknown): HostError {
+  return new HostError('MODULE_INVALID', `${place}: ${message}`, { cause })
 }

@@ -1,4 +1,4 @@
-import { HostError, isForbiddenHeader, isObject } from 'agent-host'
+import { fieldsOf, HostError, isForbiddenHeader, isObject } from 'agent-host'
 import type { Json, OpenApiDocument } from './document.ts'
 import { type SchemaBudget, SchemaCollector } from './schema.ts'
 import type { ParameterStyle } from './style.ts'
@@ -58,8 +58,7 @@ const MAX_NAME = 64
 /** Lists the operations of a document, in its order. Their arguments are read by {@link readOperation}: there may be many that nobody chooses. */
 export function listOperations(document: OpenApiDocument): OperationOutline[] {
   const { root, name: file } = document
-  const paths = isObject(root.paths) ? root.paths : {}
-  return Object.entries(paths).flatMap(([path, rawItem]) => {
+  return Object.entries(fieldsOf(root.paths)).flatMap(([path, rawItem]) => {
     const item = document.resolve(rawItem, file)
     if (!isObject(item.value)) return []
     const shared = item.value
@@ -115,9 +114,8 @@ export function readOperation(
     .filter((each) => !isForbidden(each))
     .map(({ value, file: from }) => {
       const parameter = readParameter(value, from, properties)
-      const { schema, content } = value
-      const [media] = Object.values(isObject(content) ? content : {})
-      const found = collector.convert(schema ?? (isObject(media) ? media.schema : undefined) ?? {}, from)
+      const [media] = Object.values(fieldsOf(value.content))
+      const found = collector.convert(value.schema ?? fieldsOf(media).schema ?? {}, from)
       properties[parameter.argument] = describe(found, value.description)
       if (value.required === true) required.push(parameter.argument)
       return parameter
@@ -165,7 +163,7 @@ function readParameter(value: Json, file: string, taken: Json): Parameter {
   const plain = name.replace(/[^A-Za-z0-9_.-]/g, '_')
   const isFree = !(plain in taken) && plain !== 'body'
   const style = typeof value.style === 'string' ? value.style : DEFAULT_STYLES[place]
-  const [mediaType] = Object.keys(isObject(value.content) ? value.content : {})
+  const [mediaType] = Object.keys(fieldsOf(value.content))
   return {
     in: place,
     name,
@@ -188,17 +186,16 @@ function readBody(document: OpenApiDocument, from: string, raw: unknown, collect
   const mediaTypes = Object.keys(value.content)
   const mediaType = PREFERRED.flatMap((pattern) => mediaTypes.find((each) => pattern.test(each)) ?? [])[0]
   if (mediaType === undefined) return undefined
-  const media = value.content[mediaType]
-  const { schema = {}, encoding } = isObject(media) ? media : {}
+  const { schema = {}, encoding } = fieldsOf(value.content[mediaType])
   const found = document.resolve(schema, file)
-  const { properties = {} } = isObject(found.value) ? found.value : {}
-  const files = Object.entries(isObject(properties) ? properties : {}).filter(([, property]) => {
+  const { properties } = fieldsOf(found.value)
+  const files = Object.entries(fieldsOf(properties)).filter(([, property]) => {
     const { value: field } = document.resolve(property, found.file)
-    return isBinary(field) || (isObject(field) && isBinary(document.resolve(field.items, found.file).value))
+    return isBinary(field) || isBinary(document.resolve(fieldsOf(field).items, found.file).value)
   })
   const body: RequestBody = {
     mediaType,
-    encoding: (isObject(encoding) ? encoding : {}) as RequestBody['encoding'],
+    encoding: fieldsOf(encoding) as RequestBody['encoding'],
     files: new Set(files.map(([name]) => name)),
   }
   const described = describe(collector.convert(schema, file), value.description ?? `The body, as ${mediaType}.`)
@@ -216,8 +213,8 @@ const PREFERRED = [
 
 /** A file: 3.0 says so by its format, 3.1 by a media type without a type or an encoding. */
 function isBinary(schema: unknown): boolean {
-  if (!isObject(schema)) return false
-  return schema.format === 'binary' || schema.contentMediaType !== undefined
+  const { format, contentMediaType } = fieldsOf(schema)
+  return format === 'binary' || contentMediaType !== undefined
 }
 
 function describe(schema: Json | boolean, description: unknown): Json | boolean {

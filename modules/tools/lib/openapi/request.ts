@@ -1,4 +1,4 @@
-import { isObject } from 'agent-host'
+import { fieldsOf, isObject } from 'agent-host'
 import type { Operation, Parameter, RequestBody } from './operations.ts'
 import { serialize, toHeader, toPairs, toPathPart } from './style.ts'
 
@@ -72,7 +72,7 @@ function addBody(
 }
 
 function toForm(value: unknown, encoding: RequestBody['encoding']): string {
-  const fields = Object.entries(isObject(value) ? value : {})
+  const fields = Object.entries(fieldsOf(value))
   return fields
     .flatMap(([name, field]) => {
       const { style, explode, allowReserved } = encoding[name] ?? {}
@@ -87,7 +87,7 @@ function toForm(value: unknown, encoding: RequestBody['encoding']): string {
 
 function toFormData(value: unknown, encoding: RequestBody['encoding'], files: RequestBody['files']): FormData {
   const form = new FormData()
-  for (const [name, field] of Object.entries(isObject(value) ? value : {})) {
+  for (const [name, field] of Object.entries(fieldsOf(value))) {
     for (const item of Array.isArray(field) ? field : [field]) {
       const { contentType } = encoding[name] ?? {}
       const type = typeof contentType === 'string' && !contentType.includes('*') ? contentType.split(',')[0] : undefined

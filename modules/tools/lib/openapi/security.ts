@@ -1,4 +1,4 @@
-import { checkHeaders, isObject } from 'agent-host'
+import { checkHeaders, fieldsOf, isObject } from 'agent-host'
 import { checkHeaderValues } from '../check-header-values.ts'
 import type { Json, OpenApiDocument } from './document.ts'
 import type { Operation } from './operations.ts'
@@ -16,9 +16,8 @@ export class Security {
     secrets: Readonly<Record<string, string>>,
     headers: Readonly<Record<string, string>>,
   ) {
-    const { components } = document.root
-    const { securitySchemes = {} } = isObject(components) ? components : {}
-    const entries = Object.entries(isObject(securitySchemes) ? securitySchemes : {})
+    const { securitySchemes } = fieldsOf(document.root.components)
+    const entries = Object.entries(fieldsOf(securitySchemes))
     this.#schemes = new Map(
       entries.flatMap(([name, raw]) => {
         const { value } = document.resolve(raw, document.name)

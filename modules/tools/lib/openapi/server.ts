@@ -1,4 +1,4 @@
-import { isObject } from 'agent-host'
+import { fieldsOf } from 'agent-host'
 import type { OpenApiDocument } from './document.ts'
 import type { Operation } from './operations.ts'
 
@@ -14,27 +14,24 @@ export function serverOf(
 ): string {
   const [server] = servers
   const advice = 'Name the address of the API as `base_url`.'
-  if (typeof server?.url !== 'string') throw document.refuse(['servers'], `'${name}' has no server. ${advice}`)
+  const refuse = (message: string) => document.refuse(['servers'], message)
+  if (typeof server?.url !== 'string') throw refuse(`'${name}' has no server. ${advice}`)
   const { url, variables } = server
-  const known = isObject(variables) ? variables : {}
+  const known = fieldsOf(variables)
   const filled = url.replace(/\{([^{}]+)\}/g, (_, key: string) => {
-    const variable = known[key]
-    const { default: fallback, enum: choices } = isObject(variable) ? variable : {}
+    const { default: fallback, enum: choices } = fieldsOf(known[key])
     const value = values[key] ?? fallback
-    if (typeof value !== 'string') throw document.refuse(['servers'], `the variable '${key}' of a server has no value.`)
+    if (typeof value !== 'string') throw refuse(`the variable '${key}' of a server has no value.`)
     if (Array.isArray(choices) && !choices.includes(value)) {
-      throw document.refuse(['servers'], `the variable '${key}' is '${value}'; it may be ${choices.join(', ')}.`)
+      throw refuse(`the variable '${key}' is '${value}'; it may be ${choices.join(', ')}.`)
     }
     return value
   })
   if (hasCredentials(filled)) {
-    throw document.refuse(
-      ['servers'],
-      `the server of '${name}' has a user name or a password in its address. ${NO_CREDENTIALS}`,
-    )
+    throw refuse(`the server of '${name}' has a user name or a password in its address. ${NO_CREDENTIALS}`)
   }
   if (/^https?:\/\//i.test(filled) && URL.canParse(filled)) return filled
-  throw document.refuse(['servers'], `the server '${filled}' of '${name}' is not an address. ${advice}`)
+  throw refuse(`the server '${filled}' of '${name}' is not an address. ${advice}`)
 }
 
 /** Requests refuse such an address, with a message that shows it. */

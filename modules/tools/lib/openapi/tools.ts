@@ -8,7 +8,7 @@ import {
   makeArgumentCheck,
   messageOf,
 } from 'agent-host'
-import { Backoff, LAST_MS } from '../backoff.ts'
+import { Backoff } from '../backoff.ts'
 import { DocumentAway, OpenApiDocument } from './document.ts'
 import { listOperations, type Operation, type OperationOutline, readOperation } from './operations.ts'
 import type { Credentials } from './request.ts'
@@ -67,11 +67,15 @@ export class LoadedOperations {
    */
   async load(): Promise<void> {
     try {
-      this.#tools = await loadTools(this.#config, this.#context, this.#fetch)
+      await this.#load()
     } catch (error) {
       if (!(error instanceof DocumentAway)) throw error
       this.#waitFor(error)
     }
+  }
+
+  async #load(): Promise<void> {
+    this.#tools = await loadTools(this.#config, this.#context, this.#fetch)
   }
 
   close(): void {
@@ -85,9 +89,7 @@ export class LoadedOperations {
     this.#backoff.noteFailure()
     reportMissing('OpenAPI document')
     if (reason !== this.#reported) {
-      log.warn(
-        `${reason} Its tools are missing. Next attempt in ${this.#backoff.pauseMs / 1000} s, later ones up to ${LAST_MS / 1000} s apart.`,
-      )
+      log.warn(`${reason} Its tools are missing. ${this.#backoff.outlook}`)
     }
     this.#reported = reason
     this.#backoff.later(() => this.#tryAgain())
@@ -95,7 +97,7 @@ export class LoadedOperations {
 
   async #tryAgain(): Promise<void> {
     try {
-      this.#tools = await loadTools(this.#config, this.#context, this.#fetch)
+      await this.#load()
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#waitFor(error)
       return
