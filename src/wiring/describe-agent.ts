@@ -5,7 +5,7 @@ import { findHostModules } from './host-modules.ts'
 import type { AgentBlueprint } from './plan-agent.ts'
 import { shownConfig } from './shown-config.ts'
 import { getAt, listVariables } from './variables.ts'
-import { ENTRY } from './wiring.ts'
+import { ENTRY, providedBy } from './wiring.ts'
 
 /** Modules and wiring of an agent, for `agent_config` of the debug UI. */
 export interface AgentDescription {
@@ -62,7 +62,8 @@ export interface DescribedAgent extends Pick<AgentBlueprint, 'modules' | 'loaded
 /** In the order of the agent's file. */
 export function describeAgent({ definition, modules, loaded, entryPoints }: DescribedAgent): AgentDescription {
   const byId = new Map(modules.map((module) => [module.id, module]))
-  const described = definition.modules.flatMap(({ id, provides, config: written }, index): ModuleDescription[] => {
+  const described = definition.modules.flatMap((entry, index): ModuleDescription[] => {
+    const { id, config: written } = entry
     const wired = byId.get(id)
     const from = loaded.get(id)
     if (!wired || !from) return []
@@ -82,7 +83,7 @@ export function describeAgent({ definition, modules, loaded, entryPoints }: Desc
           ...variable,
           value: getAt(shown.config, variable.path),
         })),
-        provides: module.provides.map(({ name }) => name).filter((name) => provides?.includes(name) ?? true),
+        provides: providedBy(module, entry),
         uses: [...new Set(links.map(({ protocol }) => protocol))],
       },
     ]

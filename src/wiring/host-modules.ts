@@ -1,6 +1,6 @@
 import type { AgentDefinition } from '../definition/definition.ts'
 import { reachableModules } from './reachable-modules.ts'
-import type { WiredModule } from './wiring.ts'
+import { providersIn, type WiredModule } from './wiring.ts'
 
 /** Protocols whose providers the host calls itself, for every entry point. */
 const HOST_PROTOCOLS = ['InputGuard', 'OutputGuard', 'ApprovalPolicy'] as const
@@ -14,13 +14,8 @@ export function findHostModules(
   modules: readonly Pick<WiredModule, 'id' | 'module'>[],
 ): HostModules {
   const byId = new Map(modules.map((module) => [module.id, module]))
-  const providers = (protocol: HostProtocol) =>
-    entries.flatMap(({ id, provides }) => {
-      const declared = byId.get(id)?.module.provides.some(({ name }) => name === protocol) ?? false
-      return declared && (provides?.includes(protocol) ?? true) ? [id] : []
-    })
-  const [input, output, policies] = HOST_PROTOCOLS
-  return { [input]: providers(input), [output]: providers(output), [policies]: providers(policies) }
+  const found = HOST_PROTOCOLS.map((protocol) => [protocol, providersIn(entries, byId, protocol)])
+  return Object.fromEntries(found) as HostModules
 }
 
 /** Ids of these modules, and of all that they depend on. */

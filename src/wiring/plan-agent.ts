@@ -28,7 +28,7 @@ import { inlineFiles } from './inline-files.ts'
 import { findNamedKeys, type NamedKey } from './named-keys.ts'
 import { planWiring } from './plan-wiring.ts'
 import { readTriggerSecrets } from './read-trigger-secrets.ts'
-import type { EntryPoint, PlannedModule, WiredModule } from './wiring.ts'
+import { type EntryPoint, type PlannedModule, providersIn, type WiredModule } from './wiring.ts'
 
 /** Path of the page to which other sites send people back. */
 export const CALLBACK_PATH = '/oauth/callback'
@@ -233,12 +233,7 @@ function makeContext(
     unseal: (sealed: string, run?: Run) => sealing.unseal(sealed, boundTo(run)),
     log: namedLog(project.log, name),
     reportMissing: makeReport(project, name),
-    providersOf({ name }: Protocol) {
-      const isProvider = ({ id, provides }: ModuleEntry) =>
-        (loaded.get(id)?.module.provides ?? []).some((protocol) => protocol.name === name) &&
-        (provides?.includes(name) ?? true)
-      return modules.filter(isProvider).map(({ id }) => id)
-    },
+    providersOf: ({ name }: Protocol) => providersIn(modules, loaded, name),
     providersFor: (field: string) => links.find((link) => link.field === field)?.providers ?? [],
     callsAgents(names: readonly string[]) {
       for (const name of names) calls.set(name, placeOfCall(source, moduleId, name))

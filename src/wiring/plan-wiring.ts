@@ -14,6 +14,7 @@ import {
   type ModuleSpec,
   type PlannedModule,
   type Planning,
+  providedBy,
   type Report,
   STORAGE,
   type WiringPlan,
@@ -62,7 +63,8 @@ function describe(
   facts: ReadonlyMap<string, ModuleSpec>,
   report: Report,
 ): DescribedModule {
-  const { provides, uses, scope } = facts.get(entry.id) ?? { provides: [], uses: {}, scope: 'instance' as const }
+  const spec: ModuleSpec = facts.get(entry.id) ?? { provides: [], uses: {}, scope: 'instance' }
+  const { provides, uses, scope } = spec
   const path = ['modules', index]
   const declared = provides.map(({ name }) => name)
   const fields = Object.entries(uses).map(([name, dependency]) => {
@@ -82,7 +84,7 @@ function describe(
     id: entry.id,
     path,
     scope: entry.scope ?? scope,
-    provides: new Set(declared.filter((name) => entry.provides?.includes(name) ?? true)),
+    provides: new Set(providedBy(spec, entry)),
     fields: fields.filter((field) => keepField(field, entry, [...path, 'uses'], report)),
   }
 }

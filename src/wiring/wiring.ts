@@ -1,4 +1,4 @@
-import type { AgentDefinition } from '../definition/definition.ts'
+import type { AgentDefinition, ModuleEntry } from '../definition/definition.ts'
 import type { Path } from '../definition/problem.ts'
 import type { Scope } from '../definition/scope.ts'
 import type { Module, ModuleContext } from '../module/define-module.ts'
@@ -92,6 +92,24 @@ export interface Planning {
   readonly definition: AgentDefinition
   readonly modules: readonly DescribedModule[]
   readonly report: Report
+}
+
+/** Names of the protocols that a module provides in an agent: those that its entry names, or all. */
+export function providedBy({ provides }: Pick<Module, 'provides'>, entry: Pick<ModuleEntry, 'provides'>): string[] {
+  return provides.map(({ name }) => name).filter((name) => entry.provides?.includes(name) ?? true)
+}
+
+/** Ids of the modules that provide a protocol, in the order of the agent's file. */
+export function providersIn(
+  entries: readonly ModuleEntry[],
+  modules: ReadonlyMap<string, { readonly module: Pick<Module, 'provides'> }>,
+  protocol: string,
+): string[] {
+  const isProvider = (entry: ModuleEntry) => {
+    const { module } = modules.get(entry.id) ?? {}
+    return module !== undefined && providedBy(module, entry).includes(protocol)
+  }
+  return entries.filter(isProvider).map(({ id }) => id)
 }
 
 /** Returns the provider of a protocol that the run or the host brings, if there is one. */

@@ -18,6 +18,7 @@ import { digestOf, type PendingAnswer, type PendingCall } from '../../run/waitin
 import { namePlace } from '../../variants/called-changes.ts'
 import type { VariantChange } from '../../wire/variant.ts'
 import { type Project, planAgent } from '../../wiring/plan-agent.ts'
+import { providedBy } from '../../wiring/wiring.ts'
 import { hashFile } from '../file/hash-file.ts'
 import { hideSecrets } from '../file/hide-secrets.ts'
 import { lastRunOf, type Tape, type TapedRun } from '../file/read-tape.ts'
@@ -407,9 +408,9 @@ export async function findLive(
   const unknown = names.find((name) => !ids.includes(name) && KINDS[name] === undefined)
   if (unknown !== undefined) throw unknownLive(unknown, ids, head)
   const provided = await Promise.all(
-    modules.map(async ({ id, module, provides }) => {
-      const declared = (await loader.load(module)).module.provides.map(({ name }) => name)
-      return { id, protocols: declared.filter((each) => provides?.includes(each) ?? true) }
+    modules.map(async (entry) => {
+      const { module } = await loader.load(entry.module)
+      return { id: entry.id, protocols: providedBy(module, entry) }
     }),
   )
   const kinds = names.flatMap((name) => KINDS[name] ?? [])
