@@ -1,5 +1,5 @@
 import { AgentSchema } from '../definition/definition.ts'
-import { isObject } from '../json.ts'
+import { type Fields, fieldsOf, isObject, mapFields } from '../json.ts'
 import { type CatalogEntry, readLibraryCatalog } from './library-catalog.ts'
 import { listProjectModules, ModuleLoader } from './load-module.ts'
 import { ProjectCode } from './project-code.ts'
@@ -83,13 +83,9 @@ function makeEntry(entry: JsonSchema, modules: readonly CatalogEntry[]): JsonSch
     allOf: modules.map(({ reference, config }) => ({
       if: { properties: { module: { const: reference } }, required: ['module'] },
       // biome-ignore lint/suspicious/noThenProperty: that is the keyword of JSON Schema
-      then: { properties: { config: makeConfig(config) } },
+      then: { properties: { config: forFiles(JSON.parse(JSON.stringify(config))) } },
     })),
   }
-}
-
-function makeConfig(config: unknown): unknown {
-  return forFiles(JSON.parse(JSON.stringify(config)))
 }
 
 const VARIABLE = { type: 'string', pattern: '\\$\\{[^}]*\\}' }
@@ -122,43 +118,32 @@ function forFiles(schema: unknown): unknown {
   if (SCALARS.includes(rest.type as string)) return { ...annotations, anyOf: [rest, VARIABLE] }
   if (isText(rest)) return { ...annotations, anyOf: [rest, FILE] }
   const { properties, required, ...others } = rest
-  const inner = Object.entries(others).map(([name, value]) => [name, forFiles(value)])
   return {
     ...annotations,
-    ...Object.fromEntries(inner),
-    ...(properties ? objectSchema(properties, required, rest) : {}),
-  }
-}
-
-function objectSchema(
-  properties: unknown,
-  required: unknown,
-  { additionalProperties = false }: JsonSchema,
-): JsonSchema {
-  const hasDefault = (name: string) => (properties as Record<string, JsonSchema>)[name]?.default !== undefined
-  const needed = ((required ?? []) as string[]).filter((name) => !hasDefault(name))
-  return {
-    properties: eachOf(properties),
-    additionalProperties: forFiles(additionalProperties),
-    ...(needed.length > 0 ? { required: needed } : {}),
+    ...mapFields(others, forFiles),
+    ...(properties ? objectSchema(properties as Fields, required, rest) : {}),
   }
 }
 
 /** Below `properties` the names are a module's own. */
-function eachOf(properties: unknown): unknown {
-  const entries = Object.entries(properties as Record<string, unknown>)
-  return Object.fromEntries(entries.map(([name, schema]) => [name, forFiles(schema)]))
+function objectSchema(properties: Fields, required: unknown, { additionalProperties = false }: JsonSchema): JsonSchema {
+  const hasDefault = (name: string) => fieldsOf(properties[name]).default !== undefined
+  const needed = ((required ?? []) as string[]).filter((name) => !hasDefault(name))
+  return {
+    properties: mapFields(properties, forFiles),
+    additionalProperties: forFiles(additionalProperties),
+    ...(needed.length > 0 ? { required: needed } : {}),
+  }
 }
 
 function describe(
   properties: Readonly<Record<string, JsonSchema>>,
   descriptions: Readonly<Record<string, string>>,
 ): Record<string, JsonSchema> {
-  const entries = Object.entries(properties).map(([name, schema]) => {
+  return mapFields(properties, (schema, name) => {
     const description = descriptions[name]
-    return [name, description === undefined ? schema : { description, ...schema }]
+    return description === undefined ? schema : { description, ...schema }
   })
-  return Object.fromEntries(entries)
 }
 
 function close(list: { items: JsonSchema }): JsonSchema {
