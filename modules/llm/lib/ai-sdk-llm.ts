@@ -106,7 +106,7 @@ class FittedRequests {
   ): Promise<ReadableStream<LanguageModelV3StreamPart>> {
     const { model, maxRetries, hints } = this.#asked
     const supportedUrls = await model.supportedUrls
-    let left = this.#withKnownOptions(this.#withKnownEffort(dispensable))
+    let left = this.#withKnownWords(dispensable)
     let tools = this.#knownTools
     for (;;) {
       const settled = fitTools({ ...left, ...request }, tools)
@@ -140,17 +140,15 @@ class FittedRequests {
     return { ...options, ...(providerOptions ? { providerOptions } : {}), abortSignal }
   }
 
-  #withKnownEffort(options: Partial<LLMRequest>): Partial<LLMRequest> {
-    const { reasoningEffort } = options
-    if (reasoningEffort === undefined || this.#quirks.efforts?.includes(reasoningEffort) !== false) return options
-    this.#tell(`it knows no reasoning effort '${reasoningEffort.slice(0, 100)}', which is left out`)
-    return withoutKeys(options, ['reasoningEffort'])
-  }
-
-  #withKnownOptions(options: Partial<LLMRequest>): Partial<LLMRequest> {
-    const unknown = VENDOR_OPTIONS.filter(([name, word]) => {
+  #withKnownWords(options: Partial<LLMRequest>): Partial<LLMRequest> {
+    const { efforts = true, options: ofVendor } = this.#quirks
+    const words: VendorQuirks['options'] & { readonly reasoningEffort: typeof efforts } = {
+      reasoningEffort: efforts,
+      ...ofVendor,
+    }
+    const unknown = WORDED_OPTIONS.filter(([name, word]) => {
       const value = options[name]
-      const known = this.#quirks.options?.[name]
+      const known = words[name]
       if (value === undefined || known === true || known?.includes(value)) return false
       this.#tell(`it ${known ? `knows no ${word} '${value.slice(0, 100)}'` : `takes no ${word}`}, which is left out`)
       return true
@@ -160,12 +158,13 @@ class FittedRequests {
   }
 }
 
-const VENDOR_OPTIONS = [
+const WORDED_OPTIONS = [
+  ['reasoningEffort', 'reasoning effort'],
   ['verbosity', 'verbosity'],
   ['serviceTier', 'service tier'],
   ['promptCacheKey', 'key for its cache'],
   ['safetyIdentifier', 'safety identifier'],
-] as const satisfies readonly (readonly [VendorOption, string])[]
+] as const satisfies readonly (readonly [VendorOption | 'reasoningEffort', string])[]
 
 /** Options of the request that come from the run's client. Tool choice and schema are the orchestrator's, which passes them on. */
 function clientOptions(request: LLMRequest, { requestOptions }: Run): ModelOptions {
