@@ -4,7 +4,6 @@ import { HostError } from '../errors.ts'
 import { requireGiven, TEXT } from '../given.ts'
 import type { CallableAgent } from '../protocols/callable-agent.ts'
 import type { Agent } from '../run/agent/agent.ts'
-import type { AgentInfo } from '../run/agent/agent-info.ts'
 import type { AgentBlueprint } from '../wiring/plan-agent.ts'
 import { ENTRY } from '../wiring/wiring.ts'
 import {
@@ -112,7 +111,7 @@ export class RegisteredAgents {
 
   /** Lists the agents as others call them. */
   listCallable(): readonly CallableAgent[] {
-    this.#callable ??= listCallable(this.#list())
+    this.#callable ??= listCallable(this.all.map(({ info }) => info))
     return this.#callable
   }
 
@@ -172,23 +171,12 @@ export class RegisteredAgents {
     throw new AgentError('AGENT_INVALID', [problem], { files: agent.files, callsAgents: true })
   }
 
-  #list(): AgentInfo[] {
-    return this.all.map(({ info }) => info)
-  }
-
   /** A host that is closed has no agents any more: that must not be taken for a wrong name. */
   #notFound(name: string, sees?: Sees): HostError {
     if (this.#isClosed) return shuttingDown()
-    const names = sees ? this.#names().filter(sees) : this.#names()
-    return new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`, { suggestions: didYouMean(name, names) })
-  }
-
-  /** Of the agents, and of their entry points. */
-  #names(): string[] {
-    return this.#list().flatMap(({ id, entryPoints }) => [
-      id,
-      ...entryPoints.map((entryPoint) => `${id}/${entryPoint}`),
-    ])
+    const names = this.listCallable().map((agent) => agent.name)
+    const suggestions = didYouMean(name, sees ? names.filter(sees) : names)
+    return new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`, { suggestions })
   }
 }
 

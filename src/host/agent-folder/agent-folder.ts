@@ -188,7 +188,7 @@ export class AgentFolder {
   #warnOfUnknownNames(): void {
     const problems = new Map(this.#host.problems().map((problem) => [formatProblem(problem), problem]))
     for (const [text, { suggestions }] of problems) {
-      if (!this.#unknownNames.has(text)) this.#log.warn(withAdvice(text, suggestions))
+      if (!this.#unknownNames.has(text)) this.#log.warn([text, ...suggestions].join('\n  '))
     }
     this.#unknownNames = new Set(problems.keys())
   }
@@ -384,10 +384,6 @@ function newFile(path: string, name: string): AgentFile {
     isRejectedCaller: false,
     load: undefined,
   }
-}
-
-function withAdvice(text: string, suggestions: readonly string[]): string {
-  return [text, ...suggestions.map((suggestion) => `\n  ${suggestion}`)].join('')
 }
 
 async function finishes(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
