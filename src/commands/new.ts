@@ -20,16 +20,14 @@ export default class New extends BaseCommand {
   override async run(): Promise<void> {
     const { kind, name } = (await this.parse(New)).args
     const { planNew } = await import('../project/create/plan-new.ts')
-    const { writeFiles } = await import('../project/write-files.ts')
+    const { writeAllOrNone, writeFiles } = await import('../project/write-files.ts')
     const [file, ...markers] = await planNew(kind, name)
     if (!file) return
     this.requireProject()
-    const [written] = await writeFiles(resolve('.'), [file])
-    if (written?.outcome === 'skipped') {
-      throw badProject(`${file.path} already exists; nothing changed.`, {
-        suggestions: ['Choose another name, or edit that file.'],
-      })
-    }
+    const suggestions = ['Choose another name, or edit that file.']
+    await writeAllOrNone(resolve('.'), [file], (path) =>
+      badProject(`${path} already exists; nothing changed.`, { suggestions }),
+    )
     await writeFiles(resolve('.'), markers)
     this.log(`Created ${file.path}.`)
     for (const line of nextStep(kind, name, file.path)) this.log(`  ${line}`)

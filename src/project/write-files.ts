@@ -48,6 +48,29 @@ export async function writeFiles(
   return written
 }
 
+/**
+ * Writes files into a folder, all of them or none: when one cannot be written, those that were new are removed.
+ *
+ * @param refuse makes the error for a file that is there, and that the plan does not replace
+ */
+export async function writeAllOrNone(
+  folder: string,
+  plan: readonly PlannedFile[],
+  refuse: (path: string) => Error,
+): Promise<void> {
+  const created: string[] = []
+  try {
+    for (const file of plan) {
+      const [written] = await writeFiles(folder, [file])
+      if (written?.outcome === 'skipped') throw refuse(file.path)
+      if (!file.replaces) created.push(file.path)
+    }
+  } catch (error) {
+    for (const path of created) await fsExtra.remove(join(folder, path))
+    throw error
+  }
+}
+
 async function refuseLink(folder: string, path: string): Promise<void> {
   const link = await findLink(folder, path)
   if (link !== undefined) throw new Error(`${link} is a link. Remove it.`)

@@ -1,8 +1,7 @@
 import { join, posix } from 'node:path'
-import fsExtra from 'fs-extra'
 import { badOption, badProject, messageOf, systemCodeOf } from '../../errors.ts'
 import { findLink } from '../../project/find-link.ts'
-import { writeFiles } from '../../project/write-files.ts'
+import { writeAllOrNone } from '../../project/write-files.ts'
 import { NO_LINKS, readRegularFileSync } from '../../read-regular-file.ts'
 import type { PlannedWrite } from '../../server/adapters/ui/questions/questions.ts'
 
@@ -39,19 +38,11 @@ export async function readTarget(projectDir: string, path: string): Promise<Buff
 /** Writes the files, those that are new first, if all are as they were. @returns false where one is not, and nothing was written */
 export async function writeChecked(projectDir: string, writes: readonly CheckedWrite[]): Promise<boolean> {
   for (const { path, before } of writes) if (!isSame(await readTarget(projectDir, path), before)) return false
-  const created: string[] = []
-  try {
-    for (const { path, content, before } of writes) {
-      const plan = { path, content: Buffer.from(content), replaces: before !== undefined, isOwn: true }
-      const [written] = await writeFiles(projectDir, [plan])
-      if (written?.outcome === 'skipped') throw badProject(`${path} came in between.`)
-      if (before === undefined) created.push(path)
-    }
-    return true
-  } catch (error) {
-    for (const path of created) await fsExtra.remove(join(projectDir, path))
-    throw error
-  }
+  const plan = writes.map(({ path, content, before }) => {
+    return { path, content: Buffer.from(content), replaces: before !== undefined, isOwn: true }
+  })
+  await writeAllOrNone(projectDir, plan, (path) => badProject(`${path} came in between.`))
+  return true
 }
 
 function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { badProject, HostError } from '../../errors.ts'
-import { writeFiles } from '../../project/write-files.ts'
+import { writeAllOrNone } from '../../project/write-files.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 import { tapeFile } from '../../tape/file/tape-folder.ts'
 import { openTape } from '../../tape/file/tape-pieces.ts'
@@ -44,12 +44,10 @@ export default class RunsExport extends BaseCommand {
       const { name, content, isTape } = await exportRun(open, args.run_id)
       const file = flags.output ?? name
       const path = this.pathOf(file)
-      const [written] = await writeFiles(dirname(path), [{ path: basename(path), content, mode: 0o600 }])
-      if (written?.outcome === 'skipped') {
-        throw badProject(`${file} already exists.`, {
-          suggestions: ['Choose another file with --output, or remove it.'],
-        })
-      }
+      const suggestions = ['Choose another file with --output, or remove it.']
+      await writeAllOrNone(dirname(path), [{ path: basename(path), content, mode: 0o600 }], () =>
+        badProject(`${file} already exists.`, { suggestions }),
+      )
       this.log(`Wrote ${isTape ? 'the tape' : 'the trace'} to ${file}`)
     } finally {
       await open.close()

@@ -1,9 +1,9 @@
 import { appendFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { badProject } from '../../errors.ts'
+import { badProject, type HostError } from '../../errors.ts'
 import { planRow, toSavedCase } from '../../evals/case-row.ts'
-import { type PlannedFile, writeFiles } from '../../project/write-files.ts'
+import { writeAllOrNone } from '../../project/write-files.ts'
 import type { Tape } from '../../tape/file/read-tape.ts'
 import { toSavedRun } from '../../tape/saved-tests/saved-test.ts'
 import { BaseCommand } from '../base-command.ts'
@@ -42,7 +42,7 @@ export default class RunsSave extends BaseCommand {
       { path: testFile, content: test },
       { path: tapeFile, content: bytes },
     ]
-    await writeAll(files)
+    await writeAllOrNone(process.cwd(), files, existing)
     for (const { path } of files) this.log(`Created ${path}`)
     this.log(`Run it: agent-host test ${testFile}`)
     if (advice !== null) this.log(advice)
@@ -55,7 +55,8 @@ export default class RunsSave extends BaseCommand {
     const shown = relative(process.cwd(), file)
     const added = await planRow(saved, shown, process.cwd())
     const tapePath = join(dirname(file), tapeFile)
-    await writeAll([{ path: relative(process.cwd(), tapePath), content: bytes }])
+    const tapePlan = { path: relative(process.cwd(), tapePath), content: bytes }
+    await writeAllOrNone(process.cwd(), [tapePlan], existing)
     try {
       appendWhole(file, added)
     } catch (error) {
@@ -72,23 +73,8 @@ export default class RunsSave extends BaseCommand {
 
 const LOOK = 'The tape holds the whole run, without secrets: look at what you commit.'
 
-/** @throws HostError `PROJECT_INVALID` where a file exists; none of them is there then that was not before */
-async function writeAll(files: readonly PlannedFile[]): Promise<void> {
-  const created: string[] = []
-  try {
-    for (const file of files) {
-      const [written] = await writeFiles(process.cwd(), [file])
-      if (written?.outcome === 'skipped') {
-        throw badProject(`${file.path} already exists.`, {
-          suggestions: ['Choose another name with --name, or remove it.'],
-        })
-      }
-      created.push(file.path)
-    }
-  } catch (error) {
-    for (const path of created) rmSync(path, { force: true })
-    throw error
-  }
+function existing(path: string): HostError {
+  return badProject(`${path} already exists.`, { suggestions: ['Choose another name with --name, or remove it.'] })
 }
 
 /** Adds to a file, or leaves it as it was: half a row would spoil the next one, too. */
