@@ -4,12 +4,12 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
-import { PROVIDERS } from '../../project/create/providers.ts'
+import { PROVIDERS, VENDORS } from '../../project/create/providers.ts'
 import { readProxySettings } from '../../proxy/proxy-settings.ts'
 import { makeRedact } from '../../redaction/redact.ts'
 import { defaultPort, findServer } from '../server/running-server.ts'
 import { plural } from '../terminal/plural.ts'
-import { readUsedModules, type UsedModules, VENDORS, vendorAddress } from './used-addresses.ts'
+import { readUsedModules, type UsedModules, vendorAddress } from './used-addresses.ts'
 
 /** Result of one check. */
 export interface Finding {

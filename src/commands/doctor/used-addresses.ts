@@ -1,4 +1,5 @@
 import { interpolate } from '../../definition/interpolate.ts'
+import { VENDORS } from '../../project/create/providers.ts'
 import { openAgents } from '../agents/open-agents.ts'
 
 /** Modules of the project's agents, as far as they matter to this machine. */
@@ -12,22 +13,6 @@ export interface UsedModules {
   readonly usesPython: boolean
   /** Places of modules, `desk/llm`, by the address that they ask. */
   readonly addresses: ReadonlyMap<string, readonly string[]>
-}
-
-/** Vendors of models in the order in which `llm/auto` looks for them: variables that name a key or an address, and the default address. */
-export const VENDORS: Readonly<Record<string, { readonly variables: readonly string[]; readonly url: string }>> = {
-  openai: { variables: ['OPENAI_API_KEY'], url: 'https://api.openai.com' },
-  anthropic: { variables: ['ANTHROPIC_API_KEY'], url: 'https://api.anthropic.com' },
-  google: {
-    variables: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
-    url: 'https://generativelanguage.googleapis.com',
-  },
-  mistral: { variables: ['MISTRAL_API_KEY'], url: 'https://api.mistral.ai' },
-  groq: { variables: ['GROQ_API_KEY'], url: 'https://api.groq.com' },
-  openrouter: { variables: ['OPENROUTER_API_KEY'], url: 'https://openrouter.ai' },
-  deepseek: { variables: ['DEEPSEEK_API_KEY'], url: 'https://api.deepseek.com' },
-  xai: { variables: ['XAI_API_KEY'], url: 'https://api.x.ai' },
-  ollama: { variables: ['OLLAMA_BASE_URL', 'OLLAMA_HOST'], url: 'http://127.0.0.1:11434' },
 }
 
 /** Address of a vendor's API, which the environment may replace. */
