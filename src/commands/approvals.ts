@@ -29,7 +29,7 @@ export default class Approvals extends BaseCommand {
     for (const approval of approvals) {
       // A key may decide without being able to read responses.
       const question = await client.questionOf(approval).catch(() => undefined)
-      for (const line of describe(approval, question)) this.log(line)
+      this.logLines(describe(approval, question))
     }
   }
 }

@@ -82,6 +82,10 @@ export abstract class BaseCommand extends Command {
     return input
   }
 
+  protected logLines(lines: Iterable<string>): void {
+    for (const line of lines) this.log(line)
+  }
+
   protected printJson(value: unknown): void {
     this.log(JSON.stringify(value, null, 2))
   }

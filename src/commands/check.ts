@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import type { Problem } from '../definition/problem.ts'
-import { badProject, HostError, messageOf } from '../errors.ts'
-import { SCHEMA_FILE } from '../project/schema-file.ts'
+import { badProject, HostError } from '../errors.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { agentDirFlag, DEFAULT_AGENT_DIR } from './agents/agent-dir-flag.ts'
 import { type CheckedAgents, checkAgents, linesOf } from './agents/check-agents.ts'
@@ -65,9 +64,7 @@ export default class Check extends BaseCommand {
   async #keepSchema(): Promise<void> {
     if (!existsSync('agents')) return
     const { keepSchema } = await import('../project/keep-schema.ts')
-    await keepSchema(process.cwd()).catch((error: unknown) => {
-      this.warn(`Cannot write ${SCHEMA_FILE}: ${messageOf(error)}`)
-    })
+    await keepSchema(process.cwd(), (message) => this.warn(message))
   }
 
   #print(agents: readonly AgentInfo[], problems: readonly Problem[]): void {

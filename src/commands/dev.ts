@@ -1,6 +1,5 @@
 import { Flags } from '@oclif/core'
 import { messageOf } from '../errors.ts'
-import { SCHEMA_FILE } from '../project/schema-file.ts'
 import { BUILT_IN_ADAPTERS } from '../server/adapters/load-adapter.ts'
 import type { ServerOptions } from '../server/options/options.ts'
 import type { BuiltServer } from '../server/server.ts'
@@ -62,15 +61,15 @@ export default class Dev extends BaseCommand {
   #onReady(server: BuiltServer, url: string): void {
     this.#server = { options: server.options, app: server.app, url }
     noteServer(url)
-    this.#print(describeServer(server, url))
+    this.logLines(describeServer(server, url))
     followSchema(server)
   }
 
   #followKeys(running: ServerProcess): void {
     const actions = {
-      h: () => this.#print(['', ...HELP, '']),
+      h: () => this.logLines(['', ...HELP, '']),
       o: () => this.#open(),
-      m: () => this.#server && this.#print(['', ...mcpSnippets(this.#server.url, this.#server.options), '']),
+      m: () => this.#server && this.logLines(['', ...mcpSnippets(this.#server.url, this.#server.options), '']),
       r: () => void this.#restart(running),
       c: () => process.stdout.write(CLEAR),
       q: () => void process.emit('SIGINT'),
@@ -108,19 +107,13 @@ export default class Dev extends BaseCommand {
   #open(): void {
     if (this.#server) void openBrowser(debugUiAddress(this.#server.options, this.#server.url))
   }
-
-  #print(lines: readonly string[]): void {
-    for (const line of lines) this.log(line)
-  }
 }
 
 /** Keeps the schema for editors in step with the available modules. */
 function followSchema({ agents, options, app }: BuiltServer): void {
   const keep = async () => {
     const { keepSchema } = await import('../project/keep-schema.ts')
-    await keepSchema(options.projectDir).catch((error: unknown) => {
-      app.log.warn(`Cannot write ${SCHEMA_FILE}: ${messageOf(error)}`)
-    })
+    await keepSchema(options.projectDir, (message) => app.log.warn(message))
   }
   const timer = setTimeout(keep, SCHEMA_AFTER_MS).unref()
   // Each save restarts the wait.

@@ -22,7 +22,7 @@ export default class Doctor extends BaseCommand {
     const { examine } = await import('./doctor/examine.ts')
     const findings = await examine(process.cwd(), port)
     if (json) this.printJson({ findings })
-    else for (const finding of findings) for (const line of describe(finding)) this.log(line)
+    else this.logLines(findings.flatMap(describe))
     if (findings.some(({ state }) => state === 'problem')) this.exit(1)
   }
 }

@@ -61,7 +61,7 @@ export default class Eject extends BaseCommand {
     this.#print(ejected, dryRun)
     if (dryRun || ejected.bases === 0) return
     const { usersOf } = await import('./eject/users-of.ts')
-    for (const line of nextSteps(await usersOf(folder, references))) this.log(line)
+    this.logLines(nextSteps(await usersOf(folder, references)))
   }
 
   #print({ created, left, bases, packages }: Ejected, dryRun: boolean): void {

@@ -119,7 +119,7 @@ export default class Eval extends BaseCommand {
     const result = file.withoutSecrets(whole)
     const verdict = checkGates(result, gates)
     if (flags.json) this.printJson({ ...result, ...verdict, result_file: pathOf(file) })
-    else for (const line of formatResult(result)) this.log(line)
+    else this.logLines(formatResult(result))
     const isReported = flags.junit === undefined || this.#writeJunit(result, this.pathOf(flags.junit))
     if (isStopped) this.#stop(result, file)
     this.exit(this.#conclude(result, { file, gates, verdict, isReported }))

@@ -1,10 +1,9 @@
 import { basename, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Args, Flags } from '@oclif/core'
-import { badOption, messageOf } from '../errors.ts'
+import { badOption } from '../errors.ts'
 import { PROVIDERS } from '../project/create/providers.ts'
 import { TEMPLATES, type TemplateName } from '../project/create/templates.ts'
-import { SCHEMA_FILE } from '../project/schema-file.ts'
 import { readRegularFile } from '../read-regular-file.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Answers } from './init/ask-choices.ts'
@@ -76,15 +75,13 @@ export default class Init extends BaseCommand {
     const { python, 'agent-host': dependency } = flags
     const kept = await makeProject(folder, { ...choices, name: folder, python, packageManager, dependency })
     const { keepSchema } = await import('../project/keep-schema.ts')
-    await keepSchema(folder).catch((error: unknown) => {
-      this.warn(`Cannot write ${SCHEMA_FILE}: ${messageOf(error)}`)
-    })
+    await keepSchema(folder, (message) => this.warn(message))
     this.log(`Created project ${basename(folder)}.`)
     await this.#warnOfKept(folder, kept)
     if (python) await this.#warnOfMissingPython(python)
     if (choices.git) await this.#initialiseGit(folder)
     const isInstalled = choices.install && (await this.#install(folder, packageManager))
-    for (const line of nextSteps(choices, packageManager, isInstalled)) this.log(`  ${line}`)
+    this.logLines(nextSteps(choices, packageManager, isInstalled).map((line) => `  ${line}`))
   }
 
   async #warnOfKept(folder: string, kept: readonly string[]): Promise<void> {

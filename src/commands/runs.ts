@@ -58,7 +58,7 @@ export default class Runs extends BaseCommand {
       else {
         const width = process.stdout.columns ?? Infinity
         const options = { shortId: shortensIds(open.reader), width, hasServer: open.isShared }
-        for (const line of formatRuns(runs, options)) this.log(line)
+        this.logLines(formatRuns(runs, options))
       }
     } finally {
       await open.close()

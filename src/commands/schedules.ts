@@ -20,7 +20,7 @@ export default class Schedules extends BaseCommand {
       Promise.all(schedules.map((schedule) => viewSchedule(schedule, { host, service }))),
     )
     if (views.length === 0) return this.log("No agent has schedules. Add 'schedules' to an agent file.")
-    for (const line of formatTable([TITLES, ...views.map(toRow)])) this.log(line)
+    this.logLines(formatTable([TITLES, ...views.map(toRow)]))
   }
 }
 

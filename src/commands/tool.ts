@@ -50,7 +50,7 @@ export default class Tool extends BaseCommand {
   #list(tools: readonly FoundTool[], isJson: boolean, sayNone: () => string): void {
     if (isJson) this.printJson({ tools })
     else if (tools.length === 0) this.log(sayNone())
-    else for (const line of describeTools(tools)) this.log(line)
+    else this.logLines(describeTools(tools))
   }
 
   /** @returns the exit code */

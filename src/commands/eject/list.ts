@@ -28,7 +28,7 @@ export default class EjectList extends BaseCommand {
     if (flags.json) {
       const modules = installed.map(({ reference, ...item }) => ({ name: reference, ...item }))
       this.printJson({ packages: [...packages].map(toJson), installed: modules })
-    } else for (const line of [...formatPackages(packages), ...toInstalledText(installed)]) this.log(line)
+    } else this.logLines([...formatPackages(packages), ...toInstalledText(installed)])
   }
 }
 

@@ -33,6 +33,6 @@ export default class EvalCompare extends BaseCommand {
       throw badProject('The results have no agent in common: nothing can be compared.')
     }
     if (flags.json) this.printJson(comparisons)
-    else for (const line of comparisons.flatMap(formatComparison)) this.log(line)
+    else this.logLines(comparisons.flatMap(formatComparison))
   }
 }

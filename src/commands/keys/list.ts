@@ -19,9 +19,9 @@ export default class KeysList extends BaseCommand {
     const { keys: entries, tenants, doubts } = (await KeysDocument.open(this.pathOf(flags.keys))).read
     if (entries.length === 0)
       return this.log(`There is no file of keys ${flags.keys}. Begin one: agent-host keys add <name>`)
-    for (const line of formatTable([TITLES, ...entries.map(toRow)])) this.log(line)
+    this.logLines(formatTable([TITLES, ...entries.map(toRow)]))
     const limited = [...tenants].map(([name, limits]) => [name, describeLimits(limits)])
-    if (limited.length > 0) for (const line of ['', ...formatTable([TENANT_TITLES, ...limited])]) this.log(line)
+    if (limited.length > 0) this.logLines(['', ...formatTable([TENANT_TITLES, ...limited])])
     if (doubts.length === 0) return
     const { ids } = await ProjectAgents.read(process.cwd(), flags['agent-dir'] ?? DEFAULT_AGENT_DIR)
     for (const line of describeDoubts(doubts, ids)) this.warn(line)

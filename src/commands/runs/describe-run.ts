@@ -60,13 +60,7 @@ export async function describeRun(
   return [
     `${nameTarget(run)}  ${run.run_id}${run.server === '' ? '' : `  on ${run.server}`}`,
     `${nameStatus(run.status)}  ${formatDuration(run.duration_ms)}${firstText}  ${counts}`,
-    ...(run.variant === null ? [] : [`variant       ${oneLine(run.variant)}`]),
-    ...(run.incomplete === null ? [] : [`incomplete    ${oneLine(run.incomplete)}`]),
-    ...(run.user === null ? [] : [`user          ${oneLine(run.user)}`]),
-    ...(run.conversation === null ? [] : [`conversation  ${oneLine(run.conversation)}`]),
-    ...(run.continues === null ? [] : [`continues     ${run.continues}`]),
-    ...(run.continued_by === null ? [] : [`continued by  ${run.continued_by}`]),
-    ...(run.parent_run_id === null ? [] : [`called by     ${run.parent_run_id}`]),
+    ...describeFacts(run),
     ...below.map((called) => `called        ${called.run_id}  ${nameTarget(called)}, ${nameStatus(called.status)}`),
     ...(run.error === null ? [] : [`error   ${oneLine(run.error)}`]),
     `input   ${oneLine(run.input)}`,
@@ -74,6 +68,21 @@ export async function describeRun(
     '',
     ...formatTree(tree, textsOf(events, maxText)),
   ]
+}
+
+function describeFacts(run: RunSummary): string[] {
+  const facts = {
+    variant: run.variant,
+    incomplete: run.incomplete,
+    user: run.user,
+    conversation: run.conversation,
+    continues: run.continues,
+    'continued by': run.continued_by,
+    'called by': run.parent_run_id,
+  }
+  return Object.entries(facts).flatMap(([title, fact]) =>
+    fact === null ? [] : [`${title.padEnd(12)}  ${oneLine(fact)}`],
+  )
 }
 
 function textsOf(events: readonly TracedEvent[], maxText: number): CallTexts {

@@ -34,7 +34,7 @@ export default class RunsShow extends BaseCommand {
       const below = open.reader.index.runs.below(run.run_id)
       if (flags.json) this.printJson({ run, below, events })
       else if (flags.mermaid) this.log(await drawMermaid(events))
-      else for (const line of await describeRun(run, events, below)) this.log(line)
+      else this.logLines(await describeRun(run, events, below))
     } finally {
       await open.close()
     }

@@ -23,11 +23,11 @@ export default class WebhooksList extends BaseCommand {
     const named = hooks.map(({ shown, events, agents = ['all'], tenants }) => {
       return [shown, [...events].join(', '), agents.join(', '), tenants.map((tenant) => tenant || '-').join(', ')]
     })
-    for (const line of formatTable([HOOK_TITLES, ...named])) this.log(line)
+    this.logLines(formatTable([HOOK_TITLES, ...named]))
     const found = await useProject(flags, ({ durableRuns }) => listAllDeliveries(durableRuns, MAX_LISTED))
     const rows = found.map(({ delivery: { id, type, subject, shown, tries, isDead, dueMs, error = '' } }) => {
       return [id, type, subject, shown, String(tries), isDead ? 'dead' : formatTime(dueMs / 1000), error]
     })
-    if (rows.length > 0) for (const line of ['', ...formatTable([TITLES, ...rows])]) this.log(line)
+    if (rows.length > 0) this.logLines(['', ...formatTable([TITLES, ...rows])])
   }
 }

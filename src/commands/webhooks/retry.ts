@@ -1,5 +1,5 @@
 import { Args } from '@oclif/core'
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
 import { storeFlags, useProject } from '../server/use-project.ts'
 import { ambiguousId } from '../terminal/ambiguous-id.ts'
@@ -30,8 +30,7 @@ export default class WebhooksRetry extends BaseCommand {
       return ids
     })
     const suggestions = ['List them: agent-host webhooks list']
-    if (ids.length === 0)
-      throw new HostError('OPTION_INVALID', `No delivery begins with '${args.id}'.`, { suggestions })
+    if (ids.length === 0) throw badOption(`No delivery begins with '${args.id}'.`, { suggestions })
     this.log(`Queued delivery ${ids[0]}.`)
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Args } from '@oclif/core'
-import { HostError } from '../../errors.ts'
+import { badOption } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
 import { fillSwitches, pickServerFlags, readServerFlags } from '../server/server-flags.ts'
 
@@ -27,7 +27,7 @@ export default class WebhooksTest extends BaseCommand {
     if (found.length !== 1 || !found[0]) {
       const suggestions = [`Webhooks: ${hooks.map(({ shown }) => shown).join(', ') || 'none'}`]
       const message = found.length === 0 ? 'No webhook has' : 'Several webhooks have'
-      throw new HostError('OPTION_INVALID', `${message} this address.`, { suggestions })
+      throw badOption(`${message} this address.`, { suggestions })
     }
     const [hook] = found
     const [type = 'response.completed'] = hook.events
@@ -35,7 +35,7 @@ export default class WebhooksTest extends BaseCommand {
     const event = { id: `evt_${randomUUID()}`, type, subject: 'resp_test', createdMs: Date.now() }
     const error = await sendEvent(fetch, hook, event)
     await fetch[Symbol.asyncDispose]()
-    if (error !== undefined) throw new HostError('OPTION_INVALID', `${hook.shown} has not taken the event: ${error}`)
+    if (error !== undefined) throw badOption(`${hook.shown} has not taken the event: ${error}`)
     this.log(`${hook.shown} has taken ${event.id}, a ${type} of the response resp_test, which does not exist.`)
   }
 }
