@@ -1,5 +1,6 @@
 import { fieldsOf, isObject } from 'agent-host'
 import { isDeeper } from '../is-deeper.ts'
+import { LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA } from '../schema-words.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -84,16 +85,13 @@ const WORDS: Readonly<Record<string, Read>> = {
   pattern: toPattern,
   enum: (value) => (Array.isArray(value) && value.length > 0 ? value : undefined),
   required: (value) => (Array.isArray(value) ? value.filter((name) => typeof name === 'string') : undefined),
-  ...Object.fromEntries(
-    ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'].map((word) => [word, toMap]),
-  ),
-  ...Object.fromEntries(['allOf', 'anyOf', 'oneOf', 'prefixItems'].map((word) => [word, toSchemas])),
-  ...Object.fromEntries(
-    ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'].map((word) => [
-      word,
-      toSchema,
-    ]),
-  ),
+  ...allBy(toMap, MAP_OF_SCHEMAS),
+  ...allBy(toSchemas, LIST_OF_SCHEMAS),
+  ...allBy(toSchema, ONE_SCHEMA),
+}
+
+function allBy(read: Read, words: readonly string[]): Record<string, Read> {
+  return Object.fromEntries(words.map((word) => [word, read]))
 }
 
 /** Some generators write all schemas as definitions, and refer to one of them. Vendors want the object itself. */

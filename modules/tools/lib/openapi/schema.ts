@@ -1,20 +1,8 @@
 import { fieldsOf, isObject } from 'agent-host'
+import { LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA } from '../schema-words.ts'
 import type { Json, OpenApiDocument } from './document.ts'
 
-/** Keywords whose values are schemas, by the shape of the value. */
-const ONE = [
-  'items',
-  'additionalProperties',
-  'not',
-  'if',
-  'then',
-  'else',
-  'contains',
-  'propertyNames',
-  'unevaluatedProperties',
-]
-const LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
-const MAP = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']
+const ONE = [...ONE_SCHEMA, 'unevaluatedProperties']
 /** Mean nothing to a model, or something else than in JSON Schema. */
 const DROPPED = ['xml', 'externalDocs', 'discriminator', 'example', 'nullable', '$schema', '$id']
 
@@ -66,8 +54,8 @@ export class SchemaCollector {
 
   #convertValue(keyword: string, value: unknown, file: string): unknown {
     if (ONE.includes(keyword)) return this.convert(value, file)
-    if (LIST.includes(keyword) && Array.isArray(value)) return value.map((each) => this.convert(each, file))
-    if (!MAP.includes(keyword) || !isObject(value)) return value
+    if (LIST_OF_SCHEMAS.includes(keyword) && Array.isArray(value)) return value.map((each) => this.convert(each, file))
+    if (!MAP_OF_SCHEMAS.includes(keyword) || !isObject(value)) return value
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.convert(each, file)]))
   }
 
