@@ -44,12 +44,11 @@ export default defineModule({
     const make = (send: typeof fetch) =>
       makeVendorLLM(
         {
-          module: 'llm/anthropic',
+          name: 'anthropic',
           model: createAnthropic({ apiKey, baseURL, headers, fetch: send })(model),
           address: baseURL,
           secrets: [apiKey],
           access: { names: 'ANTHROPIC_API_KEY', isThere: apiKey !== '' },
-          optionsName: 'anthropic',
           optionsFor: ({ reasoningEffort, parallelToolCalls }) => ({
             // Calls are passed on whole: streaming them gains nothing, and may yield arguments that are not JSON.
             toolStreaming: false,

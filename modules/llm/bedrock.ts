@@ -75,7 +75,7 @@ export default defineModule({
     })
     return makeVendorLLM(
       {
-        module: 'llm/bedrock',
+        name: 'bedrock',
         model: bedrock(model),
         address: baseURL,
         secrets: [apiKey, secretAccessKey ?? '', sessionToken ?? ''],
@@ -83,7 +83,6 @@ export default defineModule({
           names: 'AWS_BEARER_TOKEN_BEDROCK (or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)',
           isThere: apiKey !== '' || (accessKeyId !== undefined && secretAccessKey !== undefined),
         },
-        optionsName: 'bedrock',
         optionsFor: ({ reasoningEffort }) => ({
           reasoningConfig:
             reasoningEffort || thinking_budget > 0

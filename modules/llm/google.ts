@@ -43,12 +43,11 @@ export default defineModule({
     const baseURL = firstOf(config.base_url) ?? ADDRESS
     return makeVendorLLM(
       {
-        module: 'llm/google',
+        name: 'google',
         model: createGoogleGenerativeAI({ apiKey, baseURL, headers, fetch: vendorFetch })(model),
         address: baseURL,
         secrets: [apiKey],
         access: { names: 'GEMINI_API_KEY', isThere: apiKey !== '' },
-        optionsName: 'google',
         optionsFor: ({ reasoningEffort }) => ({ thinkingConfig: thinkingOf(reasoningEffort, thinking_budget) }),
         quirks: {
           systemFirst: true,

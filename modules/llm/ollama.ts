@@ -44,12 +44,11 @@ export default defineModule({
     })
     return makeVendorLLM(
       {
-        module: 'llm/ollama',
+        name: 'ollama',
         model: ollama.chatModel(model),
         address: baseURL,
         secrets: [apiKey ?? ''],
         access: { names: 'OLLAMA_API_KEY', isThere: true },
-        optionsName: 'ollama',
         optionsFor: ({ reasoningEffort }) => ({ reasoningEffort }),
         quirks: { endpoint, hasThoughtTags: true, efforts: EFFORTS },
         hints: { 404: `Fetch it: ollama pull ${model}` },

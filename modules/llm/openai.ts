@@ -54,12 +54,11 @@ export default defineModule({
     })
     return makeVendorLLM(
       {
-        module: 'llm/openai',
+        name: 'openai',
         model: openai[api](model),
         address: baseURL,
         secrets: [apiKey],
         access: { names: 'OPENAI_API_KEY', isThere: apiKey !== '' },
-        optionsName: 'openai',
         optionsFor: (request) => ({
           store,
           reasoningEffort: request.reasoningEffort,

@@ -84,16 +84,14 @@ type VendorConfig = { model: string; reasoning_effort?: string } & Static<
 
 /** Access to the models of one vendor. */
 export interface Vendor {
-  /** Reference of the module: `llm/openai`. */
-  readonly module: string
+  /** Name of the vendor's module, `llm/<name>`, and of the vendor among the options of the AI SDK. */
+  readonly name: string
   readonly model: LanguageModelV3
   /** Address of the requests, for errors. */
   readonly address: string
   readonly secrets: readonly string[]
   /** Names of the settings that hold the key, and whether one of them is set. */
   readonly access: { readonly names: string; readonly isThere: boolean }
-  /** Name of the vendor among the options of the AI SDK. */
-  readonly optionsName: string
   readonly optionsFor: (request: LLMRequest) => Readonly<Record<string, unknown>>
   readonly quirks?: VendorQuirks
   /** Advice for an answer of this status. */
@@ -102,7 +100,8 @@ export interface Vendor {
 
 /** The `LLM` of a vendor's module. Without a key it can be created, so that an agent can be checked, but refuses to answer. */
 export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, moduleId }: ModuleContext): LLM {
-  const { module, model, address, secrets, access, optionsName, optionsFor, quirks, hints } = vendor
+  const { name, model, address, secrets, access, optionsFor, quirks, hints } = vendor
+  const module = `llm/${name}`
   const where = `${access.names} in .env or the environment, or api_key in the config of module '${moduleId}'`
   const missing = access.isThere ? undefined : `${module} has no key. Set ${where}.`
   if (missing !== undefined) log.warn(missing)
@@ -117,8 +116,8 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
     },
     maxRetries: config.max_retries,
     limits: limitsOf(config),
-    quirks: { alwaysFinishes: true, vendor: optionsName, ...quirks },
-    optionsFor: (request) => toProviderOptions(optionsName, { ...optionsFor(request), ...config.options }),
+    quirks: { alwaysFinishes: true, vendor: name, ...quirks },
+    optionsFor: (request) => toProviderOptions(name, { ...optionsFor(request), ...config.options }),
     hints: { 401: `The key comes from ${where}.`, ...hints },
     missing,
     log,
