@@ -241,8 +241,16 @@ export class AgentFolder {
     const known = this.#files.get(path)
     if (known?.hash === read.hash) return
     known?.load?.controller.abort()
-    const file = known ?? newFile(path, relative(this.#host.projectDir, path))
-    Object.assign(file, { hash: read.hash, text: read.text, ...readClaim(file.name, read) })
+    const name = relative(this.#host.projectDir, path)
+    const kept = known ?? {
+      path,
+      name,
+      servedId: undefined,
+      filesOfRejected: [],
+      isRejectedCaller: false,
+      load: undefined,
+    }
+    const file: AgentFile = Object.assign(kept, { hash: read.hash, text: read.text, ...readClaim(name, read) })
     this.#files.set(path, file)
     changed.push(file)
   }
@@ -367,22 +375,6 @@ export class AgentFolder {
     const change: FileChange = { file: file.name, kind: 'rejected', ...named(file.servedId) }
     this.history.add(change, { problems })
     return change
-  }
-}
-
-function newFile(path: string, name: string): AgentFile {
-  return {
-    path,
-    name,
-    hash: '',
-    text: '',
-    source: undefined,
-    claimedId: undefined,
-    servedId: undefined,
-    problems: [],
-    filesOfRejected: [],
-    isRejectedCaller: false,
-    load: undefined,
   }
 }
 
