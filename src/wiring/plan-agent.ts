@@ -18,7 +18,7 @@ import { findProjectFile } from '../module/find-project-file.ts'
 import { type LoadedModule, type ModuleLoader, wrapModule } from '../module/load-module.ts'
 import type { ProjectCode } from '../module/project-code.ts'
 import { type CallableAgent, isCalled } from '../protocols/callable-agent.ts'
-import type { Log } from '../protocols/log.ts'
+import { type Log, makeLog } from '../protocols/log.ts'
 import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
 import type { Sealing } from '../protocols/sealing.ts'
@@ -231,7 +231,7 @@ function makeContext(
     callbackUrl: `${publicUrl}${CALLBACK_PATH}`,
     seal: (text: string, run?: Run) => sealing.seal(text, boundTo(run)),
     unseal: (sealed: string, run?: Run) => sealing.unseal(sealed, boundTo(run)),
-    log: namedLog(project.log, name),
+    log: makeLog((level, message) => project.log[level](name(message))),
     reportMissing: makeReport(project, name),
     providersOf: ({ name }: Protocol) => providersIn(modules, loaded, name),
     providersFor: (field: string) => links.find((link) => link.field === field)?.providers ?? [],
@@ -249,15 +249,6 @@ function makeContext(
     watchFile(path: string) {
       files.add(findProjectFile(dir, path))
     },
-  })
-}
-
-function namedLog(log: Log, name: (message: string) => string): Log {
-  return Object.freeze({
-    debug: (message: string) => log.debug(name(message)),
-    info: (message: string) => log.info(name(message)),
-    warn: (message: string) => log.warn(name(message)),
-    error: (message: string) => log.error(name(message)),
   })
 }
 

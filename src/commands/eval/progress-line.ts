@@ -1,5 +1,5 @@
 import type { EvalProgress } from '../../evals/run-evals.ts'
-import type { Log } from '../../protocols/log.ts'
+import { type Log, makeLog } from '../../protocols/log.ts'
 import { formatCost, formatScore } from './format-result.ts'
 
 /** A line on the terminal that says how far an eval is. Elsewhere nothing is written. */
@@ -19,13 +19,10 @@ export class ProgressLine {
 
   /** Returns a log whose lines stand above this one. */
   above(log: Log): Log {
-    const clearThen =
-      (write: (message: string) => void) =>
-      (message: string): void => {
-        this.clear()
-        write(message)
-      }
-    return { debug: log.debug, info: log.info, warn: clearThen(log.warn), error: clearThen(log.error) }
+    return makeLog((level, message) => {
+      if (level === 'warn' || level === 'error') this.clear()
+      log[level](message)
+    })
   }
 
   /** Removes the line. */

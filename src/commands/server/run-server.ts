@@ -1,6 +1,6 @@
 import { Console } from 'node:console'
 import { messageOf } from '../../errors.ts'
-import type { Log } from '../../protocols/log.ts'
+import { type Log, makeLog } from '../../protocols/log.ts'
 import type { StdioServer } from '../../server/adapters/mcp/stdio-connection.ts'
 import type { Questions } from '../../server/adapters/ui/questions/questions.ts'
 import type { ServerOptions } from '../../server/options/options.ts'
@@ -40,12 +40,7 @@ export async function runServer(
   const starting = start(options)
   if (options.noWatch) reloadOnSignal(starting)
   let { server, port } = await starting
-  const log: Log = {
-    debug: (message) => server.app.log.debug(message),
-    info: (message) => server.app.log.info(message),
-    warn: (message) => server.app.log.warn(message),
-    error: (message) => server.app.log.error(message),
-  }
+  const log = makeLog((level, message) => server.app.log[level](message))
   report = log.error
   logSdkWarnings(log.warn)
   stopOnSignal({ close: () => server.close() }, log, options.drainTimeout, {
