@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core'
 import { messageOf } from '../errors.ts'
+import { runProgram } from '../project/run-program.ts'
 import { BUILT_IN_ADAPTERS } from '../server/adapters/load-adapter.ts'
 import type { ServerOptions } from '../server/options/options.ts'
 import type { BuiltServer } from '../server/server.ts'
@@ -150,8 +151,7 @@ async function runBeside(args: readonly string[], print: (line: string) => void)
 
 /** Opens an address with the system's opener. Without one nothing happens: the address is on the screen. */
 async function openBrowser(url: string): Promise<void> {
-  const { execa } = await import('execa')
   const [command, ...args] =
     process.platform === 'darwin' ? ['open'] : process.platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
-  await execa(command, [...args, url], { reject: false, stdio: 'ignore' })
+  await runProgram(command, [...args, url], { stdio: 'ignore' })
 }

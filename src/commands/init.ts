@@ -4,6 +4,7 @@ import { Args, Flags } from '@oclif/core'
 import { badOption } from '../errors.ts'
 import { PROVIDERS } from '../project/create/providers.ts'
 import { TEMPLATES, type TemplateName } from '../project/create/templates.ts'
+import { runProgram } from '../project/run-program.ts'
 import { readRegularFile } from '../read-regular-file.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Answers } from './init/ask-choices.ts'
@@ -99,26 +100,22 @@ export default class Init extends BaseCommand {
   }
 
   async #warnOfMissingPython(version: string): Promise<void> {
-    const { execa } = await import('execa')
     // Interpreters are named without the patch version.
     const [name = version] = /^\d+(\.\d+)?/.exec(version) ?? []
-    const { failed } = await execa(`python${name}`, ['--version'], { reject: false })
+    const { failed } = await runProgram(`python${name}`, ['--version'], {})
     if (failed)
       this.warn(`There is no python${name} on this machine. Until you install it, tools in Python use python3.`)
   }
 
   async #initialiseGit(folder: string): Promise<void> {
-    const { execa } = await import('execa')
-    const { failed, code, stderr } = await execa('git', ['init', '--quiet'], { cwd: folder, reject: false })
+    const { failed, code, stderr } = await runProgram('git', ['init', '--quiet'], { cwd: folder })
     if (code === 'ENOENT') this.warn(NO_GIT)
     else if (failed) this.warn(`git init failed${stderr ? `: ${stderr}` : '.'}`)
   }
 
   async #install(folder: string, packageManager: PackageManager): Promise<boolean> {
-    const { execa } = await import('execa')
     this.log(`Installing dependencies with ${packageManager}.`)
-    const options = { cwd: folder, stdio: 'inherit', reject: false } as const
-    const { failed, exitCode } = await execa(packageManager, ['install'], options)
+    const { failed, exitCode } = await runProgram(packageManager, ['install'], { cwd: folder, stdio: 'inherit' })
     const reason = exitCode === undefined ? 'is not there or was stopped' : `failed with exit code ${exitCode}`
     if (failed) {
       const advice = callingPackageManager(process.env)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { messageOf, systemCodeOf } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { PROVIDERS, VENDORS } from '../../project/create/providers.ts'
+import { runProgram } from '../../project/run-program.ts'
 import { readProxySettings } from '../../proxy/proxy-settings.ts'
 import { makeRedact } from '../../redaction/redact.ts'
 import { defaultPort, findServer } from '../server/running-server.ts'
@@ -161,10 +162,9 @@ async function examineStore(projectDir: string): Promise<Finding> {
 }
 
 async function examinePython(projectDir: string): Promise<Finding> {
-  const { execa } = await import('execa')
   const own = join(projectDir, '.venv/bin/python')
   for (const command of [...(existsSync(own) ? [own] : []), 'python3', 'python']) {
-    const { failed, stdout } = await execa(command, ['--version'], { reject: false, timeout: REACH_TIMEOUT_MS })
+    const { failed, stdout } = await runProgram(command, ['--version'], { timeout: REACH_TIMEOUT_MS })
     if (!failed) return ok('Python', `${stdout} (${command})`)
   }
   const advice = 'Only tools in Python need it.'

@@ -3,6 +3,7 @@ import { devNull, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fsExtra from 'fs-extra'
 import { badProject, type HostError } from '../../errors.ts'
+import { runProgram } from '../run-program.ts'
 
 export interface Version {
   /** Names the version in marks of conflicts and in differences. */
@@ -58,18 +59,11 @@ const ENVIRONMENT = {
 }
 
 async function git(args: readonly string[], files: readonly (readonly [path: string, text: string])[]) {
-  const { execa } = await import('execa')
   const folder = join(tmpdir(), `agent-host-git-${randomUUID()}`)
   try {
     for (const [path, text] of files) await fsExtra.outputFile(join(folder, path), text, 'latin1')
-    const options = {
-      cwd: folder,
-      env: ENVIRONMENT,
-      encoding: 'latin1',
-      stripFinalNewline: false,
-      reject: false,
-    } as const
-    const { code, exitCode = 128, stdout, stderr } = await execa('git', [...args], options)
+    const options = { cwd: folder, env: ENVIRONMENT, encoding: 'latin1', stripFinalNewline: false } as const
+    const { code, exitCode = 128, stdout, stderr } = await runProgram('git', args, options)
     if (code === 'ENOENT') throw missingGit()
     return { exitCode, stdout, stderr }
   } finally {
