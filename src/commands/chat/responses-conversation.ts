@@ -1,7 +1,7 @@
 import { badRequest, HostError } from '../../errors.ts'
 import type { AttachmentJson } from '../../run/attachment-json.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
-import { readServerEvents, type SentRequest, type ServerClient } from '../server/server-client.ts'
+import { readServerEvents, type ServerClient } from '../server/server-client.ts'
 import type { Conversation, Reply, ReplyListener, ToolOutcome, WaitingCall } from './backend.ts'
 
 interface ToolItem {
@@ -50,7 +50,7 @@ export class ResponsesConversation implements Conversation {
       previous_response_id: this.#lastId ?? null,
     })
     return this.#read(
-      await this.#client.request('/compat/responses', { method: 'POST', body, ...init(listener) }),
+      await this.#client.request('/compat/responses', { method: 'POST', body, signal: listener.signal }),
       listener,
     )
   }
@@ -65,7 +65,10 @@ export class ResponsesConversation implements Conversation {
       next = decided.continued_by ?? next
     }
     if (next === null) throw badRequest('The run waits for something else, too.')
-    return this.#read(await this.#client.request(`/compat/responses/${next}?stream=true`, init(listener)), listener)
+    return this.#read(
+      await this.#client.request(`/compat/responses/${next}?stream=true`, { signal: listener.signal }),
+      listener,
+    )
   }
 
   async #read(response: Response, listener: ReplyListener): Promise<Reply> {
@@ -116,8 +119,4 @@ function toWaitingCall({ kind, name, arguments: args, message, schema, ...asker 
   const { agent, asked_by: askedBy } = asker
   const child = askedBy.length > 0 ? { asker: { agent, askedBy } } : {}
   return { kind, name, arguments: args, message: message ?? undefined, schema: schema ?? undefined, ...child }
-}
-
-function init({ signal }: ReplyListener): SentRequest {
-  return { signal }
 }

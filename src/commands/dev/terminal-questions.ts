@@ -75,8 +75,7 @@ export class TerminalQuestions implements Questions {
     if (!open) return false
     if (this.#isWriting) return true
     const hasFollowed = this.#yes !== undefined
-    clearTimeout(this.#yes)
-    this.#yes = undefined
+    this.#forgetYes()
     const nowMs = performance.now()
     if (typed !== 'y' || hasFollowed) this.#end(open, 'refused', 'Refused in the terminal. Nothing was written.')
     else if (nowMs - this.#quietSinceMs < QUIET_MS) this.#quietSinceMs = nowMs
@@ -87,9 +86,13 @@ export class TerminalQuestions implements Questions {
   /** Shows the question again, below what was printed since. A `y` on its way is none. */
   showAgain(): void {
     if (this.#isWriting) return
+    this.#forgetYes()
+    this.#show()
+  }
+
+  #forgetYes(): void {
     clearTimeout(this.#yes)
     this.#yes = undefined
-    this.#show()
   }
 
   #requireRoom(): void {
@@ -152,8 +155,7 @@ export class TerminalQuestions implements Questions {
     this.#open.splice(place, 1)
     this.#tell(open, state, detail)
     if (place > 0) return
-    clearTimeout(this.#yes)
-    this.#yes = undefined
+    this.#forgetYes()
     this.#terminal.output.print([showAll(detail)])
     this.#terminal.output.release()
     this.#show()

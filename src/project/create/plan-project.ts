@@ -95,14 +95,12 @@ function fillIn(text: string, values: Readonly<Record<string, string>>): string 
 
 /** A line for each provider, the chosen one first; without its key it is a comment as the others are. */
 function environmentOf(llm: string, apiKey: string | undefined): string {
-  const chosen = PROVIDERS.filter(({ name }) => name === llm)
-  const others = PROVIDERS.filter(({ name }) => name !== llm)
-  return [
-    ...chosen.map(({ title, variable, example }) =>
-      apiKey ? `\n# ${title}\n${variable}=${quote(apiKey)}\n` : `\n# ${title}\n# ${variable}=${example}\n`,
-    ),
-    ...others.map(({ title, variable, example }) => `\n# ${title}\n# ${variable}=${example}\n`),
-  ].join('')
+  const chosenFirst = PROVIDERS.toSorted((one, other) => Number(other.name === llm) - Number(one.name === llm))
+  const entries = chosenFirst.map(({ name, title, variable, example }) => {
+    const line = apiKey && name === llm ? `${variable}=${quote(apiKey)}` : `# ${variable}=${example}`
+    return `\n# ${title}\n${line}\n`
+  })
+  return entries.join('')
 }
 
 /** As `process.loadEnvFile` reads it back. */
