@@ -54,7 +54,7 @@ export function makeLLM(asked: AskedModel): LLM {
   const { model, subject, defaults, limits, quirks = {}, missing } = asked
   const tell = tellOnce(subject, asked.log)
   const fail = makeFail(asked.secrets)
-  const requests = new FittedRequests(asked, tell, fail)
+  const open = makeOpen(asked, tell, fail)
   return {
     modelInfo: { name: model.modelId, provider: asked.provider ?? providerName(model.provider) },
     async *generate(request, run) {
@@ -66,7 +66,7 @@ export function makeLLM(asked: AskedModel): LLM {
         const ofClient = clientOptions(request, run)
         const { responseSchema, ...own } = withoutKeys(request, Object.keys(ofClient))
         const dispensable = { ...withoutKeys(ofClient, Object.keys(set)), ...withoutUndefined({ responseSchema }) }
-        const stream = await requests.open({ ...set, ...own }, dispensable, silence)
+        const stream = await open({ ...set, ...own }, dispensable, silence)
         const textTools = textToolsOf(request.tools, quirks)
         const warn = (part: LanguageModelV3StreamPart) => warnOf(part, quirks).forEach(tell)
         yield* convert(stream, { silence, warn, quirks, textTools, model: model.modelId })
@@ -84,37 +84,25 @@ export function makeLLM(asked: AskedModel): LLM {
   }
 }
 
-/** Requests as the model takes them: without tools that it rejects, and options, unless the agent's config sets them. */
-class FittedRequests {
-  readonly #asked: AskedModel
-  readonly #quirks: VendorQuirks
-  readonly #tell: (warning: string) => void
-  readonly #fail: ReturnType<typeof makeFail>
-  #knownTools: FittedTools = new Map()
-
-  constructor(asked: AskedModel, tell: (warning: string) => void, fail: ReturnType<typeof makeFail>) {
-    this.#asked = asked
-    this.#quirks = asked.quirks ?? {}
-    this.#tell = tell
-    this.#fail = fail
-  }
-
-  async open(
+/** Opens requests as the model takes them: without tools that it rejects, and options, unless the agent's config sets them. */
+function makeOpen(asked: AskedModel, tell: (warning: string) => void, fail: ReturnType<typeof makeFail>) {
+  const { model, maxRetries, hints, quirks = {} } = asked
+  let knownTools: FittedTools = new Map()
+  return async (
     request: LLMRequest,
     dispensable: Partial<LLMRequest>,
     silence: IdleTimeout,
-  ): Promise<ReadableStream<LanguageModelV3StreamPart>> {
-    const { model, maxRetries, hints } = this.#asked
+  ): Promise<ReadableStream<LanguageModelV3StreamPart>> => {
     const supportedUrls = await model.supportedUrls
-    let left = this.#withKnownWords(dispensable)
-    let tools = this.#knownTools
+    let left = withKnownWords(dispensable, quirks, tell)
+    let tools = knownTools
     for (;;) {
       const settled = fitTools({ ...left, ...request }, tools)
-      const options = this.#toOptions(settled, supportedUrls, silence.signal)
+      const options = toOptions(settled, asked, supportedUrls, silence.signal)
       const ask = () => silence.limit(model.doStream(options))
       try {
         const stream = await openWithRetries(ask, maxRetries, silence.signal, hints)
-        if (tools.size > this.#knownTools.size) this.#knownTools = keepFitted(this.#knownTools, tools)
+        if (tools.size > knownTools.size) knownTools = keepFitted(knownTools, tools)
         return stream
       } catch (error) {
         const cause = error instanceof Error ? error.cause : undefined
@@ -122,40 +110,45 @@ class FittedRequests {
         const refused = fitted ? [] : refusedOptions(cause, left)
         if (silence.signal.aborted || (!fitted && refused.length === 0)) throw error
         const notices = fitted?.notices ?? [`it refuses ${refused.join(' and ')}, which is left out`]
-        for (const notice of notices) this.#tell(`${notice}: ${this.#fail(reasonOf(error), error).message}`)
+        for (const notice of notices) tell(`${notice}: ${fail(reasonOf(error), error).message}`)
         left = withoutKeys(left, refused)
         tools = fitted?.fitted ?? tools
       }
     }
   }
+}
 
-  #toOptions(
-    request: LLMRequest,
-    supportedUrls: Awaited<LanguageModelV3['supportedUrls']>,
-    abortSignal: AbortSignal,
-  ): LanguageModelV3CallOptions {
-    const providerOptions = this.#asked.optionsFor?.(request)
-    const options = toCallOptions(request, { ...this.#quirks, supportedUrls })
-    this.#quirks.endpoint?.prepare(abortSignal, request.messages)
-    return { ...options, ...(providerOptions ? { providerOptions } : {}), abortSignal }
-  }
+function toOptions(
+  request: LLMRequest,
+  { quirks = {}, optionsFor }: AskedModel,
+  supportedUrls: Awaited<LanguageModelV3['supportedUrls']>,
+  abortSignal: AbortSignal,
+): LanguageModelV3CallOptions {
+  const providerOptions = optionsFor?.(request)
+  const options = toCallOptions(request, { ...quirks, supportedUrls })
+  quirks.endpoint?.prepare(abortSignal, request.messages)
+  return { ...options, ...(providerOptions ? { providerOptions } : {}), abortSignal }
+}
 
-  #withKnownWords(options: Partial<LLMRequest>): Partial<LLMRequest> {
-    const { efforts = true, options: ofVendor } = this.#quirks
-    const words: VendorQuirks['options'] & { readonly reasoningEffort: typeof efforts } = {
-      reasoningEffort: efforts,
-      ...ofVendor,
-    }
-    const unknown = WORDED_OPTIONS.filter(([name, word]) => {
-      const value = options[name]
-      const known = words[name]
-      if (value === undefined || known === true || known?.includes(value)) return false
-      this.#tell(`it ${known ? `knows no ${word} '${value.slice(0, 100)}'` : `takes no ${word}`}, which is left out`)
-      return true
-    })
-    const names = unknown.map(([name]) => name)
-    return names.length === 0 ? options : withoutKeys(options, names)
+/** Options without those whose words the model does not know. */
+function withKnownWords(
+  options: Partial<LLMRequest>,
+  { efforts, options: ofVendor }: VendorQuirks,
+  tell: (warning: string) => void,
+): Partial<LLMRequest> {
+  const words: { readonly [Name in VendorOption | 'reasoningEffort']?: readonly string[] | true } = {
+    reasoningEffort: efforts ?? true,
+    ...ofVendor,
   }
+  const unknown = WORDED_OPTIONS.filter(([name, word]) => {
+    const value = options[name]
+    const known = words[name]
+    if (value === undefined || known === true || known?.includes(value)) return false
+    tell(`it ${known ? `knows no ${word} '${value.slice(0, 100)}'` : `takes no ${word}`}, which is left out`)
+    return true
+  })
+  const names = unknown.map(([name]) => name)
+  return names.length === 0 ? options : withoutKeys(options, names)
 }
 
 const WORDED_OPTIONS = [
