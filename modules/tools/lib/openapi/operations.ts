@@ -1,7 +1,7 @@
 import { fieldsOf, HostError, isForbiddenHeader, isObject } from 'agent-host'
 import type { Json, OpenApiDocument } from './document.ts'
 import { type SchemaBudget, SchemaCollector } from './schema.ts'
-import type { ParameterStyle } from './style.ts'
+import { type ParameterStyle, readStyle } from './style.ts'
 
 /** Parameter of an operation. */
 export interface Parameter extends ParameterStyle {
@@ -162,16 +162,15 @@ function readParameter(value: Json, file: string, taken: Json): Parameter {
   }
   const plain = name.replace(/[^A-Za-z0-9_.-]/g, '_')
   const isFree = !(plain in taken) && plain !== 'body'
-  const style = typeof value.style === 'string' ? value.style : DEFAULT_STYLES[place]
+  const style = readStyle(value, DEFAULT_STYLES[place])
   const [mediaType] = Object.keys(fieldsOf(value.content))
   return {
     in: place,
     name,
     argument: isFree ? plain : `${place}_${plain}`,
-    style,
-    explode: typeof value.explode === 'boolean' ? value.explode : style === 'form',
+    ...style,
     // Elsewhere it would let a value begin another cookie (OpenAPI 3.1, section 4.8.12.2: it applies to queries alone).
-    allowReserved: place === 'query' && value.allowReserved === true,
+    allowReserved: place === 'query' && style.allowReserved,
     mediaType,
   }
 }

@@ -1,6 +1,6 @@
 import { fieldsOf, isObject } from 'agent-host'
 import type { Operation, Parameter, RequestBody } from './operations.ts'
-import { serialize, toHeader, toPairs, toPathPart } from './style.ts'
+import { readStyle, serialize, toHeader, toPairs, toPathPart } from './style.ts'
 
 /** A request that is ready to be sent. */
 export interface OperationRequest {
@@ -36,10 +36,12 @@ export function buildRequest(
   // An address with such a segment, encoded or not, is another one.
   if (/(^|\/)\.{1,2}(\/|$)/.test(filled))
     throw new Error(`Wrong arguments for the path ${path}: a part of it would be '..'.`)
-  const plain = (pairs: Readonly<Record<string, string>>) =>
-    Object.entries(pairs).flatMap(([name, value]) => toPairs(value, { name, style: 'form', explode: true }))
-  const query = [...of('query').flatMap((each) => toPairs(valueOf(each, args), each)), ...plain(credentials.query)]
-  const cookies = [...of('cookie').flatMap((each) => toPairs(valueOf(each, args), each)), ...plain(credentials.cookies)]
+  const pairsOf = (place: Parameter['in'], secrets: Readonly<Record<string, string>>) => [
+    ...of(place).flatMap((each) => toPairs(valueOf(each, args), each)),
+    ...Object.entries(secrets).flatMap(([name, value]) => toPairs(value, { name, style: 'form', explode: true })),
+  ]
+  const query = pairsOf('query', credentials.query)
+  const cookies = pairsOf('cookie', credentials.cookies)
   const headers = new Headers({ accept: 'application/json, */*;q=0.8' })
   for (const each of of('header')) headers.set(each.name, toHeader(valueOf(each, args), each))
   if (cookies.length > 0) headers.set('cookie', cookies.join('; '))
@@ -75,12 +77,10 @@ function toForm(value: unknown, encoding: RequestBody['encoding']): string {
   const fields = Object.entries(fieldsOf(value))
   return fields
     .flatMap(([name, field]) => {
-      const { style, explode, allowReserved } = encoding[name] ?? {}
+      const rules = encoding[name] ?? {}
       // Without a style an object is a document of its own.
-      const written = isObject(field) && style === undefined ? JSON.stringify(field) : field
-      const chosen = typeof style === 'string' ? style : 'form'
-      const isExploded = typeof explode === 'boolean' ? explode : chosen === 'form'
-      return toPairs(written, { name, style: chosen, explode: isExploded, allowReserved: allowReserved === true })
+      const written = isObject(field) && rules.style === undefined ? JSON.stringify(field) : field
+      return toPairs(written, { name, ...readStyle(rules, 'form') })
     })
     .join('&')
 }

@@ -8,6 +8,16 @@ export interface ParameterStyle {
   readonly allowReserved?: boolean
 }
 
+/** Reads the rules that a document has for a value. */
+export function readStyle({ style, explode, allowReserved }: Readonly<Record<string, unknown>>, defaultStyle: string) {
+  const chosen = typeof style === 'string' ? style : defaultStyle
+  return {
+    style: chosen,
+    explode: typeof explode === 'boolean' ? explode : chosen === 'form',
+    allowReserved: allowReserved === true,
+  }
+}
+
 type Encode = (text: string) => string
 
 /** Reserved characters that a query may hold as they are, but for those that begin or end a pair, or stand for a space. */
