@@ -100,7 +100,7 @@ export class ModuleLoader {
       })
     }
     const own = this.candidates(reference).find((file) => existsSync(file))
-    const isOfLibrary = isInLibrary(reference)
+    const isOfLibrary = existsSync(libraryFile(path))
     if (own) return { source: isOfLibrary ? 'ejected' : 'project', target: own }
     if (isOfLibrary) return { source: 'library', target: libraryFile(path).href }
     return this.#findPackage(reference, path)
@@ -202,11 +202,6 @@ function listModules(folder: string): string[] {
 /** Imports a module of the library by its reference. */
 export function importLibraryModule(reference: string): Promise<Record<string, unknown>> {
   return import(libraryFile(reference).href)
-}
-
-function isInLibrary(reference: string): boolean {
-  const [path = ''] = reference.split('#')
-  return !isFilePath(path) && existsSync(libraryFile(path))
 }
 
 function libraryFile(path: string): URL {
