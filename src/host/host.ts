@@ -422,18 +422,10 @@ export class AgentHost {
    */
   async run(name: string, input: string | Turn['messages'], options: RunOptions = {}): Promise<RunResult> {
     requireGiven(LOCAL_OPTIONS, options, 'options')
-    return this.#run(name, input, options, (turn) => this.start(name, turn))
-  }
-
-  async #run(
-    name: string,
-    input: string | Turn['messages'],
-    { signal, ...turn }: RunOptions,
-    start: (turn: Turn) => RunHandle,
-  ): Promise<RunResult> {
+    const { signal, ...turn } = options
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
     if (turn.variant) await this.openVariant(name, turn.variant)
-    const begun = this[VISITS].admitted(() => start({ ...turn, messages }))
+    const begun = this[VISITS].admitted(() => this.start(name, { ...turn, messages }))
     // Without limits no turn passes: a signal that is aborted already ends the run before any code of it.
     const result = await untilEnd(begun instanceof Promise ? await begun : begun, signal)
     if (result.status === 'waiting') {

@@ -56,8 +56,8 @@ export function packageNameOf(specifier: string): string {
     .join('/')
 }
 
-/** As Node looks for it: in the `node_modules` of the project, and of every folder above. */
-function findPackage(name: string, from: string): string | undefined {
+/** Finds the folder of a package as Node does: in the `node_modules` of the project, and of every folder above. */
+export function findPackage(name: string, from: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     const dir = join(folder, 'node_modules', name)
     if (existsSync(join(dir, 'package.json'))) return dir

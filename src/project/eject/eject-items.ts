@@ -1,8 +1,9 @@
-import { existsSync, lstatSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { dirname, join, posix } from 'node:path'
+import { join, posix } from 'node:path'
 import { badProject, messageOf } from '../../errors.ts'
 import { MODULE_EXTENSIONS } from '../../module/load-module.ts'
+import { findPackage } from '../../module/project-packages.ts'
 import { VERSION } from '../../version.ts'
 import { type PlannedFile, writeFiles } from '../write-files.ts'
 import { type FileTexts, packagesOf, readItem } from './library-files.ts'
@@ -120,12 +121,6 @@ export async function planMarkers(paths: readonly string[]): Promise<PlannedFile
 
 /** Types are looked up from the project alone. One that has no agent-host of its own does not check them. */
 function missingPackages(folder: string, texts: FileTexts): ReadonlyMap<string, string> {
-  if (!isInstalled(folder, 'agent-host')) return new Map()
-  return new Map([...packagesOf(texts)].filter(([name]) => !isInstalled(folder, name)))
-}
-
-function isInstalled(folder: string, name: string): boolean {
-  if (existsSync(join(folder, 'node_modules', name))) return true
-  const parent = dirname(folder)
-  return parent !== folder && isInstalled(parent, name)
+  if (findPackage('agent-host', folder) === undefined) return new Map()
+  return new Map([...packagesOf(texts)].filter(([name]) => findPackage(name, folder) === undefined))
 }

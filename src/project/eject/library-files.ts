@@ -4,6 +4,7 @@ import { builtinModules } from 'node:module'
 import { posix } from 'node:path'
 import { HostError, systemCodeOf } from '../../errors.ts'
 import { installation } from '../../module/installation.ts'
+import { packageNameOf } from '../../module/project-packages.ts'
 
 /**
  * Texts by paths under `modules/`. A character is a byte (latin1), so bytes of any encoding survive.
@@ -42,7 +43,7 @@ export async function readLibraryFile(path: string): Promise<string | undefined>
 /** The npm packages beside `agent-host` that these texts import, with the ranges that agent-host asks for. */
 export function packagesOf(texts: FileTexts): ReadonlyMap<string, string> {
   const specifiers = [...texts.values()].flatMap(importsOf).filter((specifier) => !isRelative(specifier))
-  const names = specifiers.map((specifier) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
+  const names = specifiers.map(packageNameOf)
   const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
   const ranges: Readonly<Record<string, string>> = { ...manifest.peerDependencies, ...manifest.dependencies }
   const foreign = [...new Set(names)].filter((name) => !builtinModules.includes(name)).sort()
