@@ -20,15 +20,29 @@ export function nameChanges(changes: readonly TracedChange[]): string {
 
 function differenceOf({ value, before }: TracedChange): string {
   if (before === undefined || before === null) return wordsOf(value).join(' ')
-  const [old, now] = [wordsOf(before), wordsOf(value)]
-  const shortest = Math.min(old.length, now.length)
-  let start = 0
-  while (start < shortest && old[start] === now[start]) start++
-  let end = 0
-  while (end < shortest - start && old.at(-1 - end) === now.at(-1 - end)) end++
-  const [lost, got] = [old, now].map((words) => words.slice(start, words.length - end).join(' ')) as [string, string]
+  const changed = changedPart(wordsOf(before), wordsOf(value))
+  const lost = changed.lost.join(' ')
+  const got = changed.got.join(' ')
   if (lost === '') return `+${got}`
   return got === '' ? `−${lost}` : `${shorten(lost, SHOWN_CHARS / 2)} → ${got}`
+}
+
+/** Part of a list that another version of it does not share. */
+export interface ChangedPart {
+  /** Index at which both begin to differ. */
+  readonly start: number
+  readonly lost: readonly string[]
+  readonly got: readonly string[]
+}
+
+/** Returns what is between the parts that are the same at the beginning and at the end. */
+export function changedPart(before: readonly string[], after: readonly string[]): ChangedPart {
+  const shortest = Math.min(before.length, after.length)
+  let start = 0
+  while (start < shortest && before[start] === after[start]) start++
+  let end = 0
+  while (end < shortest - start && before.at(-1 - end) === after.at(-1 - end)) end++
+  return { start, lost: before.slice(start, before.length - end), got: after.slice(start, after.length - end) }
 }
 
 function wordsOf(value: unknown): string[] {

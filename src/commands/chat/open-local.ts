@@ -4,6 +4,7 @@ import type { Message, ToolCall } from '../../protocols/message.ts'
 import { toAttachmentJson } from '../../run/attachment-json.ts'
 import type { RunEvent } from '../../run/run-event.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../../run/waiting/pending-call.ts'
+import { toGivenAnswer } from '../../server/inbox/decision-request.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
 import { openAgents, stderrLog } from '../agents/open-agents.ts'
 import type { Backend, Conversation, Reply, ReplyListener, ToolOutcome } from './backend.ts'
@@ -49,7 +50,9 @@ class LocalConversation implements Conversation {
 
   decide(decisions: readonly ApprovalDecision[], listener: ReplyListener): Promise<Reply> {
     const { trail = [], pending = [] } = this.#waiting ?? {}
-    const answers = pending.map((call, index) => toPendingAnswer(decisions[index] as ApprovalDecision, call))
+    const answers = pending.map((call, index) =>
+      bindAnswer({ callId: call.callId, ...toGivenAnswer(decisions[index] as ApprovalDecision) }, call),
+    )
     return this.#run(trail, { pending, answers }, listener)
   }
 
@@ -72,14 +75,6 @@ class LocalConversation implements Conversation {
       throw nameFailure(error, this.#agent)
     }
   }
-}
-
-function toPendingAnswer(decision: ApprovalDecision, call: PendingCall): PendingAnswer {
-  const { callId } = call
-  if (decision.decision === 'answer') {
-    return bindAnswer({ callId, kind: 'question', answers: [decision.answer] }, call)
-  }
-  return bindAnswer({ callId, kind: 'approval', ...decision }, call)
 }
 
 function translate(listener: ReplyListener, toolCalls: ToolOutcome[]) {

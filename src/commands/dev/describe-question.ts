@@ -1,3 +1,4 @@
+import { changedPart } from '../../wire/describe-change.ts'
 import { plural } from '../terminal/plural.ts'
 import type { CheckedWrite } from './question-files.ts'
 
@@ -18,13 +19,7 @@ export function showAll(text: string): string {
 
 /** Lines between those that are the same at the beginning and at the end. */
 function difference(before: readonly string[], after: readonly string[]): string[] {
-  const shortest = Math.min(before.length, after.length)
-  let start = 0
-  while (start < shortest && before[start] === after[start]) start++
-  let end = 0
-  while (end < shortest - start && before.at(-1 - end) === after.at(-1 - end)) end++
-  const lost = before.slice(start, before.length - end)
-  const got = after.slice(start, after.length - end)
+  const { start, lost, got } = changedPart(before, after)
   return [`  @@ line ${start + 1} @@`, ...lost.map((line) => `  - ${line}`), ...got.map((line) => `  + ${line}`)]
 }
 
