@@ -65,6 +65,7 @@ export class Traces {
   #keptBytes = 0
   #keptLines = 0
   #waitingBytes = 0
+  #waitingLines = 0
   #written = 0
   #dropped = 0
   #droppedAndTold = 0
@@ -82,7 +83,12 @@ export class Traces {
     this.#thread = thread
     this.#writer = new TraceLineWriter(redact, secretsIn(secrets), server)
     this.#log = log
-    thread.serve({ onNews: (news) => this.#onNews(news), handOver: () => this.#handOver() })
+    thread.serve({
+      onNews: (news) => this.#onNews(news),
+      handOver: () => this.#handOver(),
+      onEnd: (reason) => this.#onEnd(reason),
+      onStartedAgain: () => this.#tellWatched(),
+    })
   }
 
   /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
@@ -91,6 +97,7 @@ export class Traces {
     const workerData: TraceThreadData = { dir, maxBytes, isEval }
     try {
       const thread = await ServiceThread.start<WorkerRequest, TraceNews>({
+        name: 'traces',
         script: SCRIPT,
         workerData,
         handOverMs: HAND_OVER_MS,
@@ -169,12 +176,11 @@ export class Traces {
    */
   watch(watcher: (runs: readonly ListedRun[]) => void): () => void {
     this.#watchers.add(watcher)
-    if (this.#watchers.size === 1) this.#thread.tell({ kind: 'watch', isWatched: true })
+    if (this.#watchers.size === 1) this.#tellWatched()
     const unfollow = this.#remote?.follow()
     return () => {
       unfollow?.()
-      if (this.#watchers.delete(watcher) && this.#watchers.size === 0)
-        this.#thread.tell({ kind: 'watch', isWatched: false })
+      if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#tellWatched()
     }
   }
 
@@ -217,6 +223,10 @@ export class Traces {
     await this.#thread.close({ kind: 'close' })
   }
 
+  #tellWatched(): void {
+    this.#thread.tell({ kind: 'watch', isWatched: this.#watchers.size > 0 })
+  }
+
   #write(event: TracedEvent): void {
     if (this.#isUnwritten || this.#ignored?.get(event.run_id ?? '')) return
     this.#keptBytes += this.#linesOf(event).add(this.#writer.write(event))
@@ -240,9 +250,20 @@ export class Traces {
       lines.map(({ bytes }) => bytes.buffer),
     )
     this.#waitingBytes += this.#keptBytes
+    this.#waitingLines += this.#keptLines
     this.#lines.clear()
     this.#keptBytes = 0
     this.#keptLines = 0
+  }
+
+  #onEnd({ message }: Error): void {
+    this.#log.warn(`The thread of the traces ended, and another one is started: ${message}`)
+    // With no thread, what is kept is lost, too.
+    if (this.#thread.failure) this.#handOver()
+    const lost = this.#waitingLines
+    this.#waitingLines = 0
+    this.#waitingBytes = 0
+    if (lost > 0) this.#noteLost(lost, message)
   }
 
   #onNews(news: TraceNews): void {
@@ -264,12 +285,16 @@ export class Traces {
 
   #noteWritten({ count, bytes, problem }: Extract<TraceNews, { kind: 'written' }>): void {
     this.#waitingBytes -= bytes
-    this.#problem = problem ?? null
+    this.#waitingLines -= count
+    this.#problem = null
     if (problem === undefined) this.#written += count
-    else {
-      this.#dropped += count
-      this.#warnOfLoss()
-    }
+    else this.#noteLost(count, problem)
+  }
+
+  #noteLost(count: number, problem: string): void {
+    this.#problem = problem
+    this.#dropped += count
+    this.#warnOfLoss()
   }
 
   #warnOfLoss(): void {

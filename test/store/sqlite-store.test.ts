@@ -4,7 +4,6 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, sym
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import Database from 'libsql'
 import { openStore } from '../../src/store/open-store.ts'
@@ -13,6 +12,7 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { describeRecordStore } from '../suites/record-store-suite.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
+import { withThreads } from '../support/threads.ts'
 
 describe('the SQLite store', () => {
   let dir: string
@@ -490,18 +490,6 @@ describe('the SQLite store', () => {
     return Promise.resolve({ child, lines: () => output.split('\n').slice(0, -1) })
   }
 })
-
-/** Gives the work the threads that are started during it, the latest one last. */
-async function withThreads(work: (threads: readonly Worker[]) => Promise<void>): Promise<void> {
-  const threads: Worker[] = []
-  const add = (thread: Worker) => threads.push(thread)
-  process.on('worker', add)
-  try {
-    await work(threads)
-  } finally {
-    process.off('worker', add)
-  }
-}
 
 async function kill(child: ChildProcess): Promise<void> {
   const closed = new Promise((resolve) => child.once('close', resolve))

@@ -11,6 +11,7 @@ import { echoRun, endOf, eventOf, recordEcho, recordRun } from '../support/event
 import { eventually } from '../support/eventually.ts'
 import { fakeLLM } from '../support/fake-llm.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
+import { withThreads } from '../support/threads.ts'
 
 const ALL = { filter: {}, first: 100, after: undefined }
 const MIB = 1024 * 1024
@@ -605,6 +606,58 @@ describe('Traces', () => {
     recordEcho(traces, 'run-2', 'again')
     await eventually(async () => expect((await traces.query('run', 'run-2'))?.status).equal('completed'))
     expect(traces.counts().written + dropped).equal(9_005)
+  })
+
+  it('goes on with another thread when its own ends: what was under way is counted and told, watchers hear what follows', async () => {
+    await withThreads(async (threads) => {
+      const warnings: string[] = []
+      const log = { ...silentLog, warn: (message: string) => void warnings.push(message) }
+      const project = await makeProject()
+      const traces = await openTraces(project, { log })
+      const heard: string[] = []
+      traces.watch((runs) => heard.push(...runs.map(({ run_id }) => run_id)))
+      recordEcho(traces, 'run-1', 'before')
+      expect((await traces.query('run', 'run-1'))?.status).equal('completed')
+      const neighbour = new Database(project.path('debug/index.db'))
+      neighbour.exec('BEGIN IMMEDIATE')
+      // The thread writes the first run, and waits for the index before it gets the second.
+      const failures = ['run-2', 'run-3'].map((id) => {
+        recordEcho(traces, id, 'under way')
+        return traces.query('run', id).catch((error) => error)
+      })
+      await eventually(() => expect(traces.counts().written).equal(10))
+      void threads.at(-1)?.terminate()
+      neighbour.exec('ROLLBACK')
+      neighbour.close()
+      for (const failure of await Promise.all(failures))
+        expect(failure).include({ code: 'STORE_UNAVAILABLE', message: 'The traces cannot be read: it exited with 1' })
+      recordEcho(traces, 'run-4', 'after')
+      const { runs } = await traces.query('runs', ALL)
+      expect(runs.map(({ run_id }) => run_id)).members(['run-1', 'run-2', 'run-4'])
+      await eventually(() => expect(heard).contain('run-4'))
+      expect(traces.counts()).deep.equal({ written: 15, dropped: 5, problem: null })
+      expect(warnings).deep.equal([
+        'The thread of the traces ended, and another one is started: it exited with 1',
+        'Traces: 5 events were lost (5 in all): it exited with 1.',
+      ])
+    })
+  })
+
+  it('pauses before the next thread when several ended at once, says why it answers nothing, and loses no count', async () => {
+    await withThreads(async (threads) => {
+      const traces = await openTraces(await makeProject())
+      for (let times = 1; times <= 2; times++) {
+        await traces.query('count', {})
+        await threads.at(-1)?.terminate()
+      }
+      const failure = await traces.query('count', {}).catch((error) => error)
+      expect(failure.message).equal('The traces cannot be read: the thread of the traces ended: it exited with 1')
+      recordEcho(traces, 'run-1', 'too early')
+      expect(traces.counts().dropped).equal(4)
+      await eventually(async () => expect(await traces.query('count', {})).equal(0))
+      recordEcho(traces, 'run-2', 'after')
+      expect((await traces.query('run', 'run-2'))?.status).equal('completed')
+    })
   })
 
   it('notifies watchers of changed runs, even of another process', async () => {

@@ -3,6 +3,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import { LastingThread } from '../../lasting-thread.ts'
 import { describeProcess, runsHere } from '../../process-identity.ts'
 import { APPEND, checkStats } from '../../read-regular-file.ts'
 import { DEADLINE_MS } from '../checked-store.ts'
@@ -29,11 +30,6 @@ type Message =
 const WORKER = new URL('./sqlite-worker.js', import.meta.url)
 /** Delay before the watch ends: watchers come and go with every run. */
 const UNLISTEN_AFTER_MS = 1000
-/** A thread that ends sooner is not started again at once. */
-const STEADY_AFTER_MS = 10_000
-/** It doubles with each thread that ends too soon. */
-const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 5000
 const LOOK_AGAIN_MS = 500
 /** Of `@keyv/sqlite`, whose table this is. */
 const KEY_PREFIX = 'keyv:'
@@ -44,7 +40,6 @@ const KEY_PREFIX = 'keyv:'
  */
 export class SqliteStore implements RecordStore {
   readonly serverId = randomUUID()
-  readonly #data: SqliteWorkerData
   readonly #deadlineMs: number
   readonly #watchers = new Watchers()
   readonly #heartbeat = new Heartbeat((silent) =>
@@ -56,19 +51,16 @@ export class SqliteStore implements RecordStore {
   /** Requests that the thread works on: none while it starts. */
   #asked: readonly Waiting[] | undefined = []
   #asking: NodeJS.Immediate | undefined
-  #worker: Worker
-  #readyMs: number | undefined
-  #pauseMs = 0
-  #restarting: NodeJS.Timeout | undefined
-  #isClosing = false
-  /** Set while there is no thread. */
-  #failure: Error | undefined
-  #onReady: Pick<Waiting, 'resolve' | 'reject'> | undefined
+  readonly #thread: LastingThread<Message>
 
   private constructor(data: SqliteWorkerData, deadlineMs: number) {
-    this.#data = data
     this.#deadlineMs = deadlineMs
-    this.#worker = this.#start()
+    this.#thread = new LastingThread<Message>({
+      name: 'database',
+      start: () => startThread(data),
+      onMessage: (message) => this.#onMessage(message),
+      onEnd: (reason) => this.#onEnd(reason),
+    })
   }
 
   /**
@@ -82,15 +74,13 @@ export class SqliteStore implements RecordStore {
   static async open(file: string, prepare?: Prepare, deadlineMs = DEADLINE_MS): Promise<SqliteStore> {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     const store = new SqliteStore({ file, inode: makePrivate(file) }, deadlineMs)
-    await new Promise<unknown>((resolve, reject) => {
-      store.#onReady = { resolve, reject }
-    })
+    await store.#thread.started
     try {
       await prepare?.(store)
       await store.#heartbeat.start()
       return store
     } catch (error) {
-      await store.close().catch(() => store.#worker.terminate())
+      await store.close().catch(() => store.#thread.worker.terminate())
       throw error
     }
   }
@@ -202,14 +192,13 @@ export class SqliteStore implements RecordStore {
   }
 
   async close(): Promise<void> {
-    this.#isClosing = true
+    this.#thread.beginClosing()
     this.#heartbeat.stop()
     clearTimeout(this.#unlistening)
-    clearTimeout(this.#restarting)
-    if (this.#failure) return
-    this.#worker.ref()
+    if (this.#thread.failure) return
+    this.#thread.worker.ref()
     await this.#ask({ kind: 'close', serverId: this.serverId })
-    await this.#worker.terminate()
+    await this.#thread.worker.terminate()
   }
 
   #listen(isOn: boolean): void {
@@ -229,7 +218,8 @@ export class SqliteStore implements RecordStore {
   }
 
   #ask<T>(job: SqliteJob): Promise<T> {
-    if (this.#failure) return Promise.reject(this.#failure)
+    const { failure } = this.#thread
+    if (failure) return Promise.reject(failure)
     return new Promise<unknown>((resolve, reject) => {
       this.#waiting.push({ job, resolve, reject })
       // Deferred, so that other requests of this turn of the event loop go along.
@@ -243,11 +233,12 @@ export class SqliteStore implements RecordStore {
     this.#asked = this.#waiting
     this.#waiting = []
     // Only while something is under way does the thread keep the process alive.
-    this.#worker.ref()
+    const { worker } = this.#thread
+    worker.ref()
     const jobs: SqliteJob[] = []
     // Without `map`: its array is sent entry by entry, as one that may have holes.
     for (const { job } of this.#asked) jobs.push(job)
-    this.#worker.postMessage(jobs)
+    worker.postMessage(jobs)
   }
 
   #onMessage(message: Message): void {
@@ -258,28 +249,13 @@ export class SqliteStore implements RecordStore {
       const asked = this.#asked ?? []
       this.#asked = undefined
       if (this.#waiting.length > 0) this.#send()
-      else this.#worker.unref()
+      else this.#thread.worker.unref()
       if ('answers' in message) settle(asked, message.answers)
     }
   }
 
-  #start(): Worker {
-    this.#failure = undefined
-    this.#readyMs = undefined
-    let reason: Error | undefined
-    this.#worker = startThread(this.#data)
-      .on('message', (message: Message) => this.#onMessage(message))
-      .on('error', (error) => {
-        reason = error
-      })
-      .on('exit', (code) => this.#onExit(reason ?? new Error(`it exited with ${code}`)))
-    return this.#worker
-  }
-
   #onStarted(): void {
-    this.#readyMs = monotonicMs()
-    this.#onReady?.resolve(undefined)
-    this.#onReady = undefined
+    this.#thread.noteReady()
     this.#isListening = false
     if (this.#watchers.size === 0) return
     this.#listen(true)
@@ -287,42 +263,14 @@ export class SqliteStore implements RecordStore {
     this.#watchers.notifyAll()
   }
 
-  #onExit(reason: Error): void {
+  #onEnd(reason: Error): void {
     const asked = this.#asked ?? []
     this.#asked = []
-    const ended = 'the thread of the database ended'
-    if (this.#isClosing) this.#fail(new Error('the database was closed'))
-    else if (this.#onReady) this.#onReady.reject(reason)
-    else this.#restart(this.#readyMs === undefined ? reason : new Error(`${ended}: ${reason.message}`))
-    const problem = `${ended} before it answered: a change may have been written or not`
+    const { failure } = this.#thread
+    // Otherwise they go to the next thread.
+    if (failure) for (const { reject } of this.#waiting.splice(0)) reject(failure)
+    const problem = 'the thread of the database ended before it answered: a change may have been written or not'
     for (const { reject } of asked) reject(new Error(`${problem} (${reason.message})`))
-  }
-
-  /** At once, with the requests that did not go to the thread; after threads that ended too soon with a pause, in which all fail. */
-  #restart(failure: Error): void {
-    const isSteady = this.#readyMs !== undefined && monotonicMs() - this.#readyMs > STEADY_AFTER_MS
-    const pauseMs = isSteady ? 0 : this.#pauseMs
-    this.#pauseMs = Math.min(Math.max(2 * pauseMs, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
-    if (pauseMs === 0) this.#startAgain()
-    else {
-      this.#fail(failure)
-      this.#restarting = setTimeout(() => this.#startAgain(), pauseMs).unref()
-    }
-  }
-
-  #startAgain(): void {
-    try {
-      this.#start()
-    } catch (error) {
-      // The system gives no more threads.
-      this.#restart(error as Error)
-    }
-  }
-
-  #fail(failure: Error): void {
-    this.#failure = failure
-    for (const { reject } of this.#waiting) reject(failure)
-    this.#waiting = []
   }
 }
 

@@ -15,9 +15,6 @@ import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape
 const { O_CREAT, O_EXCL, O_WRONLY } = constants
 /** A link in the folder would have files elsewhere written. */
 const NEW_FILE = O_CREAT | O_EXCL | O_WRONLY | NO_LINKS
-/** Deleted runs whose end may still come. */
-const MAX_DELETED = 1000
-
 /** Larger tapes are not compressed again by the runs that go on with them. */
 const MAX_JOINED = 1024 * 1024
 const MAX_JOINED_TEXT = 64 * 1024 * 1024
@@ -51,7 +48,6 @@ class TapeService {
   readonly #hide: Redact
   readonly #heads = new Map<number, Head>()
   readonly #open = new Map<string, OpenTape>()
-  readonly #deleted = new Set<string>()
   #parts = 0
 
   constructor({ dir, projectDir, maxBytes, secrets }: TapeThreadData) {
@@ -95,7 +91,6 @@ class TapeService {
 
   #take({ bytes, ...given }: LinesToWrite): void {
     const { runId, isEnd } = given
-    if (this.#deleted.has(runId)) return
     try {
       const lines = { ...given, text: Buffer.from(bytes.buffer, 0, bytes.length).toString() }
       const open = this.#open.get(runId)
@@ -218,8 +213,6 @@ class TapeService {
   #delete(runId: string): void {
     this.#drop(runId)
     this.#folder.remove(runId)
-    this.#deleted.add(runId)
-    for (const oldest of this.#deleted) if (this.#deleted.size > MAX_DELETED) this.#deleted.delete(oldest)
   }
 
   #drop(runId: string): void {

@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { HostError, messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
+import { RecentlyUsed } from '../../recently-used.ts'
 import { LineBytes } from '../../trace/thread/line-bytes.ts'
 import { ServiceThread } from '../../trace/thread/service-thread.ts'
 import { pathOfTape, TAPE_FOLDER } from '../file/tape-folder.ts'
@@ -34,6 +35,8 @@ const PART_BYTES = 256 * 1024
 const MAX_KEPT_BYTES = 32 * 1024 * 1024
 /** Maximum size of the lines that wait to be written; further ones are lost, and their tapes incomplete. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
+/** Deleted runs whose end may still come. */
+const MAX_DELETED = 1000
 /** Minimum interval between reports of tapes that are incomplete. */
 const WARN_EVERY_MS = 10_000
 
@@ -42,13 +45,16 @@ export class TapeWriter {
   readonly #options: TapeWriterOptions
   readonly #thread: ServiceThread<TapeRequest, TapeNews>
   /** Keys of the heads that the thread has: as long as runs may have them. */
-  readonly #heads = new WeakMap<HeadToWrite, number>()
+  #heads = new WeakMap<HeadToWrite, number>()
   readonly #forgotten = new FinalizationRegistry<number>((key) => this.#thread.tell({ kind: 'forget', key }))
   #lastKey = 0
   /** Runs with lines that were not handed over. */
   readonly #growing = new Set<TapeSink>()
   /** Those of them whose turn it is. */
   readonly #due = new Set<TapeSink>()
+  readonly #deleted = new RecentlyUsed<true>({ maxItems: MAX_DELETED })
+  /** Number of the thread that gets the lines. */
+  #threads = 1
   #bytes = 0
   #waitingBytes = 0
   #incomplete = 0
@@ -57,7 +63,15 @@ export class TapeWriter {
   private constructor(thread: ServiceThread<TapeRequest, TapeNews>, options: TapeWriterOptions) {
     this.#options = options
     this.#thread = thread
-    thread.serve({ onNews: (news) => this.#onNews(news), handOver: () => this.#handOver() })
+    thread.serve({
+      onNews: (news) => this.#onNews(news),
+      handOver: () => this.#handOver(),
+      onEnd: ({ message }) =>
+        options.log.warn(
+          `The thread of the tapes ended, and another one is started; runs now have no whole tape: ${message}`,
+        ),
+      onStartedAgain: () => this.#onStartedAgain(),
+    })
   }
 
   /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
@@ -67,6 +81,7 @@ export class TapeWriter {
     const workerData: TapeThreadData = { dir, projectDir, maxBytes, secrets: { ...secrets } }
     try {
       const thread = await ServiceThread.start<TapeRequest, TapeNews>({
+        name: 'tapes',
         script: SCRIPT,
         workerData,
         handOverMs: HAND_OVER_MS,
@@ -88,6 +103,7 @@ export class TapeWriter {
    */
   open(runId: string, continues: string | null, head: () => HeadToWrite): LineSink {
     return new TapeSink(runId, continues, head, {
+      thread: () => this.#threads,
       hasRoom: () => !this.#thread.failure && this.#waitingBytes + this.#bytes <= MAX_WAITING_BYTES,
       noteAdded: (sink, bytes) => this.#noteAdded(sink, bytes),
       noteLost: (problem) => this.#warn(runId, this.#thread.failure?.message ?? problem),
@@ -99,16 +115,24 @@ export class TapeWriter {
     return existsSync(pathOfTape(this.#options.projectDir, runId))
   }
 
-  /** Deletes the tapes of these runs, those that are being written included. Settles as {@link finish} does. */
-  delete(runIds: readonly string[]): Promise<void> {
+  /** Deletes the tapes of these runs, those that are being written included. Settles when everything recorded before is in the files. */
+  async delete(runIds: readonly string[]): Promise<void> {
     this.#thread.handOver()
+    for (const id of runIds) this.#deleted.set(id, true)
     this.#thread.tell({ kind: 'delete', runIds })
-    return this.finish()
+    await this.#askToFinish().catch(() => {
+      // A thread that has ended writes none of them any more.
+      for (const id of runIds) rmSync(pathOfTape(this.#options.projectDir, id), { force: true })
+    })
   }
 
   /** Settles when everything recorded before is in the files, or the thread has ended. */
   async finish(): Promise<void> {
-    await this.#thread.ask((id) => ({ kind: 'finish', id })).catch(() => {})
+    await this.#askToFinish().catch(() => {})
+  }
+
+  #askToFinish(): Promise<unknown> {
+    return this.#thread.ask((id) => ({ kind: 'finish', id }))
   }
 
   close(): Promise<void> {
@@ -131,6 +155,7 @@ export class TapeWriter {
       this.#growing.delete(sink)
       this.#bytes -= sink.size
       const lines = sink.take(this.#keyOf(sink.head()))
+      if (this.#deleted.get(lines.runId)) continue
       this.#waitingBytes += lines.bytes.length
       runs.push(lines)
     }
@@ -151,6 +176,12 @@ export class TapeWriter {
     return key
   }
 
+  #onStartedAgain(): void {
+    this.#threads++
+    this.#heads = new WeakMap()
+    this.#waitingBytes = 0
+  }
+
   #onNews(news: TapeNews): void {
     if (news.kind === 'written') this.#waitingBytes -= news.bytes
     else this.#warn(news.runId, news.problem)
@@ -166,6 +197,8 @@ export class TapeWriter {
 }
 
 interface SinkOptions {
+  /** Number of the thread that gets the lines now. */
+  thread(): number
   hasRoom(): boolean
   noteAdded(sink: TapeSink, bytes: number): void
   /** Called when a run whose lines were lost has ended. */
@@ -173,6 +206,7 @@ interface SinkOptions {
 }
 
 const TOO_FAST = 'calls came faster than they could be written'
+const CUT_OFF = 'the thread that wrote it ended'
 
 /** Lines of one run that were not handed over yet. */
 class TapeSink implements LineSink {
@@ -181,8 +215,11 @@ class TapeSink implements LineSink {
   readonly #continues: string | null
   readonly #options: SinkOptions
   readonly #lines = new LineBytes()
+  /** The one that has its first lines. */
+  #thread: number | undefined
   #isEnded = false
-  #hasLost = false
+  /** Why lines were lost. */
+  #problem: string | undefined
 
   constructor(runId: string, continues: string | null, head: () => HeadToWrite, options: SinkOptions) {
     this.#runId = runId
@@ -192,14 +229,15 @@ class TapeSink implements LineSink {
   }
 
   add(line: TapeLine): void {
-    if (this.#hasLost || !this.#options.hasRoom()) this.#hasLost = true
-    else this.#write(line)
+    if (!this.#findLoss() && !this.#options.hasRoom()) this.#problem = TOO_FAST
+    if (!this.#problem) this.#write(line)
   }
 
   end(line: EndLine): void {
     this.#isEnded = true
-    this.#write(this.#hasLost ? { ...line, incomplete: TOO_FAST } : line)
-    if (this.#hasLost) this.#options.noteLost(TOO_FAST)
+    const incomplete = this.#findLoss()
+    this.#write(incomplete ? { ...line, incomplete } : line)
+    if (incomplete) this.#options.noteLost(incomplete)
   }
 
   /** Of the lines that were not handed over. */
@@ -212,7 +250,14 @@ class TapeSink implements LineSink {
   }
 
   take(head: number): LinesToWrite {
+    this.#thread = this.#options.thread()
     return { runId: this.#runId, continues: this.#continues, head, bytes: this.#lines.take(), isEnd: this.#isEnded }
+  }
+
+  /** Returns why lines were lost: the rest of a tape is none. */
+  #findLoss(): string | undefined {
+    if (this.#thread !== undefined && this.#thread !== this.#options.thread()) this.#problem ??= CUT_OFF
+    return this.#problem
   }
 
   #write(line: TapeLine): void {

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { fieldsOf } from '../../json.ts'
+import { LastingThread } from '../../lasting-thread.ts'
 import { findThreadScript } from './thread-script.ts'
 
 /** Message that every thread may send: it has started, answers a question, or has closed what it had open. */
@@ -9,6 +10,8 @@ export type ThreadReply =
   | { readonly kind: 'closed' }
 
 export interface ServiceThreadOptions {
+  /** Of what the thread holds, in its errors: `traces`. */
+  readonly name: string
   /** Script of the thread, without its extension. */
   readonly script: URL
   readonly workerData: unknown
@@ -22,43 +25,48 @@ export interface ThreadClient<News> {
   onNews(news: News): void
   /** Hands over the collected data: also called before each question, and before the thread closes. */
   handOver(): void
+  /** Called when the thread has ended by itself: what was handed over may be lost. */
+  onEnd(reason: Error): void
+  /** Called when another one has started, which knows nothing of earlier requests. */
+  onStartedAgain(): void
 }
 
 const CLOSE_TIMEOUT_MS = 5000
 
 /** A thread that writes for its process: it gets what is collected together, answers questions, and keeps no process alive by itself. */
 export class ServiceThread<Request, News> {
-  readonly #worker: Worker
+  readonly #thread: LastingThread<ThreadReply | News>
   readonly #handOverMs: number
   readonly #asked = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   #client: ThreadClient<News> | undefined
   #questions = 0
   #handingOver: NodeJS.Timeout | undefined
-  #failure: Error | undefined
-  #onReady: { resolve: () => void; reject: (error: Error) => void } | undefined
   #onClosed: () => void = () => {}
 
-  private constructor(worker: Worker, handOverMs: number) {
-    this.#worker = worker
+  private constructor(name: string, start: () => Worker, handOverMs: number) {
     this.#handOverMs = handOverMs
-    worker.on('message', (message: ThreadReply | News) => this.#onMessage(message))
-    worker.on('error', (error) => this.#onExit(error))
-    worker.on('exit', () => this.#onExit(new Error('it was closed')))
+    this.#thread = new LastingThread({
+      name,
+      start,
+      onMessage: (message) => this.#onMessage(message),
+      onEnd: (reason) => this.#onEnd(reason),
+      onStartedAgain: () => this.#client?.onStartedAgain(),
+    })
   }
 
   /** @throws Error when the thread does not start */
   static async start<Request, News extends { readonly kind: string }>({
+    name,
     script,
     workerData,
     handOverMs,
   }: ServiceThreadOptions): Promise<ServiceThread<Request, News>> {
+    const url = await findThreadScript(script)
     // Without what the process preloads: relative paths in it may lead nowhere by now.
-    const worker = new Worker(await findThreadScript(script), { workerData, execArgv: [] })
-    const thread = new ServiceThread<Request, News>(worker, handOverMs)
-    await new Promise<void>((resolve, reject) => {
-      thread.#onReady = { resolve, reject }
-    })
-    return thread
+    const start = () => new Worker(url, { workerData, execArgv: [] })
+    const service = new ServiceThread<Request, News>(name, start, handOverMs)
+    await service.#thread.started
+    return service
   }
 
   /** Must be called once, before anything else. */
@@ -66,14 +74,14 @@ export class ServiceThread<Request, News> {
     this.#client = client
   }
 
-  /** Reason why nothing reaches the thread any more; undefined while it works. */
+  /** Why nothing reaches the thread now; undefined while it works. */
   get failure(): Error | undefined {
-    return this.#failure
+    return this.#thread.failure
   }
 
   /** @param buffers that go over to the thread */
   tell(request: Request, buffers: readonly ArrayBuffer[] = []): void {
-    if (!this.#failure) this.#worker.postMessage(request, buffers)
+    if (!this.failure) this.#thread.worker.postMessage(request, buffers)
   }
 
   /** Has the collected data handed over soon. */
@@ -96,20 +104,21 @@ export class ServiceThread<Request, News> {
    */
   async ask(toRequest: (id: number) => Request): Promise<unknown> {
     this.handOver()
-    if (this.#failure) throw this.#failure
+    if (this.failure) throw this.failure
     const id = ++this.#questions
     return new Promise<unknown>((resolve, reject) => {
       this.#asked.set(id, { resolve, reject })
-      this.#worker.ref()
+      this.#thread.worker.ref()
       this.tell(toRequest(id))
     })
   }
 
   /** Closes it, once everything before is handed over. */
   async close(request: Request): Promise<void> {
-    if (this.#failure) return
+    this.#thread.beginClosing()
+    if (this.failure) return
     this.handOver()
-    this.#worker.ref()
+    this.#thread.worker.ref()
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
       this.#onClosed = resolve
@@ -117,7 +126,7 @@ export class ServiceThread<Request, News> {
       this.tell(request)
     })
     clearTimeout(timer)
-    await this.#worker.terminate()
+    await this.#thread.worker.terminate()
   }
 
   #onMessage(message: ThreadReply | News): void {
@@ -125,26 +134,28 @@ export class ServiceThread<Request, News> {
     else if (message.kind === 'answer') this.#settle(message)
     else if (message.kind === 'closed') this.#onClosed()
     else {
-      // The thread alone keeps no process alive.
-      this.#worker.unref()
-      this.#onReady?.resolve()
+      this.#thread.noteReady()
+      this.#unrefIfIdle()
     }
+  }
+
+  /** The thread alone keeps no process alive. */
+  #unrefIfIdle(): void {
+    if (this.#asked.size === 0) this.#thread.worker.unref()
   }
 
   #settle({ id, value, error }: Extract<ThreadReply, { kind: 'answer' }>): void {
     const asked = this.#asked.get(id)
     this.#asked.delete(id)
-    if (this.#asked.size === 0) this.#worker.unref()
+    this.#unrefIfIdle()
     if (error === undefined) asked?.resolve(value)
     else asked?.reject(new Error(error))
   }
 
-  #onExit(error: Error): void {
-    if (this.#failure) return
-    this.#failure = error
-    this.#onReady?.reject(error)
-    for (const { reject } of this.#asked.values()) reject(error)
+  #onEnd(reason: Error): void {
+    for (const { reject } of this.#asked.values()) reject(reason)
     this.#asked.clear()
+    if (!this.#thread.isClosing) this.#client?.onEnd(reason)
     this.#onClosed()
   }
 }

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { HostError, type LLM, type LLMPart, messageOf } from 'agent-host'
+import { HostError, type LLM, type LLMPart, messageOf, type RunEvent } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../../src/protocols/log.ts'
 import { readTape, readTapeFile } from '../../../src/tape/file/read-tape.ts'
@@ -15,6 +15,7 @@ import { eventually } from '../../support/eventually.ts'
 import { fakeLLM } from '../../support/fake-llm.ts'
 import { listTapes, openRecordingHost, type RecordingHost, replay } from '../../support/tapes.ts'
 import { makeSharedProject, removeFolder } from '../../support/temp-project.ts'
+import { withThreads } from '../../support/threads.ts'
 
 const TALKER = `import { defineModule, LLM } from 'agent-host'
 export default defineModule({ name: 'Talker', provides: [LLM], create: () => ({
@@ -221,6 +222,52 @@ describe('recording tapes', () => {
     await eventually(() =>
       expect(warnings).deep.equal([`The tape of run ${runId} is incomplete (1 in all): it was closed.`]),
     )
+  })
+
+  it('goes on with another thread when its own ends: a tape under way is incomplete, later ones are whole', async () => {
+    await withThreads(async (threads) => {
+      const warnings: string[] = []
+      const recording = await record({ log: { ...silentLog, warn: (message: string) => void warnings.push(message) } })
+      await recording.tape((await recording.run('echo', 'one')).runId)
+      let deltas = 0
+      const onEvent = async ({ type }: RunEvent) => {
+        if (type !== 'text' || ++deltas !== 9000) return
+        // Hands over its first lines.
+        await recording.writer.finish()
+        await threads.at(-1)?.terminate()
+      }
+      const { runId, result } = await recording.run('talking', '12000', { onEvent })
+      expect(result?.status).equal('completed')
+      const error = await recording.tape(runId).catch((thrown: unknown) => thrown)
+      expect(messageOf(error)).include('is incomplete, and cannot be replayed: the thread that wrote it ended.')
+      const { runId: later, events } = await recording.run('echo', 'two')
+      expect((await replay(await recording.tape(later), { projectDir })).events).deep.equal(events)
+      expect(warnings).deep.equal([
+        'The thread of the tapes ended, and another one is started; runs now have no whole tape: it exited with 1',
+        `The tape of run ${runId} is incomplete (1 in all): the thread that wrote it ended.`,
+      ])
+    })
+  })
+
+  it('deletes tapes also when their thread ends at that, and for good', async () => {
+    await withThreads(async (threads) => {
+      const recording = await record()
+      const { runId } = await recording.run('echo', 'one')
+      await recording.tape(runId)
+      let release = () => {}
+      const released = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const id = 'b0000000-0000-4000-8000-000000000000'
+      const running = recording.run('talking', '2', { runId: id, onEvent: () => released })
+      const ended = threads.at(-1)?.terminate()
+      await recording.writer.delete([runId, id])
+      await ended
+      release()
+      await running
+      await recording.writer.finish()
+      expect(listTapes(projectDir)).deep.equal([])
+    })
   })
 
   it('leaves files alone that have no name of a run, and gives no tape through a link', async () => {
