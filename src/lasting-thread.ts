@@ -17,7 +17,7 @@ export interface LastingThreadOptions<Message> {
   readonly onStartedAgain?: () => void
 }
 
-/** A thread in whose place another one is started when it ends, such as for lack of memory. One that never was ready is not replaced. */
+/** A thread in whose place another one is started when it ends, such as for lack of memory. If the first is never ready, none follows. */
 export class LastingThread<Message> {
   readonly #options: LastingThreadOptions<Message>
   #worker: Worker

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, sym
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import Database from 'libsql'
 import { openStore } from '../../src/store/open-store.ts'
@@ -366,6 +367,30 @@ describe('the SQLite store', () => {
       await store.close()
       expect(threads.length).to.equal(4)
     })
+  })
+
+  it('hands values to its thread as they are: in another text, a large one would be in memory twice', async () => {
+    const store = await open()
+    const { postMessage } = Worker.prototype
+    const sent: unknown[] = []
+    Worker.prototype.postMessage = function (jobs, transfer) {
+      sent.push(...jobs.map(({ changes, equal }: { changes?: unknown; equal?: unknown }) => [changes, equal]))
+      postMessage.call(this, jobs, transfer as never)
+    }
+    try {
+      await store.commit([['a', '{"b":1}']])
+      expect(await store.commit([['a', undefined]], { equal: [['a', '{"b":1}']] })).to.equal(true)
+    } finally {
+      Worker.prototype.postMessage = postMessage
+    }
+    expect(sent).to.deep.equal([
+      [['keyv:a', '{"b":1}'], []],
+      [
+        ['keyv:a', null],
+        ['keyv:a', '{"b":1}'],
+      ],
+    ])
+    await store.close()
   })
 
   it('outlives a thread that runs out of memory', async () => {

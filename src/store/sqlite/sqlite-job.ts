@@ -6,7 +6,7 @@ interface Due {
   readonly dueMs: number
 }
 
-/** Request to the thread that holds the database. Keys and values are texts; a value of null removes. */
+/** Request to the thread that holds the database. Keys and values are texts, values without what Keyv writes around them; one of null removes. */
 export type SqliteJob =
   | ({ readonly kind: 'get'; readonly keys: readonly string[] } & Due)
   | ({ readonly kind: 'list' | 'entries' } & KeyBounds & Due)

@@ -9,14 +9,13 @@ import { APPEND, checkStats } from '../../read-regular-file.ts'
 import { DEADLINE_MS } from '../checked-store.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
-import { fromKeyvText, toKeyvText } from '../keyv/keyv-text.ts'
+import { fromKeyvText } from '../keyv/keyv-text.ts'
 import type { AscendingRange, Change, Entry, Guards, KeyRange, Prepare, RecordStore } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { monotonicMs } from './monotonic-ms.js'
 import type { SqliteAnswer, SqliteJob, SqliteWorkerData } from './sqlite-job.ts'
 
 interface Waiting {
-  readonly job: SqliteJob
   readonly resolve: (value: unknown) => void
   readonly reject: (error: Error) => void
 }
@@ -47,6 +46,8 @@ export class SqliteStore implements RecordStore {
   )
   #isListening = false
   #unlistening: NodeJS.Timeout | undefined
+  /** Kept apart from what waits for their answers: large ones go from memory once they are sent. */
+  #jobs: SqliteJob[] = []
   #waiting: Waiting[] = []
   /** Requests that the thread works on: none while it starts. */
   #asked: readonly Waiting[] | undefined = []
@@ -120,24 +121,25 @@ export class SqliteStore implements RecordStore {
     return Promise.all(ranges.map((range) => this.entries(range)))
   }
 
-  async commit(
-    changes: readonly Change[],
-    { present = [], absent = [], equal = [] }: Guards = {},
-    notify: readonly string[] = [],
-  ): Promise<boolean> {
+  async commit(changes: readonly Change[], guards: Guards = {}, notify: readonly string[] = []): Promise<boolean> {
+    const isDone = await this.#commit(changes, guards)
+    if (isDone) this.#watchers.notify(notify)
+    return isDone
+  }
+
+  /** Not async: what waits for the answer would keep the texts of the job. */
+  #commit(changes: readonly Change[], { present = [], absent = [], equal = [] }: Guards): Promise<boolean> {
     // Without `flatMap`, which takes microseconds in Node 20.
     const flat: (string | null)[] = []
-    for (const [key, value] of changes) flat.push(toName(key), value === undefined ? null : toKeyvText({ value }))
-    const isDone = await this.#ask<boolean>({
+    for (const [key, value] of changes) flat.push(toName(key), value ?? null)
+    return this.#ask<boolean>({
       kind: 'commit',
       changes: flat,
       present: present.map(toName),
       absent: absent.flatMap((prefix) => [toName(prefix), endOf(toName(prefix))]),
-      equal: equal.flatMap(([key, value]) => [toName(key), toKeyvText({ value })]),
+      equal: equal.flatMap(([key, value]) => [toName(key), value]),
       dueMs: this.#dueMs(),
     })
-    if (isDone) this.#watchers.notify(notify)
-    return isDone
   }
 
   watch(topics: readonly string[], onNotice: () => void): () => void {
@@ -221,7 +223,8 @@ export class SqliteStore implements RecordStore {
     const { failure } = this.#thread
     if (failure) return Promise.reject(failure)
     return new Promise<unknown>((resolve, reject) => {
-      this.#waiting.push({ job, resolve, reject })
+      this.#jobs.push(job)
+      this.#waiting.push({ resolve, reject })
       // Deferred, so that other requests of this turn of the event loop go along.
       if (!this.#asked) this.#asking ??= setImmediate(() => this.#send())
     }) as Promise<T>
@@ -235,9 +238,8 @@ export class SqliteStore implements RecordStore {
     // Only while something is under way does the thread keep the process alive.
     const { worker } = this.#thread
     worker.ref()
-    const jobs: SqliteJob[] = []
-    // Without `map`: its array is sent entry by entry, as one that may have holes.
-    for (const { job } of this.#asked) jobs.push(job)
+    const jobs = this.#jobs
+    this.#jobs = []
     worker.postMessage(jobs)
   }
 
@@ -268,7 +270,10 @@ export class SqliteStore implements RecordStore {
     this.#asked = []
     const { failure } = this.#thread
     // Otherwise they go to the next thread.
-    if (failure) for (const { reject } of this.#waiting.splice(0)) reject(failure)
+    if (failure) {
+      this.#jobs = []
+      for (const { reject } of this.#waiting.splice(0)) reject(failure)
+    }
     const problem = 'the thread of the database ended before it answered: a change may have been written or not'
     for (const { reject } of asked) reject(new Error(`${problem} (${reason.message})`))
   }

@@ -34,6 +34,8 @@ const MIGRATIONS = [
     sql: 'CREATE TABLE servers (id TEXT PRIMARY KEY, process TEXT, seen_ms INTEGER) WITHOUT ROWID',
   },
 ]
+/** Text of Keyv for a value, put together by SQLite: in JavaScript it would be another copy of a large text. */
+const KEYV_TEXT = `'{"value":' || ? || '}'`
 /** Milliseconds by the clock of the machine that has the file. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
@@ -49,9 +51,11 @@ const statements = {
   entriesDesc: db.prepare('SELECT key, value FROM keyv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?').raw(),
   // Not one of the two above with `get`: after `raw` that answers with the row of an earlier question (libsql 0.5.29).
   any: db.prepare('SELECT 1 FROM keyv WHERE key >= ? AND key < ? LIMIT 1'),
-  set: db.prepare('INSERT INTO keyv (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value'),
+  set: db.prepare(
+    `INSERT INTO keyv (key, value) VALUES (?, ${KEYV_TEXT}) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  ),
   remove: db.prepare('DELETE FROM keyv WHERE key = ?'),
-  equals: db.prepare('SELECT 1 FROM keyv WHERE key = ? AND value = ?'),
+  equals: db.prepare(`SELECT 1 FROM keyv WHERE key = ? AND value = ${KEYV_TEXT}`),
   beat: db.prepare(
     `INSERT INTO servers VALUES (?, ?, ${NOW_MS}) ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms`,
   ),
