@@ -13,7 +13,7 @@ import { readRegularFile } from '../read-regular-file.ts'
 import { RecentlyUsed } from '../recently-used.ts'
 import type { AgentRun } from '../run/agent-run.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import { MAX_PART_AGE_MS, TAPE_FOLDER } from './file/tape-folder.ts'
+import { inTapeFolder, MAX_PART_AGE_MS, TAPE_FOLDER } from './file/tape-folder.ts'
 import type { TapeWriter } from './recording/tape-writer.ts'
 
 export interface TapeSweeperOptions {
@@ -118,7 +118,7 @@ export class TapeSweeper {
 
   #append(lines: readonly string[]): void {
     // Behind a line end: a process that was cut off may have left half a line.
-    appendFileSync(join(this.#folder, STORED), `\n${lines.join('')}`, { mode: 0o600 })
+    inTapeFolder(this.#folder, () => appendFileSync(join(this.#folder, STORED), `\n${lines.join('')}`, { mode: 0o600 }))
   }
 
   async close(): Promise<void> {
@@ -199,19 +199,25 @@ export class TapeSweeper {
     const records = await this.#open()
     const known = [...this.#stored].map(([id, { tenant }]) => ({ id, tenant }))
     for (let from = 0; from < known.length; from += PAGE) {
-      const gone: string[] = []
+      const gone = new Map<string, readonly string[]>()
       for (const [tenant, ids] of groupByTenant(known.slice(from, from + PAGE))) {
         const rows = await tenantPart(records, tenant).get(ids.map((id) => rowKey(RUN_PREFIX + id)))
         ids.forEach((id, index) => {
-          if (rows[index] !== undefined) return
-          gone.push(...(this.#stored.get(id)?.tapes ?? []))
-          this.#stored.delete(id)
+          if (rows[index] === undefined) gone.set(id, [...(this.#stored.get(id)?.tapes ?? [])])
         })
       }
-      // Before their lines go.
-      if (gone.length > 0) await this.#options.writer.delete(gone)
+      // Before their lines go; where one cannot be deleted, the next sweep tries again.
+      if (gone.size > 0) await this.#options.writer.delete([...gone.values()].flat())
+      for (const [id, tapes] of gone) this.#forget(id, tapes)
     }
     this.#bringBack()
+  }
+
+  #forget(id: string, deleted: readonly string[]): void {
+    const tapes = this.#stored.get(id)?.tapes
+    for (const tape of deleted) tapes?.delete(tape)
+    // Others may have been noted meanwhile.
+    if (tapes?.size === 0) this.#stored.delete(id)
   }
 
   #open(): Promise<RecordStore> {

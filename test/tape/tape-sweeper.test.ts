@@ -10,6 +10,7 @@ import type { AgentRun } from '../../src/run/agent-run.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'
 import type { TapeWriter } from '../../src/tape/recording/tape-writer.ts'
 import { TapeSweeper } from '../../src/tape/tape-sweeper.ts'
+import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const TENANT = 'Müller & Co'
@@ -110,6 +111,46 @@ describe('TapeSweeper', () => {
   it('keeps the tapes of runs that were never stored, beside one whose run was deleted', async () => {
     const [deleted, chat] = [ids.next(), ids.next()]
     expect(await serve([], deleted, [chat])).deep.equal([uuidOf(deleted)])
+  })
+
+  it('deletes a tape that could not be deleted with the next sweep', async () => {
+    const id = ids.next()
+    writeFileSync(file, `${lineOf(id)}\n`)
+    folder.tapes.add(uuidOf(id))
+    let tries = 0
+    const failing = {
+      ...writer,
+      delete: async () => {
+        if (++tries === 1) throw new Error('EBUSY')
+      },
+    } as unknown as TapeWriter
+    let notify = () => {}
+    const watched = {
+      ...records,
+      watch: (_topics: readonly string[], listen: () => void) => {
+        notify = listen
+        return () => {}
+      },
+    } as RecordStore
+    const sweeper = new TapeSweeper({ projectDir, writer: failing, openRecords: async () => watched, log })
+    await eventually(() => expect(warnings).deep.equal(['Tapes of deleted runs are not deleted yet: EBUSY']))
+    notify()
+    await sweeper.close()
+    expect([tries, readFileSync(file, 'utf8').trim()]).deep.equal([2, ''])
+  })
+
+  it('notes a stored run where somebody removed the folder', async () => {
+    const id = ids.next()
+    writeFileSync(file, '')
+    const sweeper = start()
+    await begin(sweeper, uuidOf(id))()
+    folder.rows.add(id)
+    // It has read what was noted before.
+    await eventually(() => expect(readdirSync(`${projectDir}/debug/tapes`)).deep.equal(['stored.txt']))
+    rmSync(`${projectDir}/debug`, { recursive: true })
+    sweeper.noteStored(id, TENANT, uuidOf(id))
+    await sweeper.close()
+    expect([readFileSync(file, 'utf8').trim(), warnings]).deep.equal([lineOf(id), []])
   })
 
   it('looks once for what is deleted while it looks, and leaves no watch behind', async () => {

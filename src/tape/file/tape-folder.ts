@@ -1,5 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemCodeOf } from '../../errors.ts'
 
 /** Folder of the tapes, relative to the project. */
 export const TAPE_FOLDER = 'debug/tapes'
@@ -31,20 +32,36 @@ export function runOfFile(name: string): string | undefined {
   }
 }
 
+/** Creates a folder of tapes, for the owner alone. */
+function makeTapeFolder(dir: string): void {
+  for (const folder of [join(dir, '..'), dir]) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    chmodSync(folder, 0o700)
+  }
+}
+
+/** Acts in a folder of tapes, which is created again where somebody removed it. */
+export function inTapeFolder<T>(dir: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    if (systemCodeOf(error) !== 'ENOENT') throw error
+    makeTapeFolder(dir)
+    return act()
+  }
+}
+
 /** The files of a folder of tapes, which together stay within a limit: the oldest are deleted. */
 export class TapeFolder {
   readonly dir: string
   readonly #maxBytes: number
   #bytes = 0
 
-  /** @param dir absolute; it is created, for the owner alone */
+  /** @param dir absolute; it is created */
   constructor(dir: string, maxBytes: number) {
     this.dir = dir
     this.#maxBytes = maxBytes
-    for (const folder of [join(dir, '..'), dir]) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
-      chmodSync(folder, 0o700)
-    }
+    makeTapeFolder(dir)
     this.#makeRoom()
   }
 
@@ -61,10 +78,6 @@ export class TapeFolder {
   add(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes > this.#maxBytes) this.#makeRoom()
-  }
-
-  remove(runId: string): void {
-    rmSync(this.pathOf(runId), { force: true })
   }
 
   /** Other processes may write here, too: what counts is what is there. */

@@ -8,7 +8,7 @@ import { makeNameSecrets, type Redact } from '../../redaction/redact.ts'
 import type { ThreadReply } from '../../trace/thread/service-thread.ts'
 import { fillHead } from '../file/fill-head.ts'
 import { findCut, hideSecrets, hideSecretsInLines, hideSecretsInPieces } from '../file/hide-secrets.ts'
-import { PART_ENDING, TapeFolder, tapeFile } from '../file/tape-folder.ts'
+import { inTapeFolder, PART_ENDING, TapeFolder, tapeFile } from '../file/tape-folder.ts'
 import { compress } from './compress.ts'
 import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape-messages.ts'
 
@@ -138,17 +138,21 @@ class TapeService {
   /** Undefined where the run has a tape. */
   #create(runId: string): number | undefined {
     try {
-      return openSync(this.#folder.pathOf(runId), NEW_FILE, 0o600)
+      return this.#openNew(this.#folder.pathOf(runId))
     } catch (error) {
       if (systemCodeOf(error) === 'EEXIST') return undefined
       throw error
     }
   }
 
+  #openNew(path: string): number {
+    return inTapeFolder(this.#folder.dir, () => openSync(path, NEW_FILE, 0o600))
+  }
+
   #begin(lines: Lines): OpenTape {
     const part = `${tapeFile(lines.runId)}.${process.pid}-${threadId}-${++this.#parts}${PART_ENDING}`
     const path = join(this.#folder.dir, part)
-    const tape: OpenTape = { path, descriptor: openSync(path, NEW_FILE, 0o600), size: 0, rest: '', problem: undefined }
+    const tape: OpenTape = { path, descriptor: this.#openNew(path), size: 0, rest: '', problem: undefined }
     this.#open.set(lines.runId, tape)
     this.#appendBytes(tape, lines.runId, () => this.#beginningOf(lines))
     return tape
@@ -212,7 +216,11 @@ class TapeService {
 
   #delete(runId: string): void {
     this.#drop(runId)
-    this.#folder.remove(runId)
+    try {
+      rmSync(this.#folder.pathOf(runId), { force: true })
+    } catch {
+      // The process tries again, and says why.
+    }
   }
 
   #drop(runId: string): void {

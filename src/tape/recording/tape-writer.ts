@@ -1,4 +1,5 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HostError, messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
@@ -120,19 +121,16 @@ export class TapeWriter {
     this.#thread.handOver()
     for (const id of runIds) this.#deleted.set(id, true)
     this.#thread.tell({ kind: 'delete', runIds })
-    await this.#askToFinish().catch(() => {
-      // A thread that has ended writes none of them any more.
-      for (const id of runIds) rmSync(pathOfTape(this.#options.projectDir, id), { force: true })
-    })
+    await this.finish()
+    // What the thread could not delete, or has ended before: the caller learns why.
+    const paths = runIds.map((id) => pathOfTape(this.#options.projectDir, id))
+    const deleted = await Promise.allSettled(paths.map((path) => rm(path, { force: true })))
+    for (const each of deleted) if (each.status === 'rejected') throw each.reason
   }
 
   /** Settles when everything recorded before is in the files, or the thread has ended. */
   async finish(): Promise<void> {
-    await this.#askToFinish().catch(() => {})
-  }
-
-  #askToFinish(): Promise<unknown> {
-    return this.#thread.ask((id) => ({ kind: 'finish', id }))
+    await this.#thread.ask((id) => ({ kind: 'finish', id })).catch(() => {})
   }
 
   close(): Promise<void> {

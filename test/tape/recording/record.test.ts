@@ -296,6 +296,32 @@ describe('recording tapes', () => {
     expect(listTapes(projectDir)).deep.equal([])
   })
 
+  it('says why a tape cannot be deleted, deletes the others, and goes on', async () => {
+    const recording = await record()
+    const { runId } = await recording.run('echo', 'one')
+    await recording.tape(runId)
+    mkdirSync(pathOfTape(projectDir, 'a-folder'))
+    const error = await recording.writer.delete(['a-folder', runId]).catch((thrown: unknown) => thrown)
+    expect(messageOf(error)).include('a-folder')
+    expect(listTapes(projectDir)).deep.equal(['a-folder.jsonl.gz'])
+    const { runId: later, result } = await recording.run('echo', 'two')
+    expect((await recording.tape(later)).runs[0]?.end.text).equal(result?.text)
+  })
+
+  it('goes on in a new folder when somebody removes the folder', async () => {
+    const recording = await record()
+    await recording.tape((await recording.run('echo', 'one')).runId)
+    rmSync(`${projectDir}/debug`, { recursive: true })
+    for (const [agent, input] of [
+      ['echo', 'two'],
+      ['talking', '9000'],
+    ] as const) {
+      const { runId, result } = await recording.run(agent, input)
+      expect((await recording.tape(runId)).runs[0]?.end.text).equal(result?.text)
+    }
+    expect(statSync(`${projectDir}/debug/tapes`).mode & 0o777).equal(0o700)
+  })
+
   it('forgets the heads of agents that are gone, in process and thread', async () => {
     const { postMessage } = Worker.prototype
     const messages: { kind: string; key?: number }[] = []
