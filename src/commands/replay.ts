@@ -1,5 +1,5 @@
 import { Args, Flags } from '@oclif/core'
-import type { Tape } from '../tape/file/read-tape.ts'
+import { lastRunOf, type Tape } from '../tape/file/read-tape.ts'
 import { describeDivergence } from '../tape/replaying/divergence.ts'
 import { findAgent } from '../tape/replaying/find-agent.ts'
 import type { Replay as Outcome } from '../tape/replaying/replay.ts'
@@ -76,6 +76,10 @@ export default class Replay extends BaseCommand {
     if (flags.json) this.printJson(toJson(outcome))
     else this.#print(tape, outcome)
     if (outcome.divergence) this.exit(1)
+    if (recording && outcome.runs.at(-1)?.status === 'failed' && lastRunOf(tape).end.status !== 'failed') {
+      this.logToStderr('The tape stays as it was: the run fails now, and did not when it was recorded.')
+      this.exit(1)
+    }
     for (const line of (await recording?.replace(tape, path)) ?? []) this.logToStderr(line)
   }
 

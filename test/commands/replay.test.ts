@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { pathOfTape } from '../../src/tape/file/tape-folder.ts'
 import { callCli } from '../support/call-cli.ts'
@@ -9,6 +10,10 @@ modules:
   - { id: llm, module: llm/mock, config: { replies: [Hello.] } }
   - { id: loop, module: orchestrator/tool-loop, config: { system_prompt: Be kind. } }
 `
+
+const BROKEN = `import { defineModule, LLM } from 'agent-host'
+export default defineModule({ name: 'Broken', provides: [LLM], create: () => ({
+  async *generate() { throw new Error('no network') } }) })`
 
 /** A project in which two runs were recorded. */
 async function makeRecorded(): Promise<{ project: TempProject; runId: string }> {
@@ -45,6 +50,18 @@ describe('replay', () => {
     expect(stderr).match(/^Call 1 differs: llm\.generate\(/)
     expect(stderr).include('request.messages[0].content: recorded "Be kind.", asked "Be brief."')
     expect(await callCli(['replay', 'aaaa', '--as-recorded'], { cwd: project.dir })).include({ exitCode: 0 })
+  })
+
+  it('leaves the tape as it was when what --live calls fails', async () => {
+    const { project, runId } = await makeRecorded()
+    await project.write('modules/broken.js', BROKEN)
+    await project.write('agents/greeter.yml', AGENT.replace('llm/mock, config: { replies: [Hello.] }', 'broken'))
+    const path = pathOfTape(project.dir, runId)
+    const before = readFileSync(path)
+    const { exitCode, stderr } = await callCli(['replay', 'aaaa', '--live', 'llm', '--update'], { cwd: project.dir })
+    expect(exitCode).equal(1)
+    expect(stderr).match(/\nThe tape stays as it was: the run fails now, and did not when it was recorded\.\n$/)
+    expect(readFileSync(path).equals(before)).equal(true)
   })
 
   it('changes values with --set, and refuses those that no variant may change', async () => {

@@ -16,12 +16,17 @@ export async function findAgent(
 ): Promise<{ source: string; file: string }> {
   const { id, file: recorded } = lastRunOf(tape).head.agent
   const paths = await listAgentFiles(resolve(projectDir, agentDir))
+  let atItsPlace: { source: string; file: string } | undefined
   for (const path of paths) {
     const file = relative(projectDir, path)
     const text = await readAgentText(path)
-    // A file that no longer can be read is named by the error of its plan.
-    if (text && (readClaim(file, text).claimedId === id || file === recorded)) return { source: text.text, file }
+    if (!text) continue
+    const found = { source: text.text, file }
+    if (readClaim(file, text).claimedId === id) return found
+    // One that has another id by now, or can no longer be read: the error of its plan names it.
+    if (file === recorded) atItsPlace = found
   }
+  if (atItsPlace) return atItsPlace
   throw new HostError('TAPE_INVALID', `The tape is of agent '${id}', which the project no longer has.`, {
     suggestions: ['--as-recorded replays the agent as it was.'],
   })

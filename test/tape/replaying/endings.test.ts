@@ -429,6 +429,8 @@ describe('the agent of a tape', () => {
     try {
       const find = (...given: Parameters<typeof tape>) => findAgent(tape(...given), { projectDir: dir })
       expect(await find('b')).deep.equal({ source: agent('b'), file: 'agents/b.yml' })
+      // Another agent has taken the file of one that has moved.
+      expect(await find('b', 'agents/a.yml')).include({ file: 'agents/b.yml' })
       expect(await find('gone', 'agents/bad.yml')).deep.equal({ source: 'id: [', file: 'agents/bad.yml' })
       const error = await find('gone', 'agents/gone.yml').catch((reason: unknown) => reason)
       expect(messageOf(error)).equal("The tape is of agent 'gone', which the project no longer has.")
