@@ -20,32 +20,25 @@ export interface LastingThreadOptions<Message> {
 /** A thread in whose place another one is started when it ends, such as for lack of memory. If the first is never ready, none follows. */
 export class LastingThread<Message> {
   readonly #options: LastingThreadOptions<Message>
-  #worker: Worker
+  // Fields, not accessors: each request of a store reads them.
+  /** The latest one. */
+  worker: Worker
+  /** Set while there is no thread: why there is none. */
+  failure: Error | undefined
   #readyMs: number | undefined
   #pauseMs = 0
   #restarting: NodeJS.Timeout | undefined
   #isClosing = false
-  #failure: Error | undefined
   #onReady: { resolve: () => void; reject: (error: Error) => void } | undefined
   /** Settles when the first thread is ready, or has ended. */
   readonly started: Promise<void>
 
   constructor(options: LastingThreadOptions<Message>) {
     this.#options = options
-    this.#worker = this.#start()
+    this.worker = this.#start()
     this.started = new Promise((resolve, reject) => {
       this.#onReady = { resolve, reject }
     })
-  }
-
-  /** The latest one. */
-  get worker(): Worker {
-    return this.#worker
-  }
-
-  /** Set while there is no thread: why there is none. */
-  get failure(): Error | undefined {
-    return this.#failure
   }
 
   noteReady(): void {
@@ -65,22 +58,22 @@ export class LastingThread<Message> {
   }
 
   #start(): Worker {
-    this.#failure = undefined
+    this.failure = undefined
     this.#readyMs = undefined
     let reason: Error | undefined
-    this.#worker = this.#options
+    this.worker = this.#options
       .start()
       .on('message', this.#options.onMessage)
       .on('error', (error) => {
         reason = error
       })
       .on('exit', (code) => this.#onExit(reason ?? new Error(`it exited with ${code}`)))
-    return this.#worker
+    return this.worker
   }
 
   #onExit(reason: Error): void {
-    if (this.#isClosing) this.#failure = new Error('it was closed')
-    else if (this.#onReady) this.#failure = reason
+    if (this.#isClosing) this.failure = new Error('it was closed')
+    else if (this.#onReady) this.failure = reason
     else this.#restart(this.#readyMs === undefined ? reason : this.#ended(reason))
     this.#onReady?.reject(reason)
     this.#options.onEnd(reason)
@@ -97,7 +90,7 @@ export class LastingThread<Message> {
     this.#pauseMs = Math.min(Math.max(2 * pauseMs, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
     if (pauseMs === 0) this.#startAgain()
     else {
-      this.#failure = failure
+      this.failure = failure
       this.#restarting = setTimeout(() => this.#startAgain(), pauseMs).unref()
     }
   }
