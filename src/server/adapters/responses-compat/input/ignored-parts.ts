@@ -3,40 +3,13 @@ import { fieldsOf } from '../../../../json.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { readThresholds } from '../compaction/compaction.ts'
-import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
+import { type CreateRequest, ExtendedCreateRequest, type RawInputItem } from '../routes/schema.ts'
 import { hasReadableTools } from './client-tools.ts'
 
 /** Parts that have an effect, by where they stand. The docs' table, which the tests hold, has all others too. */
 export const EFFECTIVE: Readonly<Record<'fields' | 'includes' | 'items' | 'tools', ReadonlySet<string>>> = {
-  fields: new Set([
-    'background',
-    'conversation',
-    'include',
-    'input',
-    'metadata',
-    'model',
-    'previous_response_id',
-    'store',
-    'stream',
-    'tools',
-    'truncation',
-    'user',
-    'max_tool_calls',
-    'instructions',
-    'parallel_tool_calls',
-    'reasoning',
-    'text',
-    'tool_choice',
-    'frequency_penalty',
-    'max_output_tokens',
-    'presence_penalty',
-    'temperature',
-    'top_p',
-    'prompt_cache_key',
-    'safety_identifier',
-    'service_tier',
-    'context_management',
-  ]),
+  // Models report no log probabilities: only the record shows the field.
+  fields: new Set(Object.keys(ExtendedCreateRequest.properties).filter((field) => field !== 'top_logprobs')),
   includes: new Set(['reasoning.encrypted_content', 'agent.tool_calls']),
   items: new Set([
     'message',
