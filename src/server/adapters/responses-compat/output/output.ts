@@ -23,7 +23,7 @@ import type {
   Reasoning,
   ResponseRecord,
 } from '../routes/schema.ts'
-import { addTokenUsage, toTokenUsage } from './token-usage.ts'
+import { addTokenUsage } from './token-usage.ts'
 
 /** Change of an output. A text is a piece of the message that is open. */
 export type Change =
@@ -290,6 +290,6 @@ function endRecord(
   ended.error = error === undefined ? null : { code: (isExtended ? code : undefined) ?? 'server_error', message: error }
   if (end === 'completed') ended.completed_at = at
   if (incomplete !== undefined) ended.incomplete_details = { reason: incomplete }
-  if (usage) ended.usage = addTokenUsage(record.usage, toTokenUsage(usage))
+  if (usage) ended.usage = addTokenUsage(record.usage, usage)
   return ended
 }

@@ -13,17 +13,12 @@ export function toTokenUsage({ inputTokens, outputTokens, cachedInputTokens, rea
 }
 
 /** Usage of what came before a run and of the run. */
-export function addTokenUsage(before: TokenUsage, own: TokenUsage): TokenUsage {
-  if (before.total_tokens === 0) return own
-  return {
-    input_tokens: before.input_tokens + own.input_tokens,
-    input_tokens_details: {
-      cached_tokens: before.input_tokens_details.cached_tokens + own.input_tokens_details.cached_tokens,
-    },
-    output_tokens: before.output_tokens + own.output_tokens,
-    output_tokens_details: {
-      reasoning_tokens: before.output_tokens_details.reasoning_tokens + own.output_tokens_details.reasoning_tokens,
-    },
-    total_tokens: before.total_tokens + own.total_tokens,
-  }
+export function addTokenUsage(before: TokenUsage, own: Usage): TokenUsage {
+  if (before.total_tokens === 0) return toTokenUsage(own)
+  return toTokenUsage({
+    inputTokens: before.input_tokens + own.inputTokens,
+    outputTokens: before.output_tokens + own.outputTokens,
+    cachedInputTokens: before.input_tokens_details.cached_tokens + own.cachedInputTokens,
+    reasoningTokens: before.output_tokens_details.reasoning_tokens + own.reasoningTokens,
+  })
 }

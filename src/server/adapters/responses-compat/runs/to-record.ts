@@ -1,5 +1,6 @@
 import type { RunFacts } from '../../../../durable/runs/run-facts.ts'
 import type { ModelOptions } from '../../../../protocols/model-options.ts'
+import { NO_USAGE } from '../../../../protocols/usage.ts'
 import { toTokenUsage } from '../output/token-usage.ts'
 import type { CreateRequest, ResponseRecord } from '../routes/schema.ts'
 
@@ -40,7 +41,7 @@ export function toAsked(body: CreateRequest): AskedFields {
 export function toRecord(id: string, facts: RunFacts): ResponseRecord {
   const { adapter, agent, createdAt, previousId, conversation, options, data, own, isUnasked } = facts
   const asked = adapter === RESPONSES ? (data as AskedFields) : toAskedFields(options.requestOptions ?? {})
-  const { output = [], usage = NO_USAGE } = (own ?? {}) as OwnFields
+  const { output = [], usage = NO_TOKENS } = (own ?? {}) as OwnFields
   return {
     id,
     object: 'response',
@@ -80,7 +81,7 @@ export function toRecord(id: string, facts: RunFacts): ResponseRecord {
   }
 }
 
-const NO_USAGE = toTokenUsage({ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 })
+const NO_TOKENS = toTokenUsage(NO_USAGE)
 
 /** Readers of the Open Responses schema want every field of a function. */
 function toTool(tool: Record<string, unknown>): Record<string, unknown> {
