@@ -63,7 +63,7 @@ export class EventWriter {
     this.#output = new Output(begun, framing, known)
     this.#left = spendLength(begun, PIECE_LENGTH)
     this.#framing = framing
-    this.#deltaHead = this.#head('response.output_text.delta')
+    this.#deltaHead = this.#head('output_text.delta')
   }
 
   /** Text that ends every stream. */
@@ -77,8 +77,8 @@ export class EventWriter {
     const response = output.length === 0 ? this.#begun : { ...this.#begun, output: [] }
     // Made once for both events, unless it is large.
     const fields = this.#left < 0 ? { response } : `"response":${JSON.stringify(response)}}`
-    this.#write('response.created', fields)
-    this.#write('response.in_progress', fields)
+    this.#write('created', fields)
+    this.#write('in_progress', fields)
     for (const [index, item] of output.entries()) if (item.type === 'compaction') this.#added(item, index)
     if (this.#large.length > 0) yield* this.#takeLarge()
     if (this.#written !== '') yield this.#take()
@@ -116,79 +116,71 @@ export class EventWriter {
 
   /** By hand: most events are of this kind. */
   #text(text: string): void {
-    if (text.length > PIECE_LENGTH)
-      this.#write('response.output_text.delta', { ...this.#place, content_index: 0, delta: text })
+    if (text.length > PIECE_LENGTH) this.#write('output_text.delta', { ...this.#place, content_index: 0, delta: text })
     else if (++this.#sequence > this.#after) {
       this.#written += `${this.#deltaHead}${this.#sequence}${this.#delta}${JSON.stringify(text)}}${this.#framing.close}`
     }
   }
 
   #reasoning(delta: string): void {
-    this.#write('response.reasoning_summary_text.delta', { ...this.#place, summary_index: 0, delta })
+    this.#write('reasoning_summary_text.delta', { ...this.#place, summary_index: 0, delta })
   }
 
   #opened(opened: Growing, output_index: number): void {
     const { id, type } = opened
+    const { list, part } = WORDS[type]
     this.#place = { item_id: id, output_index }
     this.#delta = `,"item_id":"${id}","output_index":${output_index},"content_index":0,"delta":`
-    if (type === 'message') {
-      this.#write('response.output_item.added', { output_index, item: { ...opened, content: [] } })
-      const part = opened.content[0]
-      this.#write('response.content_part.added', { ...this.#place, content_index: 0, part })
-    } else {
-      this.#write('response.output_item.added', { output_index, item: { ...opened, summary: [] } })
-      const part = opened.summary[0]
-      this.#write('response.reasoning_summary_part.added', { ...this.#place, summary_index: 0, part })
-    }
+    this.#write('output_item.added', { output_index, item: { ...opened, [list]: [] } })
+    this.#write(`${part}.added`, { ...this.#place, [`${list}_index`]: 0, part: partOf(opened) })
   }
 
   #closed(item: Growing, output_index: number): void {
-    if (item.type === 'message') {
-      const [place, [part]] = [{ ...this.#place, content_index: 0 }, item.content]
-      this.#write('response.content_part.done', { ...place, part })
-      this.#write('response.output_text.done', { ...place, text: part?.text ?? '' })
-    } else {
-      const [place, [part]] = [{ ...this.#place, summary_index: 0 }, item.summary]
-      this.#write('response.reasoning_summary_text.done', { ...place, text: part?.text ?? '' })
-      this.#write('response.reasoning_summary_part.done', { ...place, part })
-    }
-    this.#write('response.output_item.done', { output_index, item })
+    const { list, part: name, text } = WORDS[item.type]
+    const [place, part] = [{ ...this.#place, [`${list}_index`]: 0 }, partOf(item)]
+    if (item.type === 'message') this.#write(`${name}.done`, { ...place, part })
+    this.#write(`${text}.done`, { ...place, text: part?.text ?? '' })
+    if (item.type === 'reasoning') this.#write(`${name}.done`, { ...place, part })
+    this.#write('output_item.done', { output_index, item })
   }
 
   #added(item: Whole, output_index: number): void {
     const place = { item_id: item.id, output_index }
-    this.#write('response.output_item.added', { output_index, item: toBegun(item) })
-    if (item.type === 'mcp_call') this.#write('response.mcp_call.in_progress', place)
+    this.#write('output_item.added', { output_index, item: toBegun(item) })
+    if (item.type === 'mcp_call') this.#write('mcp_call.in_progress', place)
     if (item.type === 'mcp_call' || item.type === 'function_call') this.#arguments(place, item)
     if (item.type === 'custom_tool_call') {
-      this.#write('response.custom_tool_call_input.delta', { ...place, delta: item.input })
-      this.#write('response.custom_tool_call_input.done', { ...place, input: item.input })
+      this.#write('custom_tool_call_input.delta', { ...place, delta: item.input })
+      this.#write('custom_tool_call_input.done', { ...place, input: item.input })
     }
     if (item.type === 'image_generation_call') {
-      this.#write('response.image_generation_call.in_progress', place)
-      this.#write('response.image_generation_call.completed', place)
+      this.#write('image_generation_call.in_progress', place)
+      this.#write('image_generation_call.completed', place)
     }
-    if (item.type === 'compaction') this.#write('response.compaction.compacting', place)
+    if (item.type === 'compaction') this.#write('compaction.compacting', place)
     // An own call is done with its result.
-    if (item.type !== 'mcp_call') this.#write('response.output_item.done', { output_index, item })
+    if (item.type !== 'mcp_call') this.#write('output_item.done', { output_index, item })
   }
 
   #arguments(place: Place, { type, name, arguments: args }: CallItem): void {
-    this.#write(`response.${type}_arguments.delta`, { ...place, delta: args })
-    this.#write(`response.${type}_arguments.done`, { ...place, name, arguments: args })
+    this.#write(`${type}_arguments.delta`, { ...place, delta: args })
+    this.#write(`${type}_arguments.done`, { ...place, name, arguments: args })
   }
 
   #answered(item: Answered, output_index: number): void {
-    this.#write(`response.mcp_call.${item.status}`, { item_id: item.id, output_index })
-    this.#write('response.output_item.done', { output_index, item })
+    this.#write(`mcp_call.${item.status}`, { item_id: item.id, output_index })
+    this.#write('output_item.done', { output_index, item })
   }
 
   #end(): void {
     const { record } = this.#output
-    this.#write(`response.${record.status}`, { response: record })
+    this.#write(record.status, { response: record })
   }
 
-  /** @param fields of the event; a text is their JSON from the first name on */
+  /**
+   * @param type of the event, behind `response.`
+   * @param fields of the event; a text is their JSON from the first name on
+   */
   #write(type: string, fields: object | string): void {
     const sequence = ++this.#sequence
     if (sequence <= this.#after) return
@@ -212,7 +204,8 @@ export class EventWriter {
   }
 
   /** An event up to its number. */
-  #head(type: string): string {
+  #head(name: string): string {
+    const type = `response.${name}`
     return `${this.#framing.open(type)}{"type":"${type}","sequence_number":`
   }
 
@@ -248,6 +241,17 @@ type Growing = Extract<Change, { opened: unknown }>['opened']
 type Whole = Extract<Change, { added: unknown }>['added']
 type Answered = Extract<Change, { answered: unknown }>['answered']
 type CallItem = Extract<OutputItem, { type: 'function_call' | 'mcp_call' }>
+
+/** Words of the events of an item that grows: the list of its parts, a part, and the text of a part. */
+const WORDS = {
+  message: { list: 'content', part: 'content_part', text: 'output_text' },
+  reasoning: { list: 'summary', part: 'reasoning_summary_part', text: 'reasoning_summary_text' },
+} as const
+
+/** It has one part. */
+function partOf(item: Growing) {
+  return item.type === 'message' ? item.content[0] : item.summary[0]
+}
 
 /** An item as it is when it begins. */
 function toBegun(item: Whole): object {
