@@ -2,7 +2,7 @@ import { Value } from 'typebox/value'
 import { sizeOf } from '../../../../durable/conversations/truncate.ts'
 import type { Fields } from '../../../../json.ts'
 import { isUser, type Message, type ToolCall } from '../../../../protocols/message.ts'
-import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
+import type { MessageJson } from '../../../../run/attachment-json.ts'
 import { callsOf } from '../../../../wire/paired-calls.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { ContextManagement, type CreateRequest } from '../routes/schema.ts'
@@ -88,14 +88,6 @@ export function toCompacted(summary: string, kept: readonly Message[]): Message[
 
 export function toSummaryMessage(summary: string): Message {
   return { role: 'system', content: `${HEADING}\n${summary}` }
-}
-
-export function writeKept(kept: readonly Message[]): readonly MessageJson[] {
-  return kept.map(toMessageJson)
-}
-
-export function readKept(kept: readonly MessageJson[]): Message[] {
-  return kept.map(fromMessageJson)
 }
 
 /** Message of the system that is no summary: a new summary takes over an earlier one. */

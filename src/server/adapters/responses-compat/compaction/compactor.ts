@@ -7,6 +7,7 @@ import type { AgentHost } from '../../../../host/host.ts'
 import { nowSeconds } from '../../../../now-seconds.ts'
 import type { Attachment, Message } from '../../../../protocols/message.ts'
 import type { Usage } from '../../../../protocols/run.ts'
+import { toMessageJson } from '../../../../run/attachment-json.ts'
 import { toToolMessage } from '../../../../run/state/trail.ts'
 import type { PendingCall } from '../../../../run/waiting/pending-call.ts'
 import { outputItemId } from '../ids.ts'
@@ -17,14 +18,7 @@ import { COMPACTION, unsealingFor } from '../input/sealed-items.ts'
 import { toInputItems } from '../input/to-input-items.ts'
 import { toTokenUsage } from '../output/token-usage.ts'
 import type { Compaction, CompactionItem, CompactRequest } from '../routes/schema.ts'
-import {
-  type CompactionContent,
-  estimateTokens,
-  keepLatest,
-  keepUnanswered,
-  toCompacted,
-  writeKept,
-} from './compaction.ts'
+import { type CompactionContent, estimateTokens, keepLatest, keepUnanswered, toCompacted } from './compaction.ts'
 import { summarize } from './summarize.ts'
 
 export interface CompactorOptions {
@@ -125,7 +119,7 @@ export class Compactor {
     const request = { tenant: runs.tenant, agent, instructions, messages }
     const { summary, usage } = await summarize(host, request, signal)
     const customCalls = open.flatMap(({ callId, client }) => (client?.isCustom ? [callId] : []))
-    const item = await this.#toItem(responseId, 0, { summary, kept: writeKept(kept), customCalls })
+    const item = await this.#toItem(responseId, 0, { summary, kept: kept.map(toMessageJson), customCalls })
     return { messages: toCompacted(summary, kept), item, usage }
   }
 

@@ -4,12 +4,13 @@ import { type Fields, fieldsOf, isObject } from '../../../../json.ts'
 import type { Attachment, Message, ProviderMetadata, ToolCall } from '../../../../protocols/message.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../../../protocols/tool-provider.ts'
+import { fromMessageJson } from '../../../../run/attachment-json.ts'
 import { toToolMessage } from '../../../../run/state/trail.ts'
 import { callsOf } from '../../../../wire/paired-calls.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { parseField } from '../../../bodies/json-body.ts'
 import { markdownToAttachments } from '../../../bodies/markdown-to-attachments.ts'
-import { type CompactionContent, readKept, toCompacted, toSummaryMessage } from '../compaction/compaction.ts'
+import { type CompactionContent, toCompacted, toSummaryMessage } from '../compaction/compaction.ts'
 import type { InputItem } from '../routes/schema.ts'
 import { type CallKind, CallPairs } from './call-pairs.ts'
 import { flatName, mergeAllTools, toAddedTools } from './client-tools.ts'
@@ -80,17 +81,14 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
     const at = `${field}[${index}]`
     if (item.type === 'message') addMessage(messages, toMessage(item, at, item === handled))
     else if (item.type === 'reasoning') addReasoning(messages, dataOfCalls, readReasoning(item, at, unsealing))
-    else if (item.type === 'function_call' || item.type === 'mcp_call') {
-      const call = withData(toCall(item, at), dataOfCalls)
-      calls.open(call.id, 'function', at)
-      addCall(messages, call)
-      if (item.type === 'function_call') continue
-      calls.close(call.id, 'function', at)
+    else if (item.type === 'function_call' || item.type === 'mcp_call' || item.type === 'custom_tool_call') {
+      const kind = item.type === 'custom_tool_call' ? 'custom' : 'function'
+      const call = withData(toCall(item, kind, at), dataOfCalls)
+      calls.open(call.id, kind, at)
+      addTo('toolCalls', messages, call)
+      if (item.type !== 'mcp_call') continue
+      calls.close(call.id, kind, at)
       messages.push(toToolMessage(call.id, toOwnResult(item)))
-    } else if (item.type === 'custom_tool_call') {
-      const call = withData(toCustomCall(item, at), dataOfCalls)
-      calls.open(call.id, 'custom', at)
-      addCall(messages, call)
     } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       const output = toOutput(item, at)
       if (calls.close(output.callId, output.kind, at)) messages.push(toToolMessage(output.callId, output.result))
@@ -101,7 +99,7 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
       const { summary, kept, customCalls } = readCompaction(item, at, unsealing)
       if (kept) {
         // What stands before it is no longer sent.
-        messages.splice(0, messages.length, ...toCompacted(summary, readKept(kept)))
+        messages.splice(0, messages.length, ...toCompacted(summary, kept.map(fromMessageJson)))
         calls = pairKept(messages, customCalls, at)
       } else messages.push(toSummaryMessage(summary))
     } else if (item.type === 'additional_tools') {
@@ -169,23 +167,21 @@ function withData(call: ToolCall, dataOfCalls: ReadonlyMap<string, ProviderMetad
   return providerMetadata ? { ...call, providerMetadata } : call
 }
 
-/** The calls of one step stand in one message, whose list grows in place: there may be very many. */
-function addCall(messages: Message[], call: ToolCall): void {
+/** The calls of one step stand in one message, whose lists grow in place: there may be very many. */
+function addTo(list: 'toolCalls' | 'attachments', messages: Message[], added: ToolCall | Attachment): void {
   const last = messages.at(-1)
-  if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', toolCalls: [call] })
-  else if (last.toolCalls) (last.toolCalls as ToolCall[]).push(call)
-  else messages[messages.length - 1] = { ...last, toolCalls: [call] } satisfies Assistant
+  const said = last?.role === 'assistant' ? last : undefined
+  const earlier = said?.[list] as (ToolCall | Attachment)[] | undefined
+  if (earlier) earlier.push(added)
+  else if (said) messages[messages.length - 1] = { ...said, [list]: [added] }
+  else messages.push({ role: 'assistant', content: '', [list]: [added] })
 }
 
 /** An image of an earlier answer. Without its bytes it is only a reference to what the client has. */
 function addImage(messages: Message[], item: InputItem): void {
   const { result }: Fields = item
   if (typeof result !== 'string' || result === '') return
-  const image: Attachment = { mediaType: imageTypeOf(result), data: decodeBase64(result) }
-  const last = messages.at(-1)
-  if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', attachments: [image] })
-  else if (last.attachments) (last.attachments as Attachment[]).push(image)
-  else messages[messages.length - 1] = { ...last, attachments: [image] } satisfies Assistant
+  addTo('attachments', messages, { mediaType: imageTypeOf(result), data: decodeBase64(result) })
 }
 
 /** Media types by how their bytes begin, in base64. */
@@ -199,22 +195,19 @@ function imageTypeOf(base64: string): string {
   return IMAGE_TYPES[base64.slice(0, 4)] ?? 'image/png'
 }
 
-function toCall(item: InputItem, at: string): ToolCall {
-  const { id, call_id: callId = id, name, namespace, arguments: text }: Fields = item
-  if (typeof callId !== 'string' || typeof name !== 'string') {
-    throw invalidField(at, 'must have call_id and name')
-  }
-  return { id: callId, name: flatName(name, namespace), arguments: parseArguments(text, at) }
-}
-
-function toCustomCall(item: InputItem, at: string): ToolCall {
-  const { call_id: callId, name, namespace, input }: Fields = item
+function toCall(item: InputItem, kind: CallKind, at: string): ToolCall {
+  const { id, call_id: callId = kind === 'function' ? id : undefined, name, namespace }: Fields = item
   if (typeof callId !== 'string' || typeof name !== 'string') throw invalidField(at, 'must have call_id and name')
-  if (typeof input !== 'string') throw invalidField(`${at}.input`, 'must be a string.')
-  return { id: callId, name: flatName(name, namespace), arguments: { input } }
+  const args = kind === 'function' ? parseArguments(item, at) : readFreeText(item, at)
+  return { id: callId, name: flatName(name, namespace), arguments: args }
 }
 
-function parseArguments(text: unknown, at: string): Fields {
+function readFreeText({ input }: Fields, at: string): Fields {
+  if (typeof input === 'string') return { input }
+  throw invalidField(`${at}.input`, 'must be a string.')
+}
+
+function parseArguments({ arguments: text }: Fields, at: string): Fields {
   const field = `${at}.arguments`
   if (typeof text !== 'string') throw invalidField(field, 'must be a JSON object, as a string')
   const value = text === '' ? {} : parseField(text, field)
