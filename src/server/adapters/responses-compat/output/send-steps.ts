@@ -8,7 +8,7 @@ import type { EventWriter } from './event-writer.ts'
 const TURN_LENGTH = 64 * 1024
 
 /** Stream as one response sees it. */
-export interface ResponseStream extends Pick<EventStream, 'isOpen' | 'send'> {
+interface ResponseStream extends Pick<EventStream, 'isOpen' | 'send'> {
   /** @param done text that ends every stream */
   end(done: string): void
 }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { deferred } from '../../../../async.ts'
 import type { DurableRun } from '../../../../durable/runs/durable-run.ts'
-import { readEnded } from '../../../../durable/runs/read-run.ts'
+import { readEnded, type StepLog } from '../../../../durable/runs/read-run.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { badRequest, HostError, messageOf } from '../../../../errors.ts'
 import { fieldsOf, isObject } from '../../../../json.ts'
@@ -25,7 +25,7 @@ import { findMissing } from '../input/find-missing.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { EventWriter, FRAMES } from '../output/event-writer.ts'
-import { type ResponseStream, sendSteps } from '../output/send-steps.ts'
+import { sendSteps } from '../output/send-steps.ts'
 import { CLIENT_LEFT, survivesDisconnect } from '../runs/response-run.ts'
 import type { ResponseStarter } from '../runs/response-starter.ts'
 import { toRecord } from '../runs/to-record.ts'
@@ -187,7 +187,7 @@ export class ResponseSocket {
   async #show(stored: StoredRun): Promise<void> {
     const log = readEnded(stored)
     this.#leave = undefined
-    if (log) await sendSteps(log, new EventWriter(toRecord(log.id, log.facts), 0, FRAMES), this.#turn())
+    if (log) await this.#sendSteps(log)
   }
 
   #signal(): AbortSignal {
@@ -204,20 +204,20 @@ export class ResponseSocket {
     }
     if (!this.#stream.isOpen) return this.#leave()
     await run.stored
-    await sendSteps(log, new EventWriter(toRecord(log.id, log.facts), 0, FRAMES), this.#turn())
+    await this.#sendSteps(log)
     this.#leave = undefined
   }
 
-  /** The stream as one response sees it: its end is not the socket's. */
-  #turn(): ResponseStream {
+  /** Sends the events of a response, whose end is not the socket's. */
+  #sendSteps(log: StepLog): Promise<void> {
     const stream = this.#stream
-    return {
+    return sendSteps(log, new EventWriter(toRecord(log.id, log.facts), 0, FRAMES), {
       get isOpen() {
         return stream.isOpen
       },
       send: (frames) => stream.send(frames),
       end: () => {},
-    }
+    })
   }
 
   /**

@@ -184,11 +184,8 @@ export class ResponseStarter {
 
   #draft(body: CreateRequest, options: StartOptions): NextRun | Promise<NextRun> {
     const read = this.#read(body, options)
-    return read instanceof Promise ? this.#draftLater(body, options, read) : this.#next(body, options, read)
-  }
-
-  async #draftLater(body: CreateRequest, options: StartOptions, reading: Promise<ReadRequest>): Promise<NextRun> {
-    return this.#next(body, options, await reading)
+    if (!(read instanceof Promise)) return this.#next(body, options, read)
+    return read.then((later) => this.#next(body, options, later))
   }
 
   /** Makes the run of a request; a conversation that is too long is shortened first. */
