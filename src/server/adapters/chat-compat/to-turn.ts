@@ -4,7 +4,7 @@ import type { Capabilities } from '../../../run/agent/agent-capabilities.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { Turn } from '../../../run/turn.ts'
 import { type ClientChoice, chooseTools } from '../../bodies/choose-tools.ts'
-import { toCustomTool } from '../../bodies/custom-tool.ts'
+import { toClientTool } from '../../bodies/client-tool.ts'
 import { readMessages } from '../../bodies/read-messages.ts'
 import type { Dialect } from '../../replies/dialect.ts'
 import { isApprovalTool, toolNameOf, withoutApprovals } from './approvals.ts'
@@ -59,16 +59,12 @@ export function toTurn(
 const NO_TOOLS: Partial<ReturnType<typeof chooseTools>> = Object.freeze({})
 
 function toClientTools(given: ChatRequest['tools']): ToolDefinition[] {
-  const tools = (given ?? []).map((tool, index) => {
-    if (tool.type === 'custom') return toCustomTool(tool.custom, `tools[${index}].custom`)
-    const { name, description, parameters, strict } = tool.function
-    const described = { name, description: description ?? '', parameters: parameters ?? NO_PARAMETERS }
-    return strict ? { ...described, strict } : described
+  const tools = (given ?? []).flatMap((tool, index) => {
+    const fields = tool.type === 'custom' ? tool.custom : tool.function
+    return toClientTool(tool.type, fields, `tools[${index}].${tool.type}`) ?? []
   })
   return tools.filter((tool) => !isApprovalTool(tool))
 }
-
-const NO_PARAMETERS = Object.freeze({ type: 'object', properties: Object.freeze({}) })
 
 function toChoice(choice: ChatRequest['tool_choice']): ClientChoice {
   if ((choice ?? 'auto') === 'auto' || !Value.Check(ToolChoice, choice)) return 'auto'

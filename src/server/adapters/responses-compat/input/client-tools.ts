@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { type Fields, fieldsOf, isObject } from '../../../../json.ts'
+import { type Fields, fieldsOf } from '../../../../json.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
-import { readToolName, toCustomTool } from '../../../bodies/custom-tool.ts'
+import { toClientTool } from '../../../bodies/client-tool.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { CreateRequest } from '../routes/schema.ts'
 
@@ -16,11 +16,9 @@ const MAX_NAME_LENGTH = 64
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function toClientTools(tools: CreateRequest['tools'], field = 'tools'): ToolDefinition[] {
-  return (tools ?? []).flatMap((tool, index): readonly ToolDefinition[] => {
+  return (tools ?? []).flatMap((tool, index) => {
     const at = `${field}[${index}]`
-    if (tool.type === 'namespace') return toNamespace(tool, at)
-    const own = toTool(tool, at)
-    return own ? [own] : []
+    return tool.type === 'namespace' ? toNamespace(tool, at) : (toClientTool(tool.type, tool, at) ?? [])
   })
 }
 
@@ -93,7 +91,8 @@ function toNamespace({ name, tools, description }: Fields, at: string): ToolDefi
   if (!Array.isArray(tools)) throw invalidField(`${at}.tools`, 'must be an array.')
   return tools.map((inner: unknown, index) => {
     const place = `${at}.tools[${index}]`
-    const tool = toTool(fieldsOf(inner), place)
+    const fields = fieldsOf(inner)
+    const tool = toClientTool(fields.type, fields, place)
     if (!tool) throw invalidField(`${place}.type`, 'must be function or custom.')
     const about = typeof description === 'string' ? description : ''
     return {
@@ -103,22 +102,4 @@ function toNamespace({ name, tools, description }: Fields, at: string): ToolDefi
       client: { ...(tool.client ?? { name: tool.name }), namespace: name },
     }
   })
-}
-
-function toTool(tool: Fields, at: string): ToolDefinition | undefined {
-  if (tool.type === 'function') return toFunction(tool, at)
-  return tool.type === 'custom' ? toCustomTool(tool, at) : undefined
-}
-
-function toFunction({ name: rawName, description, parameters, strict }: Fields, at: string): ToolDefinition {
-  const name = readToolName(rawName, at)
-  if (parameters != null && !isObject(parameters)) {
-    throw invalidField(`${at}.parameters`, 'must be a JSON Schema')
-  }
-  return {
-    name,
-    description: typeof description === 'string' ? description : '',
-    parameters: isObject(parameters) ? parameters : { type: 'object', properties: {} },
-    ...(strict === true ? { strict } : undefined),
-  }
 }

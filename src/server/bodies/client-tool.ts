@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts'
-import { type Fields, fieldsOf } from '../../json.ts'
+import { type Fields, fieldsOf, isObject } from '../../json.ts'
 import type { ClientTool, ToolDefinition } from '../../protocols/tool-definition.ts'
 import { wholeTextExpression } from '../../run/checks/whole-text-expression.ts'
 import { invalidField } from './invalid-field.ts'
@@ -13,12 +13,30 @@ interface TextFormat {
 }
 
 /**
- * Returns a tool of a client that takes free text: a function with one argument for the model.
+ * Returns a tool of a client as a function for the model; one that takes free text has one argument. Undefined for a type that no client runs.
  *
  * @param at place of its fields in the request
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function toCustomTool({ name: rawName, description, format }: Fields, at: string): ToolDefinition {
+export function toClientTool(type: unknown, tool: Fields, at: string): ToolDefinition | undefined {
+  if (type === 'function') return toFunction(tool, at)
+  return type === 'custom' ? toCustomTool(tool, at) : undefined
+}
+
+function toFunction({ name: rawName, description, parameters, strict }: Fields, at: string): ToolDefinition {
+  const name = readToolName(rawName, at)
+  if (parameters != null && !isObject(parameters)) {
+    throw invalidField(`${at}.parameters`, 'must be a JSON Schema')
+  }
+  return {
+    name,
+    description: typeof description === 'string' ? description : '',
+    parameters: parameters ?? { type: 'object', properties: {} },
+    ...(strict === true ? { strict } : undefined),
+  }
+}
+
+function toCustomTool({ name: rawName, description, format }: Fields, at: string): ToolDefinition {
   const name = readToolName(rawName, at)
   const { note, ...kind } = readFormat(fieldsOf(format), `${at}.format`)
   const client: ClientTool = { name, isCustom: true, ...kind }
@@ -31,7 +49,7 @@ export function toCustomTool({ name: rawName, description, format }: Fields, at:
 }
 
 /** @throws HostError `REQUEST_INVALID` for a name that models do not take */
-export function readToolName(name: unknown, at: string): string {
+function readToolName(name: unknown, at: string): string {
   if (typeof name === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(name)) return name
   throw invalidField(`${at}.name`, 'must be 1 to 64 letters, digits, _ or -')
 }
