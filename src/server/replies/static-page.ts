@@ -10,9 +10,9 @@ export interface PageFile {
   readonly isPacked?: true
 }
 
-// Put into dist/ by the build; from source they are found there too.
 const isSource = import.meta.url.endsWith('.ts')
-const dist = new URL(isSource ? '../../../dist/' : '../../', import.meta.url)
+/** Folder that the build puts pages into; from source they are found there too. */
+export const DIST = new URL(isSource ? '../../../dist/' : '../../', import.meta.url)
 
 /**
  * Serves a page that holds no data, to everyone.
@@ -27,7 +27,7 @@ export function serveStaticPage(
   headers: Readonly<Record<string, string>>,
 ): void {
   for (const [path, { file, type, isPacked }] of Object.entries(files)) {
-    const location = fileURLToPath(new URL(`${folder}/${file}`, dist))
+    const location = fileURLToPath(new URL(`${folder}/${file}`, DIST))
     app.get(path, { schema: { hide: true }, config: withScope({}, 'none') }, (_request, reply) => {
       if (!existsSync(location)) return reply.code(404).send({ detail: 'The page is not built: npm run build' })
       if (isPacked) reply.header('content-encoding', 'gzip')

@@ -6,10 +6,9 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { withScope } from '../../guards/door.ts'
 import { pageHeaders } from '../../guards/page-headers.ts'
+import { DIST } from '../../replies/static-page.ts'
 
-// The page is built into dist/; from source it is found there too.
-const isSource = import.meta.url.endsWith('.ts')
-const folder = fileURLToPath(new URL(isSource ? '../../../../dist/ui/' : '../../../ui/', import.meta.url))
+const folder = fileURLToPath(new URL('ui/', DIST))
 
 /** Media types of the files that are served. */
 const TYPES: Readonly<Record<string, string>> = {
