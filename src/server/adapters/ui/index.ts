@@ -24,25 +24,13 @@ export class UiApiAdapter implements Adapter {
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
-    const { host, agents, traces, redact, streams, log, served, durableRuns, servesInbox, openRecords } = this.#options
-    const questions = isLoopback(this.#options.options.host) ? this.#options.questions : undefined
+    const { host, traces, log, options, requiresKey } = this.#options
+    const questions = isLoopback(options.host) ? this.#options.questions : undefined
     const prices = new Prices(host.projectDir, log)
-    const { options } = this.#options
-    const { development } = options
-    const { projectDir } = host
-    const shared = { host, agents, traces, redact, prices, reads: new LargeReads(), durableRuns }
-    const sources = {
-      ...shared,
-      options,
-      development,
-      projectDir,
-      adapters: served,
-      openRecords,
-      asksAtTerminal: questions !== undefined,
-    }
-    const routes = uiRoutes(this.#options.requiresKey)
+    const sources = { ...this.#options, questions, prices, reads: new LargeReads() }
+    const routes = uiRoutes(requiresKey)
+    const live = new LiveUpdates(sources)
     let route: ReturnType<typeof openGraphql> | undefined
-    const live = new LiveUpdates({ host, agents, traces, streams, prices, durableRuns, servesInbox, questions, log })
     app.route({
       ...routes.queryGraphql(async (request, reply) => {
         route ??= openGraphql(sources).catch((error) => {
@@ -55,14 +43,14 @@ export class UiApiAdapter implements Adapter {
     })
     app.route(routes.followLive((request, reply) => live.open(request, reply)))
     addTapeRoute(app, this.#options, routes)
-    if (development && traces) {
+    if (options.development && traces) {
       const { addRerunRoute } = await import('./tapes/rerun-route.ts')
       addRerunRoute(app, { ...this.#options, traces }, routes)
     }
     addVariantRoutes(app, this.#options, routes)
     if (questions) {
       const { addQuestionRoute } = await import('./questions/question-route.ts')
-      addQuestionRoute(app, { ...this.#options, traces, questions }, routes)
+      addQuestionRoute(app, { ...this.#options, questions }, routes)
     }
     servePage(app)
   }

@@ -7,19 +7,15 @@ import { Memory } from '../../../protocols/memory.ts'
 import type { Run } from '../../../protocols/run.ts'
 import { ToolProvider } from '../../../protocols/tool-provider.ts'
 import type { ModuleCall } from '../../../run/agent/agent.ts'
-import type { RecordStore } from '../../../store/record-store.ts'
 import { writePayload } from '../../../trace/files/payload.ts'
+import type { DebugAdapterOptions } from '../adapter.ts'
 import type { AgentSources } from './queries/agent-view.ts'
 import { between } from './queries/run-view.ts'
 import { sees, seesAgent, type Viewer } from './viewer.ts'
 
 const MAX_ENTRIES = 200
 
-export interface MutationSources extends AgentSources {
-  /** True under `agent-host dev`. */
-  readonly development: boolean
-  readonly openRecords: () => Promise<RecordStore>
-}
+export type MutationSources = AgentSources & Pick<DebugAdapterOptions, 'options' | 'openRecords'>
 
 interface OfModule {
   agent_id: string
@@ -44,7 +40,7 @@ export function makeMutations(sources: MutationSources) {
     acts,
     (act): Act =>
       (call, viewer) => {
-        if (!sources.development) throw new GraphQLError('Only agent-host dev does this.')
+        if (!sources.options.development) throw new GraphQLError('Only agent-host dev does this.')
         if (!viewer.isOwnPage) throw new GraphQLError('Only the debug UI itself may do this.')
         return act(call, viewer)
       },

@@ -1,3 +1,4 @@
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { Type } from 'typebox'
 import { QuestionNews, QuestionRequest } from '../../../wire/question.ts'
 import { Rerun, RerunRequest } from '../../../wire/rerun.ts'
@@ -31,6 +32,14 @@ export type UiRoutes = ReturnType<typeof uiRoutes>
 /** Returns the routes of the adapter. GraphQL over HTTP checks its requests by itself: their schema is a description alone. */
 export function uiRoutes(hasKey: boolean) {
   return describeRoutes({ tag: 'Debug UI', keyOf: hasKey ? 'ui' : undefined, errors: commonErrors(hasKey) }, ROUTES)
+}
+
+/** Returns the hook of a route that does not exist for other requests than these. */
+export function existsFor(isMeant: (request: FastifyRequest) => boolean): onRequestHookHandler {
+  return (request, reply, done) => {
+    if (isMeant(request)) done()
+    else reply.code(404).send({ detail: 'Not Found' })
+  }
 }
 
 const ByRun = Type.Object({ run_id: Type.String({ maxLength: 200 }) })

@@ -12,7 +12,7 @@ import { isOwnPage } from '../../guards/shows-content.ts'
 import type { ServerOptions } from '../../options/options.ts'
 import type { DebugAdapterOptions } from '../adapter.ts'
 import { shownDefinition } from './redact-definition.ts'
-import type { UiRoutes } from './routes.ts'
+import { existsFor, type UiRoutes } from './routes.ts'
 
 type VariantRoutesOptions = Pick<DebugAdapterOptions, 'host' | 'agents' | 'variants' | 'redact' | 'options'>
 
@@ -26,10 +26,7 @@ export function addVariantRoutes(app: FastifyInstance, options: VariantRoutesOpt
   app.route({
     ...routes.createVariant((request, reply) => createVariant(request.body, request, reply, options)),
     bodyLimit: MAX_BYTES,
-    onRequest: (request, reply, done) => {
-      if (mayVary(request, options.options)) done()
-      else reply.code(404).send({ detail: 'Not Found' })
-    },
+    onRequest: existsFor((request) => mayVary(request, options.options)),
   })
 }
 
@@ -101,8 +98,9 @@ export function refuseSecrets(changes: readonly VariantChange[], redact: Redact)
     return redact(text) !== text
   })
   const problems = holding.map(({ agent, module, path }) => ({
-    ...(agent === undefined ? {} : { agent }),
-    ...{ module, path },
+    agent,
+    module,
+    path,
     message: `module '${module}', config: ${path.join('.')} holds a secret.`,
     suggestions: ['Leave it out: tools and models get secrets from the environment.'],
   }))
@@ -112,16 +110,11 @@ export function refuseSecrets(changes: readonly VariantChange[], redact: Redact)
 /** The answer to changes that are refused, each with its place. */
 export function toRefusal({ problems }: AgentError, locate: ReadChanges['locate'], redact: Redact): VariantRefusal {
   const shown = problems.map((problem: FoundProblem): VariantProblem => {
-    const { agent, module, path, line, column, message, suggestions } = problem
-    return {
-      ...(agent === undefined ? {} : { agent }),
-      ...(module === undefined ? {} : { module, ...(agent === undefined ? locate(module, path) : {}) }),
-      ...(path === undefined ? {} : { path: [...path] }),
-      ...(line === undefined ? {} : { line }),
-      ...(column === undefined ? {} : { column }),
-      message: redact(message),
-      suggestions: suggestions.map(redact),
-    }
+    const { agent, module, path, message, suggestions } = problem
+    const found = agent === undefined && module !== undefined ? locate(module, path) : {}
+    const { line = found.line, column = found.column } = problem
+    const place = { agent, module, line, column, path: path && [...path] }
+    return { ...place, message: redact(message), suggestions: suggestions.map(redact) }
   })
   return { detail: shown.map(({ message }) => message).join('\n'), problems: shown }
 }

@@ -1,8 +1,5 @@
 import type { Problem } from '../../../../definition/problem.ts'
-import type { RunService } from '../../../../durable/run-service.ts'
-import type { AgentFolder } from '../../../../host/agent-folder/agent-folder.ts'
 import type { ReplacedVersion } from '../../../../host/agent-folder/load-history.ts'
-import type { AgentHost } from '../../../../host/host.ts'
 import { fieldsOf } from '../../../../json.ts'
 import type { Prices } from '../../../../prices/prices.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
@@ -12,6 +9,7 @@ import { writePayload } from '../../../../trace/files/payload.ts'
 import { readTraceLine } from '../../../../trace/files/trace-line.ts'
 import type { Traces } from '../../../../trace/traces.ts'
 import type { AgentDescription, ModuleDescription } from '../../../../wiring/describe-agent.ts'
+import type { DebugAdapterOptions } from '../../adapter.ts'
 import { redactDefinition, shownDefinition } from '../redact-definition.ts'
 import { contentFor, type Viewer } from '../viewer.ts'
 import type { LargeReads } from './large-reads.ts'
@@ -19,14 +17,10 @@ import { viewRun } from './run-view.ts'
 import { describeSchedule } from './schedule-view.ts'
 
 /** Data sources of the views of agents. */
-export interface AgentSources {
-  readonly host: AgentHost
-  readonly agents: AgentFolder
-  readonly traces: Traces | undefined
+export interface AgentSources
+  extends Pick<DebugAdapterOptions, 'host' | 'agents' | 'traces' | 'redact' | 'durableRuns'> {
   readonly prices: Prices
   readonly reads: LargeReads
-  readonly redact: Redact
-  readonly durableRuns: RunService
 }
 
 /** Version that a load put into service. */
@@ -37,108 +31,56 @@ interface LoadedVersion {
 }
 
 /** An agent in GraphQL. Expensive fields are computed only when a query selects them. */
-export class AgentView {
-  readonly id: string
-  readonly #info: AgentInfo
-  readonly #sources: AgentSources
-  #description: AgentDescription | undefined
-
-  constructor(info: AgentInfo, sources: AgentSources) {
-    this.id = info.id
-    this.#info = info
-    this.#sources = sources
+export function viewAgent(info: AgentInfo, sources: AgentSources) {
+  const { id, entryPoints, schedules = [] } = info
+  const { host } = sources
+  let description: AgentDescription | undefined
+  const describe = () => {
+    description ??= host.describe(id) ?? { modules: [], exchange: [] }
+    return description
   }
-
-  get version(): string {
-    return this.#info.version
+  return {
+    ...info,
+    entry_points: entryPoints,
+    modules: () => describe().modules.map((module) => viewModule(id, module, sources)),
+    exchange: () => describe().exchange,
+    calls: () => host.callsOf(id),
+    definition: (_: unknown, { seesContent }: Viewer) => (seesContent ? shownDefinition(id, sources) : null),
+    loads: (_: unknown, viewer: Viewer) => viewLoads(info, sources, viewer),
+    schedules: (_: unknown, { seesContent, tenant: own }: Viewer) =>
+      schedules
+        .filter(({ tenant = '' }) => seesContent && (own === undefined || own === tenant))
+        .map((schedule) => describeSchedule({ ...schedule, agent: id }, sources)),
+    latest_run: (_: unknown, viewer: Viewer) => viewLatestRun(id, sources, viewer),
   }
+}
 
-  get description(): string {
-    return this.#info.description
-  }
-
-  get title(): string | undefined {
-    return this.#info.title
-  }
-
-  get examples(): readonly string[] {
-    return this.#info.examples
-  }
-
-  get entry_points(): readonly string[] {
-    return this.#info.entryPoints
-  }
-
-  get attachments(): readonly string[] {
-    return this.#info.attachments
-  }
-
-  get file(): string | undefined {
-    return this.#info.file
-  }
-
-  modules(): object[] {
-    return this.#describe().modules.map((module) => viewModule(this.id, module, this.#sources))
-  }
-
-  exchange(): AgentDescription['exchange'] {
-    return this.#describe().exchange
-  }
-
-  calls(): readonly object[] {
-    return this.#sources.host.callsOf(this.id)
-  }
-
-  definition(_: unknown, { seesContent }: Viewer): string | null {
-    return seesContent ? shownDefinition(this.id, this.#sources) : null
-  }
-
-  loads(_: unknown, viewer: Viewer): object[] {
-    const { file } = this.#info
-    const loads = this.#sources.agents.history.records.filter((load) => load.id === this.id || load.file === file)
-    let version: LoadedVersion | undefined = {
-      version: this.version,
-      text: () => shownDefinition(this.id, this.#sources),
+function viewLoads({ id, file, version: current }: AgentInfo, sources: AgentSources, viewer: Viewer): object[] {
+  const loads = sources.agents.history.records.filter((load) => load.id === id || load.file === file)
+  let version: LoadedVersion | undefined = { version: current, text: () => shownDefinition(id, sources) }
+  return [...loads].reverse().map(({ replaced, problems, ...load }) => {
+    const loaded = load.kind === 'rejected' || load.kind === 'removed' ? undefined : version
+    const textOf = ({ text, secretPaths }: ReplacedVersion) => redactDefinition(text, secretPaths, sources.redact)
+    if (loaded) version = replaced && { version: replaced.version, text: () => textOf(replaced) }
+    return {
+      ...load,
+      problems: viewProblems(problems, viewer),
+      version: loaded?.version ?? null,
+      definition: () => contentFor(viewer, loaded?.text() ?? null),
     }
-    return [...loads].reverse().map(({ replaced, problems, ...load }) => {
-      const loaded = load.kind === 'rejected' || load.kind === 'removed' ? undefined : version
-      if (loaded) version = replaced && { version: replaced.version, text: () => this.#textOf(replaced) }
-      return {
-        ...load,
-        problems: viewProblems(problems, viewer),
-        version: loaded?.version ?? null,
-        definition: () => contentFor(viewer, loaded?.text() ?? null),
-      }
-    })
-  }
+  })
+}
 
-  schedules(_: unknown, { seesContent, tenant: own }: Viewer): object[] {
-    const { schedules = [] } = this.#info
-    return schedules
-      .filter(({ tenant = '' }) => seesContent && (own === undefined || own === tenant))
-      .map((schedule) => describeSchedule({ ...schedule, agent: this.id }, this.#sources))
-  }
-
-  async latest_run(_: unknown, { tenant }: Viewer): Promise<object | null> {
-    const { traces, prices, reads, host } = this.#sources
-    await prices.refresh()
-    const page = await traces?.query('runs', {
-      filter: { agentId: this.id, tenant, isCounted: true },
-      first: 1,
-      after: undefined,
-    })
-    const run = page?.runs[0]
-    return run && traces ? viewRun(run, { traces, prices, reads, projectDir: host.projectDir }) : null
-  }
-
-  #textOf({ text, secretPaths }: ReplacedVersion): string {
-    return redactDefinition(text, secretPaths, this.#sources.redact)
-  }
-
-  #describe(): AgentDescription {
-    this.#description ??= this.#sources.host.describe(this.id) ?? { modules: [], exchange: [] }
-    return this.#description
-  }
+async function viewLatestRun(agentId: string, sources: AgentSources, { tenant }: Viewer): Promise<object | null> {
+  const { traces, prices } = sources
+  await prices.refresh()
+  const page = await traces?.query('runs', {
+    filter: { agentId, tenant, isCounted: true },
+    first: 1,
+    after: undefined,
+  })
+  const run = page?.runs[0]
+  return run && traces ? viewRun(run, { ...sources, traces }) : null
 }
 
 /** Their messages may quote what is written in a file. */

@@ -9,16 +9,8 @@ import { listResults, RESULT_FOLDER, readResult } from '../../../../evals/result
 import type { Traces } from '../../../../trace/traces.ts'
 import type { EvalResult, EvalResultCase, EvalRun } from '../../../../wire/eval-result.ts'
 import type { Viewer } from '../viewer.ts'
-import type { LargeReads } from './large-reads.ts'
+import type { AgentSources } from './agent-view.ts'
 import { between } from './run-view.ts'
-
-export interface EvalSources {
-  readonly reads: LargeReads
-  /** Undefined where nothing is traced. */
-  readonly traces: Traces | undefined
-  /** Absolute path of the project. */
-  readonly projectDir: string
-}
 
 /** Change of a case since the result before, those that matter most first. */
 const CHANGES = ['broken', 'worse', 'mended', 'better', 'new', 'same'] as const
@@ -34,7 +26,7 @@ function seesEvals({ seesContent, tenant = '', agents }: Viewer): boolean {
 }
 
 /** The fields of `Query` about results of evals, which are files of the project. */
-export function makeEvalQueries({ traces, projectDir, reads }: EvalSources) {
+export function makeEvalQueries({ traces, host: { projectDir }, reads }: AgentSources) {
   const readSummary = keepSummaries(projectDir)
   return {
     evals: async ({ first }: { first: number }, viewer: Viewer) => {
@@ -137,17 +129,11 @@ interface Context {
 
 /** A result in GraphQL, beside the one before it. */
 function viewResult(result: EvalResult, { file, before, traces }: Context) {
-  const columns = result.columns.map((_, index) => new Column(result, index, before?.result))
-  const { name, status, created_at, duration_ms, spent, problems } = result
+  const columns = result.columns.map((_, index) => toColumn(result, index, before?.result))
   return {
+    ...result,
     file: basename(file),
     path: `${RESULT_FOLDER}/${basename(file)}`,
-    name,
-    status,
-    created_at,
-    duration_ms,
-    spent,
-    problems,
     before: before ? { file: before.file, created_at: before.result.created_at } : null,
     columns: () => viewColumns(result, before?.result),
     cases: ({ id }: { id?: string | null }) =>
@@ -161,17 +147,12 @@ function viewResult(result: EvalResult, { file, before, traces }: Context) {
 function viewColumns(result: EvalResult, before: EvalResult | undefined) {
   const comparisons = before ? compareResults(before, result) : []
   return result.columns.map(({ name, agent, version }, index) => {
-    const { score, passed, failed, unscored, cost } = summarize(outcomesOf(result, index))
     const comparison = comparisons.find(({ after }) => after === name)
     return {
       name,
       agent,
       version,
-      score,
-      passed,
-      failed,
-      unscored,
-      cost,
+      ...summarize(outcomesOf(result, index)),
       difference: comparison?.difference ?? null,
       confidence: comparison ? describeConfidence(comparison) : null,
     }
@@ -179,22 +160,18 @@ function viewColumns(result: EvalResult, before: EvalResult | undefined) {
 }
 
 /** Outcomes of an agent or variant, beside those of the result before. */
-class Column {
-  readonly now: ReadonlyMap<string, CaseOutcome>
-  readonly before: ReadonlyMap<string, CaseOutcome>
-
-  constructor(result: EvalResult, index: number, earlier: EvalResult | undefined) {
-    const earlierIndex = earlier && findColumn(earlier, result, index)
-    this.now = byCase(outcomesOf(result, index))
-    this.before = byCase(earlier && earlierIndex !== undefined ? outcomesOf(earlier, earlierIndex) : [])
+function toColumn(result: EvalResult, index: number, earlier: EvalResult | undefined) {
+  const earlierIndex = earlier && findColumn(earlier, result, index)
+  return {
+    now: byCase(outcomesOf(result, index)),
+    before: byCase(earlier && earlierIndex !== undefined ? outcomesOf(earlier, earlierIndex) : []),
   }
 }
 
-function viewCase(row: EvalResultCase, columns: readonly Column[], traces: Traces | undefined) {
-  const { id, file, line, input, expected = null, tags } = row
-  const cells = columns.map(({ now, before }) => viewCell(now.get(id), before.get(id), traces))
+function viewCase(row: EvalResultCase, columns: readonly ReturnType<typeof toColumn>[], traces: Traces | undefined) {
+  const cells = columns.map(({ now, before }) => viewCell(now.get(row.id), before.get(row.id), traces))
   const rank = Math.min(...cells.map((cell) => (cell ? rankOf(cell) : CHANGES.length + 1)))
-  return { id, file, line, input, expected, tags, cells, rank }
+  return { ...row, cells, rank }
 }
 
 /** Place of a cell among the others: changes first, then what fails. */

@@ -4,36 +4,28 @@ import { GraphQLError } from 'graphql'
 import { WEBHOOKS_FILE } from '../../../../durable/webhooks/webhook.ts'
 import type { Traces } from '../../../../trace/traces.ts'
 import { VERSION } from '../../../../version.ts'
-import type { ServerOptions } from '../../../options/options.ts'
+import type { DebugAdapterOptions } from '../../adapter.ts'
 import { takesDefinitions } from '../variant-routes.ts'
 import { contentFor, type Viewer } from '../viewer.ts'
-import { type AgentSources, AgentView, viewProblems } from './agent-view.ts'
+import { type AgentSources, viewAgent, viewProblems } from './agent-view.ts'
 import { makeDeliveryQueries } from './delivery-queries.ts'
 import { makeEvalQueries } from './eval-queries.ts'
 import { type MetricsArguments, queryMetrics } from './metrics-query.ts'
 import { makeRunQueries } from './run-queries.ts'
 
-export interface QuerySources extends AgentSources {
-  readonly options: ServerOptions
-  /** Absolute path of the project. */
-  readonly projectDir: string
-  /** True where a person at the terminal can be asked. */
-  readonly asksAtTerminal: boolean
-  /** Names of the adapters that are served, and whether they ask for a key. */
-  readonly adapters: readonly { readonly name: string; readonly hasKey: boolean }[]
-}
+export type QuerySources = AgentSources & Pick<DebugAdapterOptions, 'options' | 'served' | 'questions'>
 
 /** The fields of `Query`, by their names. */
 export function makeQueries(sources: QuerySources) {
-  const { host, agents, traces, prices, adapters, options, projectDir, asksAtTerminal } = sources
+  const { host, agents, traces, prices, served, options, questions } = sources
   const { development, serverName, allowVariants } = options
   return {
-    list_agents: () => host.list().map((info) => new AgentView(info, sources)),
+    list_agents: () => host.list().map((info) => viewAgent(info, sources)),
 
     agent_config({ agent_id: id }: { agent_id: string }) {
       const info = host.get(id)
       if (!info) throw new GraphQLError(`Agent '${id}' not found`)
-      return new AgentView(info, sources)
+      return viewAgent(info, sources)
     },
 
     ...makeRunQueries(sources),
@@ -54,16 +46,16 @@ export function makeQueries(sources: QuerySources) {
       version: VERSION,
       name: serverName,
       shares_runs: traces?.isShared ?? false,
-      adapters: adapters.map(({ name }) => name),
-      adapters_with_key: adapters.filter(({ hasKey }) => hasKey).map(({ name }) => name),
+      adapters: served.map(({ name }) => name),
+      adapters_with_key: served.filter(({ hasKey }) => hasKey).map(({ name }) => name),
       tracing: () => viewTracing(traces, viewer),
       prices_date: prices.date,
       development,
-      project_dir: development && viewer.isOwnPage ? projectDir : null,
-      has_webhooks: viewer.seesContent && existsSync(join(projectDir, WEBHOOKS_FILE)),
+      project_dir: development && viewer.isOwnPage ? host.projectDir : null,
+      has_webhooks: viewer.seesContent && existsSync(join(host.projectDir, WEBHOOKS_FILE)),
       takes_variants: development ? viewer.isOwnPage : allowVariants && viewer.keyScopes.includes('debug'),
       takes_definitions: takesDefinitions(options) && viewer.isOwnPage,
-      asks_at_terminal: asksAtTerminal && viewer.mayAsk,
+      asks_at_terminal: questions !== undefined && viewer.mayAsk,
       shows_content: viewer.seesContent,
       key_scopes: viewer.keyScopes,
     }),

@@ -47,12 +47,8 @@ export interface RunsArguments {
 }
 
 /** The fields of `Query` that read runs, by their names. */
-export function makeRunQueries({
-  traces,
-  prices,
-  reads,
-  host: { projectDir },
-}: Pick<AgentSources, 'traces' | 'prices' | 'reads' | 'host'>) {
+export function makeRunQueries(sources: Pick<AgentSources, 'traces' | 'prices' | 'reads' | 'host'>) {
+  const { traces, prices, reads } = sources
   return {
     async debug_log(wanted: LogArguments, viewer: Viewer) {
       const { agent_id, run_id } = wanted
@@ -95,8 +91,9 @@ export function makeRunQueries({
         sort: oneOf('sort', sort, RUN_SORTS) ?? 'started_at',
         isAscending: ascending ?? false,
       })
+      const ofRuns = { ...sources, traces }
       return {
-        runs: runs.map((run) => viewRun(run, { traces, prices, reads, projectDir })),
+        runs: runs.map((run) => viewRun(run, ofRuns)),
         cursor: next ? contentFor(viewer, writeCursor(next)) : null,
         total: () => traces.query('count', wanted),
       }
@@ -105,7 +102,7 @@ export function makeRunQueries({
     async run({ run_id: runId }: { run_id: string }, viewer: Viewer) {
       await Promise.all([traces?.refresh(), prices.refresh()])
       const run = await traces?.query('run', runId)
-      return run && traces && sees(viewer, run) ? viewRun(run, { traces, prices, reads, projectDir }) : null
+      return run && traces && sees(viewer, run) ? viewRun(run, { ...sources, traces }) : null
     },
   }
 }

@@ -5,16 +5,15 @@ import { readTape } from '../../../../tape/file/read-tape.ts'
 import type { Traces } from '../../../../trace/traces.ts'
 import type { QuestionRequest } from '../../../../wire/question.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
-import type { UiRoutes } from '../routes.ts'
-import { MAX_TAPE_BYTES, readWholeTape } from '../tapes/run-tape.ts'
+import { existsFor, type UiRoutes } from '../routes.ts'
+import { MAX_TAPE_BYTES, readWholeTape, type TapeSources } from '../tapes/run-tape.ts'
 import { toRefusal } from '../variant-routes.ts'
 import { findLack, isPageHere } from './may-ask.ts'
 import { changeAgent, runEvals, type SavedTape, saveCase, saveTest } from './plan-question.ts'
 import type { Question, Questions } from './questions.ts'
 
-type QuestionOptions = Pick<DebugAdapterOptions, 'host' | 'redact' | 'options'> & {
+type QuestionOptions = Pick<DebugAdapterOptions, 'host' | 'redact' | 'options' | 'traces'> & {
   readonly questions: Questions
-  readonly traces: Traces | undefined
 }
 
 const MAX_BYTES = 1024 * 1024
@@ -37,10 +36,7 @@ export function addQuestionRoute(app: FastifyInstance, options: QuestionOptions,
       }
     }),
     bodyLimit: MAX_BYTES,
-    onRequest: (request, reply, done) => {
-      if (isPageHere(request)) done()
-      else reply.code(404).send({ detail: 'Not Found' })
-    },
+    onRequest: existsFor(isPageHere),
   })
 }
 
@@ -48,17 +44,16 @@ async function toQuestion(
   wanted: QuestionRequest,
   { host, redact, traces, options }: QuestionOptions,
 ): Promise<Question> {
-  const { projectDir } = host
   if (wanted.action === 'run_evals') return runEvals(options)
   if (wanted.action === 'change_agent') return changeAgent(wanted, { host, redact })
-  const saved = await readSaved(wanted.run_id, projectDir, traces)
-  return wanted.action === 'save_test' ? saveTest(wanted, saved) : saveCase(wanted, saved, projectDir)
+  const saved = await readSaved(wanted.run_id, host, traces)
+  return wanted.action === 'save_test' ? saveTest(wanted, saved) : saveCase(wanted, saved, host.projectDir)
 }
 
 /** @throws HostError `REQUEST_INVALID` without a tape */
-async function readSaved(runId: string, projectDir: string, traces: Traces | undefined): Promise<SavedTape> {
+async function readSaved(runId: string, host: TapeSources['host'], traces: Traces | undefined): Promise<SavedTape> {
   const run = await traces?.query('run', runId)
-  const bytes = run && traces && (await readWholeTape(run, { traces, projectDir }, MAX_TAPE_BYTES))
+  const bytes = run && traces && (await readWholeTape(run, { traces, host }, MAX_TAPE_BYTES))
   if (!bytes) throw badRequest('There is no tape of this run: the oldest are deleted')
   return { bytes, tape: await readTape(bytes, runId, MAX_TAPE_BYTES) }
 }

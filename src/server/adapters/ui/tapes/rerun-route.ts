@@ -12,7 +12,7 @@ import type { Traces } from '../../../../trace/traces.ts'
 import type { Rerun, RerunRequest } from '../../../../wire/rerun.ts'
 import { isOwnPage } from '../../../guards/shows-content.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
-import type { UiRoutes } from '../routes.ts'
+import { existsFor, type UiRoutes } from '../routes.ts'
 import { refuseSecrets, toRefusal } from '../variant-routes.ts'
 import { sees, viewerOf } from '../viewer.ts'
 
@@ -32,10 +32,7 @@ export function addRerunRoute(app: FastifyInstance, options: RerunRouteOptions, 
       return rerun(run, request, reply, options)
     }),
     bodyLimit: MAX_BYTES,
-    onRequest: (request, reply, done) => {
-      if (isOwnPage(request)) done()
-      else reply.code(404).send({ detail: 'Not Found' })
-    },
+    onRequest: existsFor(isOwnPage),
   })
 }
 
@@ -47,7 +44,7 @@ async function rerun(
 ): Promise<FastifyReply> {
   const { run_id: runId } = summary
   const { findTapedCall, readTape, readWholeTape, startRerun } = await loadTapes()
-  const bytes = await readWholeTape(summary, { traces, projectDir: host.projectDir })
+  const bytes = await readWholeTape(summary, { traces, host })
   if (!bytes) return reply.code(404).send({ detail: 'There is no tape of this run' })
   const { changes = [], live = ['llm'] } = body
   if (body.arguments && !live.includes('tools')) {

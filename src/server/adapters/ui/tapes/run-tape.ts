@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { badRequest, HostError } from '../../../../errors.ts'
+import type { AgentHost } from '../../../../host/host.ts'
 import { readTape, type Tape } from '../../../../tape/file/read-tape.ts'
 import { openTape } from '../../../../tape/file/tape-pieces.ts'
 import { toSavedRun } from '../../../../tape/saved-tests/saved-test.ts'
@@ -9,22 +10,21 @@ import type { Traces } from '../../../../trace/traces.ts'
 /** Data sources of tapes. */
 export interface TapeSources {
   readonly traces: Traces
-  /** Absolute path of the project. */
-  readonly projectDir: string
+  readonly host: Pick<AgentHost, 'projectDir'>
 }
 
 type TapedRun = Pick<RunSummary, 'run_id' | 'server'>
 
 /** Tells whether a run has a tape, on this server or the one that ran it. */
-export async function hasTape(run: TapedRun, { traces, projectDir }: TapeSources): Promise<boolean> {
-  const file = await openTape(projectDir, run.run_id)
+export async function hasTape(run: TapedRun, { traces, host }: TapeSources): Promise<boolean> {
+  const file = await openTape(host.projectDir, run.run_id)
   await file?.close()
   return file !== undefined || ((await traces.remoteTape(run)?.exists()) ?? false)
 }
 
 /** Streams the tape of a run, from this server or the one that ran it; undefined where there is none. */
-export async function streamTape(run: TapedRun, { traces, projectDir }: TapeSources): Promise<Readable | undefined> {
-  const file = await openTape(projectDir, run.run_id)
+export async function streamTape(run: TapedRun, { traces, host }: TapeSources): Promise<Readable | undefined> {
+  const file = await openTape(host.projectDir, run.run_id)
   if (file) return file.createReadStream()
   const pieces = traces.remoteTape(run)?.read()
   const first = await pieces?.next()

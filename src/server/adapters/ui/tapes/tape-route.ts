@@ -20,9 +20,8 @@ export function addTapeRoute(
       const { run_id: runId } = request.params
       await traces?.refresh()
       const run = await traces?.query('run', runId)
-      const sources = traces && { traces, projectDir: host.projectDir }
       const { streamTape } = await import('./run-tape.ts')
-      const tape = run && sources && sees(viewer, run) ? await streamTape(run, sources) : undefined
+      const tape = run && traces && sees(viewer, run) ? await streamTape(run, { traces, host }) : undefined
       if (!tape) return reply.code(404).send({ detail: 'There is no tape of this run' })
       return reply
         .header('content-type', 'application/gzip')
