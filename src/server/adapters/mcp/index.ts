@@ -42,13 +42,11 @@ export class McpApiAdapter implements Adapter {
   #sdk: Promise<SdkProtocol> | undefined
 
   constructor(options: StoreAdapterOptions) {
-    const { host, describeFailure, redact, runs, servesInbox, openRecords, durableRuns } = options
     this.#options = options
-    const memory = openCallMemory(options.options, openRecords)
+    const memory = openCallMemory(options.options, options.openRecords)
     this.#memory = memory
-    const seal = sealFor(durableRuns)
-    const parts = { host, describeFailure, redact, limits: options.options, memory, runs, seal, servesInbox }
-    this.#tools = new AgentTools(parts)
+    const seal = sealFor(options.durableRuns)
+    this.#tools = new AgentTools({ ...options, limits: options.options, memory, seal })
     this.#plain = new HandshakeProtocol(this.#tools, memory)
   }
 
@@ -93,7 +91,7 @@ export class McpApiAdapter implements Adapter {
     }
     if (Array.isArray(body) ? body.some(isAnswer) : isAnswer(body)) requireMayDecide(request)
     if (isForSdk(headers, body)) return this.#answerBySdk(request, reply)
-    const peer = toPeer(request, reply, this.#options.variantOf)
+    const peer = toPeer(request, reply, this.#options)
     if (Array.isArray(body)) return this.#answerBatch(body, peer, reply)
     const answer = this.#plain.answer(body, peer)
     if (answer instanceof CallInFlight) return this.#wait(answer, request, reply)
@@ -104,7 +102,8 @@ export class McpApiAdapter implements Adapter {
 
   async #answerBySdk(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     this.#sdk ??= import('./sdk-protocol.ts').then(({ SdkProtocol }) => new SdkProtocol(this.#options, this.#tools))
-    return (await this.#sdk).answer(request, reply)
+    const client = toClient(request, reply, this.#options, mayDecide(request))
+    return (await this.#sdk).answer(request, reply, client)
   }
 
   async #answerBatch(body: readonly unknown[], peer: Peer, reply: FastifyReply): Promise<unknown> {
@@ -170,22 +169,25 @@ function nameSession({ params }: Readonly<Record<string, unknown>>): string {
   return canElicitForm(elicitation) ? ASKABLE + randomUUID() : randomUUID()
 }
 
-function toPeer(request: FastifyRequest, reply: FastifyReply, variantOf: AdapterOptions['variantOf']): Peer {
+function toPeer(request: FastifyRequest, reply: FastifyReply, options: AdapterOptions): Peer {
   const { headers, body } = request
   const session = headers['mcp-session-id']
   const key = session === undefined ? undefined : String(session)
   const mayAsk = key?.startsWith(ASKABLE) && takesEvents(request) && !Array.isArray(body) && mayDecide(request)
   const version = readVersion(headers['mcp-protocol-version'])
+  return { version, key, ...toClient(request, reply, options, mayAsk === true) }
+}
+
+/** @param mayAsk whether the person who uses the client may be asked */
+function toClient(request: FastifyRequest, reply: FastifyReply, { variantOf }: AdapterOptions, mayAsk: boolean) {
   return {
-    version,
-    key,
     tenant: principalOf(request).tenant,
     source: request,
     answer: reply.raw,
     baseUrl: baseUrlOf(request, '/mcp'),
-    traceparent: readTraceparent(headers.traceparent),
+    traceparent: readTraceparent(request.headers.traceparent),
     decider: mayAsk ? deciderOf(request).by : undefined,
-    variantOf: (name) => variantOf(request, name, '.'),
+    variantOf: (name: string) => variantOf(request, name, '.'),
   }
 }
 

@@ -16,10 +16,8 @@ import {
   type ServerCapabilities,
 } from '@modelcontextprotocol/server'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { onAbort } from '../../../async.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
-import { principalOf } from '../../guards/principal.ts'
-import { deciderOf, mayDecide } from '../../inbox/may-decide.ts'
-import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { signalOfLeaving } from '../../streams/serve-turn.ts'
 import type { AdapterOptions } from '../adapter.ts'
 import { canElicitForm, type ElicitationResponse, readResponse, toElicitation } from './elicitation/elicitation.ts'
@@ -54,10 +52,7 @@ export class SdkProtocol {
   /** Clients by the ids of their requests: the SDK makes the server of a request by its headers. */
   readonly #clients = new Map<string, SdkClient>()
 
-  readonly #variantOf: AdapterOptions['variantOf']
-
-  constructor({ host, variantOf, options }: Pick<AdapterOptions, 'host' | 'variantOf' | 'options'>, tools: AgentTools) {
-    this.#variantOf = variantOf
+  constructor({ host, options }: Pick<AdapterOptions, 'host' | 'options'>, tools: AgentTools) {
     this.#handler = createMcpHandler(
       ({ requestInfo }) => {
         const requestId = requestInfo?.headers.get(REQUEST_ID) ?? ''
@@ -71,7 +66,7 @@ export class SdkProtocol {
     this.#stopListening = host.onChange(() => this.#handler.notify.toolsChanged())
   }
 
-  async answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  async answer(request: FastifyRequest, reply: FastifyReply, client: SdkClient): Promise<unknown> {
     const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
       value === undefined || name === REQUEST_ID ? [] : [[name, String(value)]],
     )
@@ -82,15 +77,7 @@ export class SdkProtocol {
       headers,
       signal: signalOfLeaving(reply),
     })
-    this.#clients.set(request.id, {
-      tenant: principalOf(request).tenant,
-      source: request,
-      answer: reply.raw,
-      decider: mayDecide(request) ? deciderOf(request).by : undefined,
-      baseUrl: baseUrlOf(request, '/mcp'),
-      variantOf: (name) => this.#variantOf(request, name, '.'),
-      traceparent: readTraceparent(request.headers.traceparent),
-    })
+    this.#clients.set(request.id, client)
     try {
       return reply.send(await this.#handler.fetch(asked, { parsedBody: request.body }))
     } finally {
@@ -104,10 +91,7 @@ export class SdkProtocol {
   }
 }
 
-/**
- * A server of the SDK for one request over HTTP, or for one connection over stdio.
- *
- */
+/** A server of the SDK for one request over HTTP, or for one connection over stdio. */
 export function makeSdkServer(tools: AgentTools, client: SdkClient): Server {
   const { tenant, source, decider, baseUrl, variantOf, traceparent } = client
   const server = new Server(SERVER_INFO, { capabilities: capabilitiesOf(tools) })
@@ -142,9 +126,7 @@ export function makeSdkServer(tools: AgentTools, client: SdkClient): Server {
         onProgress: progressToken === undefined ? undefined : onProgress,
         variantOf,
       })
-      const abort = () => call.abort('The client has cancelled the request.')
-      mcpReq.signal.addEventListener('abort', abort)
-      if (mcpReq.signal.aborted) abort()
+      onAbort(mcpReq.signal, () => call.abort('The client has cancelled the request.'))
       return call.answer(
         ({ waiting, task, ...result }) => {
           // The SDK gives every result of a tool a content.

@@ -51,14 +51,11 @@ export class AgentTools {
 
   constructor(options: AgentToolsOptions) {
     this.#options = options
-    const { host, redact, memory, runs, seal, servesInbox, limits } = options
-    this.resources = new AgentResources({ host, redact, memory })
     this.#toRpcError = makeToRpcError(options.describeFailure)
-    const catalog = this.#catalog
-    const toRpcError = this.#toRpcError
-    this.#calls = new ToolCalls({ host, catalog, memory, runs, seal, servesInbox, limits, toRpcError })
-    const { retentionDays } = limits
-    this.tasks = new CallTasks({ host, runs, servesInbox, retentionDays, catalog })
+    const parts = { ...options, catalog: this.#catalog, toRpcError: this.#toRpcError }
+    this.resources = new AgentResources(options)
+    this.#calls = new ToolCalls(parts)
+    this.tasks = new CallTasks({ ...parts, retentionDays: options.limits.retentionDays })
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
