@@ -7,7 +7,7 @@ import type { Traces } from '../../../trace/traces.ts'
 import type { QuestionNews } from '../../../wire/question.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
 import type { DebugAdapterOptions } from '../adapter.ts'
-import { priceModels } from './queries/price-models.ts'
+import { withPrices } from './queries/price-models.ts'
 import { contentFor, sees, type Viewer, viewerOf } from './viewer.ts'
 
 const KEEP_ALIVE_MS = 15_000
@@ -107,13 +107,7 @@ export class LiveUpdates {
   }
 
   #view(run: ListedRun, { seesContent }: Viewer): object {
-    const { prices } = this.#sources
-    const priced = {
-      ...run,
-      tenant: undefined,
-      models: priceModels(run.models, prices),
-      cost: prices.costOf(run.models),
-    }
+    const priced = { ...withPrices(run, this.#sources.prices), tenant: undefined }
     return seesContent ? priced : { ...priced, ...mapContents(run, () => null) }
   }
 

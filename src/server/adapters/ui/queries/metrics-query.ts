@@ -1,9 +1,8 @@
 import { GraphQLError } from 'graphql'
-import type { Prices } from '../../../../prices/prices.ts'
 import type { MetricsRow } from '../../../../trace/run-index/metrics.ts'
 import type { Viewer } from '../viewer.ts'
 import type { AgentSources } from './agent-view.ts'
-import { priceModels } from './price-models.ts'
+import { withPrices } from './price-models.ts'
 import { between } from './run-view.ts'
 
 const MAX_POINTS = 500
@@ -34,21 +33,16 @@ export async function queryMetrics(
   await Promise.all([traces.refresh(), prices.refresh()])
   const view = await traces.query('metrics', { since: begin, until: end, bucketSeconds, utcOffset, ...selection })
   /** The schema picks what it names, so the numbers of a row may have its names beside them. */
-  const price = <Row extends MetricsRow>(row: Row) => ({ ...row, numbers: priceNumbers(row, prices) })
+  const price = <Row extends MetricsRow>(row: Row) => ({ ...row, numbers: withPrices(row, prices) })
   return {
     ...view,
-    total: priceNumbers(view.total, prices),
+    total: withPrices(view.total, prices),
     points: view.points.map(price),
     agents: view.agents.map(price),
     versions: view.versions.map(price),
     modules: view.modules.map(price),
     tools: view.tools.map(price),
   }
-}
-
-/** Token counts with their cost: of the models with a known price, or null. */
-function priceNumbers(numbers: MetricsRow, prices: Prices): object {
-  return { ...numbers, models: priceModels(numbers.models, prices), cost: prices.costOf(numbers.models) }
 }
 
 /** Lengths of time that people count in, in seconds. */

@@ -20,7 +20,7 @@ import { hasTape, readSmallTape, type TapeSources, viewSavedTest } from '../tape
 import { contentFor, sees, type Viewer } from '../viewer.ts'
 import { digestOfEvent } from './event-digest.ts'
 import type { EventViews, LargeReads, QueryEvents } from './large-reads.ts'
-import { priceModels } from './price-models.ts'
+import { priceModels, withPrices } from './price-models.ts'
 
 const MAX_EVENTS = 5000
 
@@ -44,10 +44,8 @@ export interface RunSources extends TapeSources {
 export function viewRun(run: ListedRun, sources: RunSources) {
   const { traces, prices } = sources
   return {
-    ...run,
+    ...withPrices(run, prices),
     ...mapContents(run, (value) => (_: unknown, viewer: Viewer) => contentFor(viewer, value)),
-    models: priceModels(run.models, prices),
-    cost: prices.costOf(run.models),
     neighbours: (_: unknown, { seesContent }: Viewer) => (seesContent ? traces.query('neighbours', run.run_id) : {}),
     below: async (_: unknown, viewer: Viewer) => {
       const runs = run.children > 0 ? await traces.query('below', run.run_id) : []
