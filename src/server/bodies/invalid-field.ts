@@ -4,3 +4,8 @@ import { badRequest, type HostError } from '../../errors.ts'
 export function invalidField(field: string, what: string): HostError {
   return badRequest(`${field} ${what}`, { field })
 }
+
+/** The same with a sentence of its own behind the name: `tools[0].type: it cannot be ...`. */
+export function refusedField(field: string, reason: string): HostError {
+  return badRequest(`${field}: ${reason}`, { field })
+}

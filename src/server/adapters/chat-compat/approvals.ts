@@ -2,7 +2,7 @@ import type { OpenCall } from '../../../durable/adapter-runs/adapter-runs.ts'
 import type { Decisions } from '../../../durable/decisions/resumption.ts'
 import { badRequest } from '../../../errors.ts'
 import type { GivenAnswer, PendingCall } from '../../../run/waiting/pending-call.ts'
-import { invalidField } from '../../bodies/invalid-field.ts'
+import { invalidField, refusedField } from '../../bodies/invalid-field.ts'
 import { parseField } from '../../bodies/json-body.ts'
 import { makeValidator } from '../../bodies/validator.ts'
 import { DecisionRequest, toGivenAnswer } from '../../inbox/decision-request.ts'
@@ -42,7 +42,7 @@ export function readDecisions(messages: Messages): Decisions {
   const read = new Map<string, GivenAnswer>()
   for (const decision of decisions) {
     const { tool_call_id: id } = decision
-    if (read.has(id)) throw badRequest(`messages: '${id}' is decided twice`, { field: 'messages' })
+    if (read.has(id)) throw refusedField('messages', `'${id}' is decided twice`)
     const text = textOf(decision.content, () => `messages[${messages.indexOf(decision)}].content`)
     read.set(id, ofClient.has(id) ? { kind: 'client_tool', result: { text } } : parseDecision(id, text))
   }

@@ -6,6 +6,7 @@ import { ownChanges } from '../../../variants/called-changes.ts'
 import type { VariantProblem as FoundProblem } from '../../../variants/plan-variant.ts'
 import { type ReadChanges, readChanges, writeChanges } from '../../../variants/variant-text.ts'
 import type { Variant, VariantChange, VariantProblem, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
+import { refusedField } from '../../bodies/invalid-field.ts'
 import { isLoopback } from '../../guards/host-check.ts'
 import { principalOf, visitorOf } from '../../guards/principal.ts'
 import { isOwnPage } from '../../guards/shows-content.ts'
@@ -82,11 +83,10 @@ function read(
   if (definition === undefined) return { changes: changes ?? [] }
   if (changes) throw badRequest('changes and definition exclude each other', { field: 'changes' })
   if (!takesDefinitions(options)) {
-    const reason = 'only agent-host dev on this machine takes a whole text; send changes'
-    throw badRequest(`definition: ${reason}`, { field: 'definition' })
+    throw refusedField('definition', 'only agent-host dev on this machine takes a whole text; send changes')
   }
   if (shown === null) {
-    throw badRequest('definition: the agent has no file', { field: 'definition' })
+    throw refusedField('definition', 'the agent has no file')
   }
   return readChanges(shown, definition, file)
 }

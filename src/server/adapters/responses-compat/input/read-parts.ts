@@ -1,7 +1,7 @@
-import { badRequest, withoutStack } from '../../../../errors.ts'
+import { withoutStack } from '../../../../errors.ts'
 import type { Fields } from '../../../../json.ts'
 import type { Attachment } from '../../../../protocols/message.ts'
-import { invalidField } from '../../../bodies/invalid-field.ts'
+import { invalidField, refusedField } from '../../../bodies/invalid-field.ts'
 import { readAddress, readImage, requireBytes } from '../../../bodies/read-address.ts'
 import { readAudio } from '../../../bodies/read-audio.ts'
 
@@ -50,10 +50,7 @@ function readPart(part: Fields, at: string): Attachment | undefined {
   const { type, image_url, detail, file_data, file_url, filename, file_id, input_audio } = part
   const name = typeof filename === 'string' ? filename : undefined
   if (type === 'refusal') return undefined
-  if (file_id != null) {
-    const message = `${at}.file_id: this server keeps no files. Send the data or a URL.`
-    throw badRequest(message, { field: `${at}.file_id` })
-  }
+  if (file_id != null) throw refusedField(`${at}.file_id`, 'this server keeps no files. Send the data or a URL.')
   if (type === 'input_image') return readImage(image_url, detail, `${at}.image_url`)
   if (type === 'input_file') {
     const [address, field] = file_data == null ? [file_url, 'file_url'] : [file_data, 'file_data']
@@ -61,8 +58,7 @@ function readPart(part: Fields, at: string): Attachment | undefined {
   }
   if (type === 'input_audio') return readAudio(input_audio, `${at}.input_audio`)
   if (type !== undefined && typeof type !== 'string') throw invalidField(`${at}.type`, 'must be a string')
-  const message = `${at}.type: parts of the type '${type}' cannot be handled`
-  throw badRequest(message, { field: `${at}.type` })
+  throw refusedField(`${at}.type`, `parts of the type '${type}' cannot be handled`)
 }
 
 function readText({ type, text, refusal }: Fields): unknown {

@@ -7,6 +7,7 @@ import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { badRequest, HostError, messageOf } from '../../../../errors.ts'
 import { fieldsOf, isObject } from '../../../../json.ts'
 import type { HeldBytes } from '../../../bodies/byte-budget.ts'
+import { refusedField } from '../../../bodies/invalid-field.ts'
 import { invalidJson, parseJson } from '../../../bodies/json-body.ts'
 import { holdMessage } from '../../../bodies/limit-parsed-bytes.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
@@ -248,7 +249,7 @@ function readMessage(text: string): CreateRequest {
     throw badRequest('type must be response.create', { field: 'type' })
   }
   if (body.background === true) {
-    throw badRequest('background: a socket has no use for it', { field: 'background' })
+    throw refusedField('background', 'a socket has no use for it')
   }
   const missing = findMissing(body)
   if (missing) throw missing

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../../definition/problem.ts'
-import { badRequest, type HostError, hasCode, messageOf } from '../../../../errors.ts'
+import { hasCode, messageOf } from '../../../../errors.ts'
 import { toResumableRun } from '../../../../host/waiting-run.ts'
 import type { TapedCall } from '../../../../tape/file/read-tape.ts'
 import { encodeValue, jsonFields } from '../../../../tape/file/tape-values.ts'
@@ -10,6 +10,7 @@ import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 import type { RunSummary } from '../../../../trace/run-columns.ts'
 import type { Traces } from '../../../../trace/traces.ts'
 import type { Rerun, RerunRequest } from '../../../../wire/rerun.ts'
+import { refusedField } from '../../../bodies/invalid-field.ts'
 import { isOwnPage } from '../../../guards/shows-content.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import { existsFor, type UiRoutes } from '../routes.ts'
@@ -48,7 +49,7 @@ async function rerun(
   if (!bytes) return reply.code(404).send({ detail: 'There is no tape of this run' })
   const { changes = [], live = ['llm'] } = body
   if (body.arguments && !live.includes('tools')) {
-    throw refuse('arguments', 'other arguments are a call that the tape does not have; live must name tools')
+    throw refusedField('arguments', 'other arguments are a call that the tape does not have; live must name tools')
   }
   try {
     refuseSecrets(changes, redact)
@@ -56,14 +57,14 @@ async function rerun(
     const run = tape.runs.find(({ turn }) => turn.run_id === runId)
     const call = run && findTapedCall(run, await readCalls(summary, body.call_id, traces), body.call_id)
     if (!run || !call)
-      throw refuse('call_id', 'the tape has no such call: it is none of a model, a tool, a memory or a store')
+      throw refusedField('call_id', 'the tape has no such call: it is none of a model, a tool, a memory or a store')
     const started = await startRerun(host, { tape, run, call, edit: editOf(body, call), changes, live })
     void keepWaiting(started, runs).catch((error) => log.error(`The rerun '${started.handle.id}': ${messageOf(error)}`))
     const answer: Rerun = { run_id: started.handle.id, from_call: started.fromCall }
     return reply.code(201).send(answer)
   } catch (error) {
     if (error instanceof AgentError) return reply.code(400).send(toRefusal(error, () => ({}), redact))
-    if (hasCode(error, 'TAPE_INVALID')) throw refuse('run_id', redact(error.message))
+    if (hasCode(error, 'TAPE_INVALID')) throw refusedField('run_id', redact(error.message))
     throw error
   }
 }
@@ -107,14 +108,10 @@ async function readCalls(run: RunSummary, callId: string, traces: Traces): Promi
 function editOf({ arguments: args, result }: RerunRequest, call: TapedCall) {
   const encode = (value: unknown) => encodeValue(value, () => {})
   if (call.line.protocol === 'LLM' && result !== undefined && typeof result !== 'string') {
-    throw refuse('result', 'that of a model must be a text')
+    throw refusedField('result', 'that of a model must be a text')
   }
   return {
     arguments: args && jsonFields(encode(args)),
     result: result === undefined ? undefined : encode(result),
   }
-}
-
-function refuse(field: keyof RerunRequest | 'run_id', reason: string): HostError {
-  return badRequest(`${field}: ${reason}`, { field })
 }
