@@ -98,8 +98,7 @@ export function makeSdkServer(tools: AgentTools, client: SdkClient): Server {
   if (!tools.resources.isEmpty) addResources(server, tools, client)
   if (!tools.resources.skills.isEmpty) addSkills(server, tools, client)
   const deciderOfClient = () => (canElicitForm(server.getClientCapabilities()?.elicitation) ? decider : undefined)
-  const version = () => server.getNegotiatedProtocolVersion() ?? SDK_VERSION
-  const toClient = () => ({ tenant, baseUrl, version: version(), decider: deciderOfClient() })
+  const toClient = () => ({ tenant, baseUrl, version: versionOf(server), decider: deciderOfClient() })
   if (tools.hasTasks) addTasks(server, tools, client, toClient)
   server.setRequestHandler('tools/list', ({ params }) =>
     inSdkTerms(() => tools.list(params?.cursor) as ListToolsResult),
@@ -116,7 +115,7 @@ export function makeSdkServer(tools: AgentTools, client: SdkClient): Server {
       const by = deciderOfClient()
       const answered = { state: mcpReq.requestState<string>(), responses: readResponses(mcpReq.inputResponses) }
       const call = tools.call(params, {
-        version: version(),
+        version: versionOf(server),
         takesTasks: takesTasks(server),
         tenant,
         source,
@@ -197,8 +196,11 @@ function addTasks(server: Server, tools: AgentTools, caller: Reader, toClient: (
 
 /** Tells whether a client can follow tasks: it says so in each request. */
 function takesTasks(server: Server): boolean {
-  const version = server.getNegotiatedProtocolVersion() ?? SDK_VERSION
-  return version >= SDK_VERSION && server.getClientCapabilities()?.extensions?.[TASKS_EXTENSION] !== undefined
+  return versionOf(server) >= SDK_VERSION && server.getClientCapabilities()?.extensions?.[TASKS_EXTENSION] !== undefined
+}
+
+function versionOf(server: Server): string {
+  return server.getNegotiatedProtocolVersion() ?? SDK_VERSION
 }
 
 /** Result that has a client ask its user; clients of earlier versions get a request over their connection. */

@@ -27,7 +27,7 @@ export function continueConversation(
   const { conversation, isCancelled } = before ?? {}
   const pending = conversation?.last.pending ?? []
   refuseUnanswered(messages)
-  if (added && !hasQuestion(messages) && !hasQuestion(conversation?.messages ?? [])) {
+  if (added && !messages.some(isUser) && !conversation?.messages.some(isUser)) {
     throw invalidField(added.at, 'adds tools to a conversation without a user message')
   }
   const answers = [
@@ -81,10 +81,6 @@ export function addToConversation(
     return { callId, kind: 'client_tool', name, arguments: args, ...(client ? { client } : {}) }
   })
   return { messages: [...(closed ?? []), ...answers, ...messages], pending }
-}
-
-function hasQuestion(messages: readonly Message[]): boolean {
-  return messages.some(isUser)
 }
 
 function refuseUnanswered(messages: readonly Message[]): void {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { fieldsOf } from '../../../../json.ts'
 import type { TracedEvent } from '../../../../trace/files/traced-event.ts'
 
 /** Ids that runs make of themselves. */
@@ -20,12 +21,12 @@ export function digestOfEvent({ arguments: given, result, exception }: TracedEve
 function leaveOut(this: unknown, name: string, value: unknown): unknown {
   if (OWN_FIELDS.has(name)) return undefined
   // Of a tool call, which vendors number as they like.
-  return name === 'id' && typeof this === 'object' && this !== null && 'arguments' in this ? undefined : value
+  return name === 'id' && 'arguments' in fieldsOf(this) ? undefined : value
 }
 
 /** An answer of a model as a whole: its texts, and the tools that it asks for. */
 function withoutParts(result: readonly unknown[]): unknown {
-  const parts = result.filter((part): part is Part => typeof part === 'object' && part !== null && 'type' in part)
+  const parts = result.filter((part): part is Part => 'type' in fieldsOf(part))
   if (parts.length < result.length || parts.length === 0) return result
   const textOf = (type: string) => parts.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
   const calls = parts.flatMap((part) => (part.type === 'tool_call' ? [part.call] : []))
