@@ -68,7 +68,8 @@ export class ToolCatalog {
       if (typeof message !== 'string') throw invalidParams('arguments.message must be a string')
       return { text: message, input: undefined, conversationId }
     }
-    const input = info.conversation ? without(given, 'conversation_id') : given
+    const { conversation_id: _, ...others } = given
+    const input = info.conversation ? others : given
     const problem = this.findProblem(info.input, input)
     if (problem !== undefined) throw invalidParams(`arguments: ${problem}`)
     return { text: typeof message === 'string' ? message : JSON.stringify(input), input, conversationId }
@@ -104,8 +105,4 @@ function readConversationId(id: unknown): string | undefined {
   if (id == null) return undefined
   if (typeof id === 'string') return id
   throw invalidParams('conversation_id must be a string')
-}
-
-function without(fields: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name))
 }

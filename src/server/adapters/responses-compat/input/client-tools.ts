@@ -5,6 +5,9 @@ import { toClientTool } from '../../../bodies/client-tool.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { CreateRequest } from '../routes/schema.ts'
 
+/** Types of the tools that a client runs. */
+export const CLIENT_TYPES: ReadonlySet<string> = new Set(['function', 'custom', 'namespace'])
+
 /** Maximum length of the name of a function, as the common model APIs have it. */
 const MAX_NAME_LENGTH = 64
 

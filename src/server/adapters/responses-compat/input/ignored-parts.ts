@@ -4,7 +4,7 @@ import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { readThresholds } from '../compaction/compaction.ts'
 import { type CreateRequest, ExtendedCreateRequest, type RawInputItem } from '../routes/schema.ts'
-import { hasReadableTools } from './client-tools.ts'
+import { CLIENT_TYPES, hasReadableTools } from './client-tools.ts'
 
 /** Parts that have an effect, by where they stand. The docs' table, which the tests hold, has all others too. */
 export const EFFECTIVE: Readonly<Record<'fields' | 'includes' | 'items' | 'tools', ReadonlySet<string>>> = {
@@ -26,7 +26,7 @@ export const EFFECTIVE: Readonly<Record<'fields' | 'includes' | 'items' | 'tools
     'additional_tools',
     'compaction_trigger',
   ]),
-  tools: new Set(['function', 'custom', 'namespace']),
+  tools: CLIENT_TYPES,
 }
 
 /** Maximum number of parts that a header names. */

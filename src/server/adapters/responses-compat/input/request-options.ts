@@ -8,7 +8,7 @@ import { type ClientChoice, chooseTools } from '../../../bodies/choose-tools.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { type CreateRequest, ToolChoice } from '../routes/schema.ts'
-import { choiceKey, choiceKeysOf, mergeTools, toClientTools } from './client-tools.ts'
+import { CLIENT_TYPES, choiceKey, choiceKeysOf, mergeTools, toClientTools } from './client-tools.ts'
 
 /** Part of a turn that the options of a request decide. */
 interface RequestedOptions {
@@ -70,9 +70,6 @@ function refuseMisplaced(body: Fields): void {
 }
 
 type AllowedTool = Extract<Static<typeof ToolChoice>, { readonly type: 'allowed_tools' }>['tools'][number]
-
-/** Types of the tools that a client runs. */
-const CLIENT_TYPES: ReadonlySet<string> = new Set(['function', 'custom', 'namespace'])
 
 function toChoice(choice: CreateRequest['tool_choice'], tools: readonly ToolDefinition[]): ClientChoice {
   // Most requests choose nothing: they need no check, which costs more than all the rest here.

@@ -41,6 +41,12 @@ export type Change =
 /** Item that grows by pieces. */
 type Growing = OutputMessage | Reasoning
 
+/** Item that is open, with its text so far. */
+interface Open {
+  readonly type: Growing['type']
+  text: string
+}
+
 /** Dialect of a record: an extended one has phases of messages, and a status for an answer that was cut off. */
 export type RecordForm = Pick<Dialect, 'isExtended'>
 
@@ -60,7 +66,7 @@ export class Output {
   readonly #items: OutputItem[] = []
   /** Places of the own calls that have no result yet, by call id. */
   readonly #openCalls = new Map<string, { readonly call: McpCall; readonly index: number }>()
-  #open: { readonly type: Growing['type']; text: string } | undefined
+  #open: Open | undefined
   /** True once there is a message, or a call that the client has to answer. */
   #hasAnswer = false
   #pendingCalls = 0
@@ -144,15 +150,14 @@ export class Output {
     sealed?: string,
   ): readonly Change[] {
     if (!this.#open) return NONE
-    const closed = this.#current(status)
+    const closed = this.#current(this.#open, status)
     if (closed.type === 'reasoning' && sealed !== undefined) closed.encrypted_content = sealed
     if (closed.type === 'message' && status === 'completed' && this.#form.isExtended) closed.phase = phase
     this.#open = undefined
     return [{ closed, index: this.#items.push(closed) - 1 }]
   }
 
-  #current(status: OutputMessage['status']): Growing {
-    const { type, text } = this.#open ?? { type: 'message', text: '' }
+  #current({ type, text }: Open, status: OutputMessage['status']): Growing {
     return this.#growing(type, (this.#known && textOf(this.#known.output[this.#items.length])) ?? text, status)
   }
 
@@ -257,7 +262,7 @@ export class Output {
     for (const item of this.#items) {
       items.push(item.type === 'mcp_call' && item.status === 'in_progress' ? { ...item, status: statusOfOpen } : item)
     }
-    if (this.#open) items.push(this.#current(statusOfOpen))
+    if (this.#open) items.push(this.#current(this.#open, statusOfOpen))
     return items
   }
 
