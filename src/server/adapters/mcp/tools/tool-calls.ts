@@ -47,8 +47,8 @@ export interface ToolCallsOptions {
   readonly memory: CallMemory
   /** Takes the runs that wait. */
   readonly runs: AdapterRuns
-  /** Calls `use` with what seals the states of waiting calls for the clients of a tenant. */
-  readonly seal: <T>(tenant: string, use: (seal: ClientSeal) => T) => Promise<T>
+  /** Returns what seals the states of waiting calls for the clients of a tenant. */
+  readonly seal: (tenant: string) => Promise<ClientSeal>
   /** True where links to what waits lead somewhere. */
   readonly servesInbox: boolean
   readonly limits: HistoryLimits
@@ -144,7 +144,7 @@ export class ToolCalls {
   ): Promise<Call<ToolResult>> {
     const { responses, by } = answered
     const runs = this.#options.runs.of(options.tenant)
-    const id = await this.#options.seal(options.tenant, (seal) => seal.open(state))
+    const id = (await this.#options.seal(options.tenant)).open(state)
     const waiting = typeof id === 'string' ? await runs.find(id) : undefined
     if (!waiting || !isCallOf(waiting, request)) throw unknownState()
     const said = await this.#saidBy(request, options)
@@ -179,7 +179,7 @@ export class ToolCalls {
 
   /** Cancels a waiting call: its client has left. */
   async giveUp(state: string, tenant: string): Promise<void> {
-    const id = await this.#options.seal(tenant, (seal) => seal.open(state))
+    const id = (await this.#options.seal(tenant)).open(state)
     if (typeof id === 'string') await this.#options.runs.of(tenant).cancel(id)
   }
 
@@ -221,7 +221,7 @@ export class ToolCalls {
     if (elicitation) {
       // A stored call may already be decided: then it is not open any more.
       const id = stored?.id ?? runIdOf(open[0]?.id ?? '')
-      const state = await seal(tenant, (seal) => seal.seal(id))
+      const state = (await seal(tenant)).seal(id)
       return { content: [], waiting: { state, pending: open.map(({ call }) => call) } }
     }
     const place =
