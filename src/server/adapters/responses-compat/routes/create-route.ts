@@ -19,7 +19,7 @@ import { isTriggered } from '../compaction/compaction.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { recordAfter } from '../output/output.ts'
 import type { LargeReplies } from '../runs/large-replies.ts'
-import { CLIENT_LEFT, survivesDisconnect } from '../runs/response-run.ts'
+import { endAbandoned } from '../runs/response-run.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import { type AskedFields, toRecord } from '../runs/to-record.ts'
 import type { ResponseReplies } from './response-replies.ts'
@@ -117,13 +117,7 @@ export class CreateRoute {
   }
 
   async #collect(run: DurableRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    whenClientLeaves(reply, () => {
-      // The store is down: recovery ends abandoned runs.
-      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) {
-        const { runs } = this.#partsOf(request)
-        void runs.abandon(run).catch(() => {})
-      }
-    })
+    whenClientLeaves(reply, () => endAbandoned(run, () => this.#partsOf(request).runs.abandon(run)))
     let steps: readonly Step[]
     try {
       steps = await run.settled
@@ -141,7 +135,7 @@ export class CreateRoute {
     const log = run.readAsClient()
     whenClientLeaves(reply, ({ message }) => {
       log.leave()
-      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) void run.cancel(message).catch(() => {})
+      endAbandoned(run, () => run.cancel(message))
     })
     await run.stored
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.

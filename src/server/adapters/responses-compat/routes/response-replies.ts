@@ -46,25 +46,16 @@ export class ResponseReplies {
    * @param after number of the last event that the client has
    */
   join(stored: StoredRun, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    return this.#send(
-      this.#partsOf(request).runs.read(stored, signalOfLeaving(reply)),
-      after,
-      request,
-      reply,
-      this.#known(stored),
-    )
+    const log = this.#partsOf(request).runs.read(stored, signalOfLeaving(reply))
+    return this.send(log, request, reply, after, this.#known(stored))
   }
 
   /** Sends the events of a response. */
-  send(log: StepLog, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    return this.#send(log, 0, request, reply)
-  }
-
-  #send(
+  send(
     log: StepLog,
-    after: number,
     request: FastifyRequest,
     reply: FastifyReply,
+    after = 0,
     known?: ExtendedRecord,
   ): Promise<unknown> {
     const { options, streams, describeFailure } = this.#adapter

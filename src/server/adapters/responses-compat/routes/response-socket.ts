@@ -27,7 +27,7 @@ import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { EventWriter, FRAMES } from '../output/event-writer.ts'
 import { sendSteps } from '../output/send-steps.ts'
-import { CLIENT_LEFT, survivesDisconnect } from '../runs/response-run.ts'
+import { CLIENT_LEFT, endAbandoned } from '../runs/response-run.ts'
 import type { ResponseStarter } from '../runs/response-starter.ts'
 import { toRecord } from '../runs/to-record.ts'
 import { type UnstoredMemory, UnstoredResponses } from '../runs/unstored-responses.ts'
@@ -201,7 +201,7 @@ export class ResponseSocket {
     const log = run.readAsClient()
     this.#leave = () => {
       log.leave()
-      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) void run.cancel(CLIENT_LEFT).catch(() => {})
+      endAbandoned(run, () => run.cancel(CLIENT_LEFT))
     }
     if (!this.#stream.isOpen) return this.#leave()
     await run.stored
