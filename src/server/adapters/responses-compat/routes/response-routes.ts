@@ -112,11 +112,14 @@ async function openSocket(
   reply: FastifyReply,
   { adapter, unstored, ignored, partsOf }: ResponseRoutesOptions,
 ): Promise<FastifyReply> {
-  const { options, host, streams, describeFailure, variantOf } = adapter
-  const limits = { origins: options.corsOrigins, maxPayload: options.bodyLimit }
-  const { starter } = partsOf(request)
-  const parts = { starter, options, host, streams, describeFailure, variantOf, unstored, ignored }
-  await acceptUpgrade(request, reply, limits, (socket) => void new ResponseSocket(socket, request, parts))
+  const { corsOrigins: origins, bodyLimit: maxPayload } = adapter.options
+  const parts = { ...adapter, starter: partsOf(request).starter, unstored, ignored }
+  await acceptUpgrade(
+    request,
+    reply,
+    { origins, maxPayload },
+    (socket) => void new ResponseSocket(socket, request, parts),
+  )
   return reply
 }
 

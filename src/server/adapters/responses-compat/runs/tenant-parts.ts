@@ -20,17 +20,10 @@ export interface TenantPartsOptions extends Pick<AdapterOptions, 'host' | 'descr
 }
 
 /** Makes the parts from the runs of a tenant: none of them has a way to those of another. */
-export function makeTenantParts(
-  runs: DurableRuns,
-  { ids, host, limits, describeFailure }: TenantPartsOptions,
-): TenantParts {
-  const parts = { runs, ids, host, limits, earlier: new EarlierTurns(runs, ids) }
+export function makeTenantParts(runs: DurableRuns, options: TenantPartsOptions): TenantParts {
+  const parts = { ...options, runs, earlier: new EarlierTurns(runs, options.ids) }
   const items = new ConversationItems(parts)
   const compactor = new Compactor(parts)
-  return Object.freeze({
-    runs,
-    items,
-    starter: new ResponseStarter({ ...parts, compactor, describeFailure }),
-    compactor,
-  })
+  const starter = new ResponseStarter({ ...parts, compactor })
+  return Object.freeze({ runs, items, starter, compactor })
 }
