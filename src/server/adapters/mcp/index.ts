@@ -91,7 +91,7 @@ export class McpApiAdapter implements Adapter {
     }
     if (Array.isArray(body) ? body.some(isAnswer) : isAnswer(body)) requireMayDecide(request)
     if (isForSdk(headers, body)) return this.#answerBySdk(request, reply)
-    const peer = toPeer(request, reply, this.#options)
+    const peer = toPeer(request, reply, this.#options, false)
     if (Array.isArray(body)) return this.#answerBatch(body, peer, reply)
     const answer = this.#plain.answer(body, peer)
     if (answer instanceof CallInFlight) return this.#wait(answer, request, reply)
@@ -102,7 +102,7 @@ export class McpApiAdapter implements Adapter {
 
   async #answerBySdk(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     this.#sdk ??= import('./sdk-protocol.ts').then(({ SdkProtocol }) => new SdkProtocol(this.#options, this.#tools))
-    const client = toClient(request, reply, this.#options, mayDecide(request))
+    const client = toPeer(request, reply, this.#options, true)
     return (await this.#sdk).answer(request, reply, client)
   }
 
@@ -169,25 +169,22 @@ function nameSession({ params }: Readonly<Record<string, unknown>>): string {
   return canElicitForm(elicitation) ? ASKABLE + randomUUID() : randomUUID()
 }
 
-function toPeer(request: FastifyRequest, reply: FastifyReply, options: AdapterOptions): Peer {
+/** @param isSdk whether the SDK serves the request: it knows by itself whether its client can ask */
+function toPeer(request: FastifyRequest, reply: FastifyReply, { variantOf }: AdapterOptions, isSdk: boolean): Peer {
   const { headers, body } = request
   const session = headers['mcp-session-id']
   const key = session === undefined ? undefined : String(session)
-  const mayAsk = key?.startsWith(ASKABLE) && takesEvents(request) && !Array.isArray(body) && mayDecide(request)
-  const version = readVersion(headers['mcp-protocol-version'])
-  return { version, key, ...toClient(request, reply, options, mayAsk === true) }
-}
-
-/** @param mayAsk whether the person who uses the client may be asked */
-function toClient(request: FastifyRequest, reply: FastifyReply, { variantOf }: AdapterOptions, mayAsk: boolean) {
+  const canAsk = isSdk || (key?.startsWith(ASKABLE) && takesEvents(request) && !Array.isArray(body))
   return {
+    version: readVersion(headers['mcp-protocol-version']),
+    key,
     tenant: principalOf(request).tenant,
     source: request,
     answer: reply.raw,
     baseUrl: baseUrlOf(request, '/mcp'),
-    traceparent: readTraceparent(request.headers.traceparent),
-    decider: mayAsk ? deciderOf(request).by : undefined,
-    variantOf: (name: string) => variantOf(request, name, '.'),
+    traceparent: readTraceparent(headers.traceparent),
+    decider: canAsk && mayDecide(request) ? deciderOf(request).by : undefined,
+    variantOf: (name) => variantOf(request, name, '.'),
   }
 }
 
