@@ -3,7 +3,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { LastingThread } from '../../async.ts'
+import { LastingThread } from '../../lasting-thread.ts'
 import { describeProcess, runsHere } from '../../process-identity.ts'
 import { APPEND, checkStats } from '../../read-regular-file.ts'
 import { DEADLINE_MS } from '../checked-store.ts'

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { LastingThread } from '../../async.ts'
 import { fieldsOf } from '../../json.ts'
+import { LastingThread } from '../../lasting-thread.ts'
 import { findThreadScript } from './thread-script.ts'
 
 /** Message that every thread may send: it has started, answers a question, or has closed what it had open. */
