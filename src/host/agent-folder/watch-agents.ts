@@ -295,8 +295,10 @@ class AgentWatcher implements Watching {
     for (const file of this.#knownFiles()) {
       if (this.#watchedFiles.has(file)) continue
       this.#watchedFiles.add(file)
+      // First: a change that comes between the two is later than the reading.
+      const hash = await hashOf(file)
       const isAsRead = (await changedAt(file)) <= this.#readAt
-      this.#hashes.set(file, isAsRead ? await hashOf(file) : 'not as it was read')
+      this.#hashes.set(file, isAsRead ? hash : 'not as it was read')
       if (!this.#watcher) continue
       if (!isAsRead) this.#note(file, false)
       if (!this.#isElsewhere(file)) continue

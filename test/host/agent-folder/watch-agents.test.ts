@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import fs, { writeFileSync } from 'node:fs'
 import { mkdir, rename, symlink } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { setTimeout } from 'node:timers/promises'
 import { AgentHost, type Run, ToolProvider } from 'agent-host'
 import { expect } from 'chai'
@@ -227,6 +228,26 @@ describe('a watched agent folder', () => {
     await answers('a', 'three?')
     await project.write('modules/echo.ts', speaker('mine'))
     await answers('e', 'mine?')
+  })
+
+  it('loses no edit of code that comes while the watch looks at it for the first time', async () => {
+    const { statSync } = fs
+    let looks = 0
+    const files = { 'agents/a.yml': 'id: a\nmodules: [{ id: main, module: own }]', 'modules/own.ts': own('1') }
+    const { answers } = await serve(files, async ({ path }) => {
+      fs.statSync = ((file: string, options: object) => {
+        const seen = statSync(file, options)
+        // At the second its time is read.
+        if (file === path('modules/own.ts') && ++looks === 2) writeFileSync(file, own('2'))
+        return seen
+      }) as typeof statSync
+      syncBuiltinESMExports()
+      stop.push(async () => {
+        fs.statSync = statSync
+        syncBuiltinESMExports()
+      })
+    })
+    await answers('a', '2')
   })
 
   it('loads an agent once its missing code appears', async () => {
