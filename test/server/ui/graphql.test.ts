@@ -533,6 +533,16 @@ modules:
     expect([large.status, large.detail]).deep.equal([413, 'The body is too large'])
   })
 
+  it('refuses moments that are too far off to be counted by, and goes on answering', async () => {
+    const server = await makeServer({ debug: true })
+    const fail = async (times: string) =>
+      (await askRaw(server, { query: `{ metrics(${times}) { points { time } } }` })).errors?.[0]?.message
+    expect(await fail('utc_offset: 1e20')).equal('utc_offset must be from -86400 to 86400, not 100000000000000000000.')
+    expect(await fail('since: 1e17, until: 1.00000000000001e17')).match(/^until must be from -8640000000000 to /)
+    expect(await fail('since: -1e999')).match(/^since must be from -8640000000000 to 8640000000000, not -Infinity/)
+    expect(await fail('since: -8.64e12, until: 8.64e12, utc_offset: null')).equal(undefined)
+  })
+
   it('accepts a single query by POST, and nothing else', async () => {
     const server = await makeServer({ debug: true })
     const url = '/api/ui/graphql'

@@ -7,6 +7,9 @@ import { between } from './run-view.ts'
 
 const MAX_POINTS = 500
 const HOUR = 3600
+const DAY = 86_400
+/** Seconds of the last moment that a date can have. Much later ones are so far apart, as numbers, that a step between points leads nowhere. */
+const LAST = 8.64e12
 
 export interface MetricsArguments {
   since?: number | null
@@ -14,18 +17,19 @@ export interface MetricsArguments {
   points: number
   agent_id?: string | null
   module_id?: string | null
-  utc_offset: number
+  utc_offset?: number | null
 }
 
 /** The field `metrics` of `Query`. */
 export async function queryMetrics(
-  { since, until, points, agent_id, module_id, utc_offset: utcOffset }: MetricsArguments,
+  { since, until, points, agent_id, module_id, utc_offset }: MetricsArguments,
   { traces, prices }: Pick<AgentSources, 'traces' | 'prices'>,
   { tenant, agents }: Viewer,
 ) {
   const count = between('points', points, MAX_POINTS)
-  const end = until ?? Date.now() / 1000
-  const begin = since ?? end - HOUR
+  const end = between('until', until ?? Date.now() / 1000, LAST, -LAST)
+  const begin = between('since', since ?? end - HOUR, LAST, -LAST)
+  const utcOffset = between('utc_offset', utc_offset ?? 0, DAY, -DAY)
   if (begin >= end) throw new GraphQLError('since must be before until.')
   if (!traces) throw new GraphQLError('There are no traces: start with --debug-ui true.')
   const bucketSeconds = roundBucket((end - begin) / count)

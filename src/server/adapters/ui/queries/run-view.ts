@@ -211,9 +211,9 @@ class EventView {
 }
 
 /** @throws HostError `REQUEST_INVALID` naming the argument and its limits */
-export function between(name: string, value: number, max: number): number {
-  if (value >= 1 && value <= max) return value
-  throw badRequest(`${name} must be from 1 to ${max}, not ${value}.`)
+export function between(name: string, value: number, max: number, min = 1): number {
+  if (value >= min && value <= max) return value
+  throw badRequest(`${name} must be from ${min} to ${max}, not ${value}.`)
 }
 
 type Position = Pick<EventsQuery, 'after' | 'below'>
