@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { encodeUri } from '../../decode-uri.ts'
 import { isReservedFileName } from '../../definition/reserved-file-name.ts'
 import { NO_LINKS } from '../../read-regular-file.ts'
 
@@ -72,9 +73,9 @@ export class TraceFiles {
   }
 
   #toFileName(agentId: string): string {
-    if (this.#platform !== 'win32' || !isReservedFileName(agentId)) return encodeURIComponent(agentId)
+    if (this.#platform !== 'win32' || !isReservedFileName(agentId)) return encodeUri(agentId)
     // `con` -> `%63on`: letters are never encoded otherwise.
-    return `%${agentId.charCodeAt(0).toString(16)}${encodeURIComponent(agentId.slice(1))}`
+    return `%${agentId.charCodeAt(0).toString(16)}${encodeUri(agentId.slice(1))}`
   }
 
   path(name: string): string {

@@ -116,7 +116,7 @@ describe('resources over MCP', () => {
       'modules/notes.ts': `import { defineModule, Memory } from 'agent-host'
 export default defineModule({ name: 'Notes', provides: [Memory], create: () => ({
   store: async () => 'x', search: async () => [], update: async () => false, delete: async () => false,
-  owners: async () => [{ user: '', count: 1 }, { user: 'ada lovelace', count: 1 }],
+  owners: async () => [{ user: '', count: 1 }, { user: 'ada lovelace', count: 1 }, { user: 'half \\ud83d', count: 1 }],
   get: async (id, run) => ({ id, text: 'of ' + run.user, metadata: {} }),
   list: async (run) => [{ id: 'a', text: 'of ' + run.user, metadata: {} }] }) })`,
     })
@@ -125,6 +125,7 @@ export default defineModule({ name: 'Notes', provides: [Memory], create: () => (
     expect(resources.map(({ uri, name }) => [uri, name])).to.deep.equal([
       [memory, 'desk: notes'],
       [`${memory}?user=ada%20lovelace`, 'desk: notes of ada lovelace'],
+      [`${memory}?user=half%20%EF%BF%BD`, 'desk: notes of half \ud83d'],
     ])
     expect(await readJson(client, `${memory}?user=ada%20lovelace`)).to.deep.equal([
       { id: 'a', text: 'of ada lovelace', metadata: {} },

@@ -147,4 +147,18 @@ describe('agents as tools', () => {
     const sound = resource('attachment:///attachment-2', 'audio/wav', 'BA==')
     expect(await contentFor('2024-11-05')).to.deep.equal([text, image, sound, file, linkText])
   })
+
+  it('return a file whose name has half a surrogate pair', async () => {
+    const { call } = await makeMcp(
+      {},
+      {
+        'agents/filer.yml': 'id: filer\nmodules: [{ id: main, module: filer }]',
+        'modules/filer.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Filer', provides: [TextMessageHandler], uses: { response: Response }, create: ({ response }) => ({
+  handleText: () => response.respondFile({ mediaType: 'text/csv', data: new Uint8Array([5]), name: '\\ud83d.csv' }) }) })`,
+      },
+    )
+    const { content } = (await call('filer', { message: 'x' })).result
+    expect(content[1].resource.uri).to.equal('attachment:///%EF%BF%BD.csv')
+  })
 })

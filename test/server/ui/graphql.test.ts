@@ -298,6 +298,8 @@ describe('GraphQL of the debug UI', () => {
     expect(await ask(server, '{ debug_log(agent_id: "nobody") { agent_id events { time } } }')).deep.equal({
       debug_log: { agent_id: 'nobody', events: [] },
     })
+    const half = 'query Q($id: String!) { debug_log(agent_id: $id) { events { time } } }'
+    expect(await ask(server, half, { id: 'half \ud83d' })).deep.equal({ debug_log: { events: [] } })
   })
 
   it('returns the latest 10,000 events of a log when no limit is given, and says that there are more', async () => {

@@ -1,4 +1,5 @@
 import { Lanes } from '../../../../async.ts'
+import { encodeUri } from '../../../../decode-uri.ts'
 import { type AgentHost, VISITS } from '../../../../host/host.ts'
 import { providersOf } from '../../../../host/providers-of.ts'
 import { lengthOfTexts } from '../../../../json.ts'
@@ -184,7 +185,7 @@ export class AgentResources {
       // Reading one that fails says why.
       const owners = (await this.#options.host.callModule(id, call).catch(() => undefined)) ?? [{ user: '' }]
       return owners.map(({ user }) => ({
-        uri: resourceUri(id, 'memory', moduleId) + (user && `?user=${encodeURIComponent(user)}`),
+        uri: resourceUri(id, 'memory', moduleId) + (user && `?user=${encodeUri(user)}`),
         name: `${id}: ${moduleId}${user && ` of ${user}`}`,
         description: `What ${id} remembers${user && ` of ${user}`}, the latest ${MAX_ENTRIES} entries, newest first.`,
         mimeType: JSON_TYPE,

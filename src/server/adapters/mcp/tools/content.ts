@@ -1,4 +1,5 @@
 import { encodeBase64 } from '../../../../base64.ts'
+import { encodeUri } from '../../../../decode-uri.ts'
 import type { Attachment } from '../../../../protocols/message.ts'
 import { attachmentToMarkdown } from '../../../replies/attachment-to-markdown.ts'
 
@@ -31,5 +32,5 @@ function toBlock(attachment: Attachment, index: number, version: string): Conten
   const blob = encodeBase64(data)
   if (mimeType.startsWith('image/')) return { type: 'image', data: blob, mimeType }
   if (mimeType.startsWith('audio/') && version >= AUDIO_SINCE) return { type: 'audio', data: blob, mimeType }
-  return { type: 'resource', resource: { uri: `attachment:///${encodeURIComponent(name)}`, mimeType, blob } }
+  return { type: 'resource', resource: { uri: `attachment:///${encodeUri(name)}`, mimeType, blob } }
 }
