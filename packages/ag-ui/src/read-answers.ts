@@ -36,8 +36,10 @@ function toAnswer({ callId }: PendingCall, { payload }: Resume): PendingAnswer {
 
 /** Nothing but an explicit approval executes a call. */
 function toDecision({ callId }: PendingCall, { interruptId, status, payload }: Resume): PendingAnswer {
-  const { approved = payload, editedArgs, reason } = fieldsOf(payload)
-  const told = typeof reason === 'string' ? { reason } : {}
+  const { approved = payload, editedArgs, reason = null } = fieldsOf(payload)
+  if (reason !== null && typeof reason !== 'string')
+    throw new HostError('REQUEST_INVALID', `resume: the reason for '${interruptId}' must be a text.`)
+  const told = reason === null ? {} : { reason }
   const answer = { callId, kind: 'approval' } as const
   if (status === 'cancelled' || approved === false) return { ...answer, decision: 'reject', ...told }
   if (approved === true && editedArgs === undefined) return { ...answer, decision: 'approve', ...told }

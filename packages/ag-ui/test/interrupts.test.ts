@@ -82,6 +82,8 @@ describe('an interrupt', () => {
     const before = await begin('pay Lima')
     for (const payload of [undefined, 'yes', {}, { approved: 'true' }, { approved: true, editedArgs: 1 }, null])
       assert.equal((await resume(before, { status: 'resolved', payload })).status, 400)
+    const odd = await resume(before, { status: 'resolved', payload: { approved: false, reason: 5 } })
+    assert.match(odd.body, /resume: the reason for 'mcpr_.*' must be a text/)
     const message = await send(served, 'tools', say('pay Lima', 'never mind'))
     assert.match(message.body, /resume: the thread waits for an answer to 'mcpr_/)
     assert.equal(textOf(await resume(before, approve)), 'pay: pay Lima')
