@@ -1,12 +1,12 @@
 import {
   type Document,
   isAlias,
-  isCollection,
   isMap,
   isNode,
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   parseDocument,
   visit,
 } from 'yaml'
@@ -69,15 +69,19 @@ function syntaxProblem(error: { code: string; message: string; pos: [number, num
 /** Keys that stand twice, and aliases of what they are a part of: no value could be walked to its end. */
 function misuses(document: Document.Parsed, lines: LineCounter): Problem[] {
   const problems: Problem[] = []
+  // An alias stands for the latest node of the name: to look for it in the document takes long.
+  const anchored = new Map<string | undefined, Node>()
   visit(document, {
-    Alias(_, alias, path) {
-      // To resolve one takes long.
-      const isNear = path.some((node) => isCollection(node) && node.anchor === alias.source)
-      if (!isNear || !path.some((node) => node === alias.resolve(document))) return
-      const message = `The alias '*${alias.source}' stands inside of what it stands for.`
-      problems.push({ message, suggestions: ['Write the value out.'], ...positionAt(lines, alias.range?.[0] ?? 0) })
+    Alias(_, { source, range }, path) {
+      if (!path.some((node) => node === anchored.get(source))) return
+      const message = `The alias '*${source}' stands inside of what it stands for.`
+      problems.push({ message, suggestions: ['Write the value out.'], ...positionAt(lines, range?.[0] ?? 0) })
+    },
+    Value(_, node) {
+      anchored.set(node.anchor, node)
     },
     Map(_, map) {
+      anchored.set(map.anchor, map)
       const seen = new Set<unknown>()
       for (const { key } of map.items) {
         if (!isScalar(key)) continue

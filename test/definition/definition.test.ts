@@ -196,6 +196,12 @@ describe('readDefinition', () => {
     ])
   })
 
+  it('finds 4000 aliases within their own value in linear time', () => {
+    const stop = measureCpuTime()
+    expect(problemsOf(`id: a\nmodules: &m [${'*m, '.repeat(4000)}]`)).to.have.length(4000)
+    expect(stop()).to.be.below(3000)
+  })
+
   it('reads 20,000 keys in linear time', () => {
     const keys = Array.from({ length: 20_000 }, (_, n) => `k${n}: 1`).join('\n')
     const spentMs = measureCpuTime()
