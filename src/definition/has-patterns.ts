@@ -14,5 +14,5 @@ import { JSON_OBJECT, requireGiven } from '../given.ts'
  */
 export function hasPatterns(schema: object): boolean {
   requireGiven(JSON_OBJECT, schema, 'schema')
-  return /"(?:pattern|\$ref")/.test(JSON.stringify(schema))
+  return /"(?:pattern|\$(?:r|dynamicR|recursiveR)ef")/.test(JSON.stringify(schema))
 }

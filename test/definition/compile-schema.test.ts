@@ -44,4 +44,14 @@ describe('makeArgumentCheck', () => {
     const check = makeArgumentCheck('find', { type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs })
     expect(() => check({ a: 1 })).to.throw("Wrong arguments for 'find': their check takes longer than 200 ms.")
   })
+
+  for (const keyword of ['$dynamicRef', '$recursiveRef']) {
+    it(`ends where references by ${keyword} multiply`, () => {
+      const item = { properties: { a: { [keyword]: '#' } } }
+      const check = makeArgumentCheck('find', { type: 'object', anyOf: [item, item], required: ['x'] })
+      let value: object = { a: 1 }
+      for (let depth = 0; depth < 18; depth++) value = { a: value }
+      expect(() => check(value)).to.throw("Wrong arguments for 'find': their check takes longer than 200 ms.")
+    })
+  }
 })
