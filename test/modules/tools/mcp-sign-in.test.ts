@@ -264,6 +264,14 @@ describe('tools/mcp that wants a sign-in', () => {
     expect(textOf(await settled(person, json.continued_by))).to.include("Signed in to 'issues'.")
   })
 
+  it('takes a timeout with a fraction of a millisecond', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open(undefined, {}, signInAgent(issues.url, '{}', ', timeout: 8.12'))
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    expect(textOf(await signIn(person))).to.include("Signed in to 'issues'.")
+  })
+
   it('says that an authorization server does not answer, and goes on once it does', async () => {
     issues = await OAuthServer.start()
     const { url } = await open(undefined, {}, signInAgent(issues.url, '{}', ', timeout: 0.5'))

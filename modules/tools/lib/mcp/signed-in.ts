@@ -174,7 +174,7 @@ function fetchFor(config: OAuthServerConfig): GuardedFetch & AsyncDisposable {
   return Object.assign(limited, { [Symbol.asyncDispose]: fetch[Symbol.asyncDispose] })
 }
 
-/** Milliseconds that an authorization server has to answer. */
+/** Whole milliseconds that an authorization server has to answer. */
 function timeoutOf({ timeout }: OAuthServerConfig): number {
-  return Math.min(timeout, MAX_AUTH_SECONDS) * 1000
+  return Math.ceil(Math.min(timeout, MAX_AUTH_SECONDS) * 1000)
 }
