@@ -169,7 +169,12 @@ export class ResultFile {
 
   /** Returns a result as the file has it, without the values of secrets: for what else is shown of it. */
   withoutSecrets(result: EvalResult): EvalResult {
-    return JSON.parse(this.#redact(JSON.stringify(result)))
+    return JSON.parse(this.#toText(result))
+  }
+
+  /** One key a line: side by side, `--token","output"` would read as a flag with its value. */
+  #toText(result: EvalResult): string {
+    return this.#redact(`${JSON.stringify(result, null, 1)}\n`)
   }
 
   /** Writes it, unless that was done a moment ago. */
@@ -182,7 +187,7 @@ export class ResultFile {
     const draft = `${this.path}.${process.pid}.tmp`
     try {
       mkdirSync(dirname(this.path), { recursive: true })
-      writeFileSync(draft, this.#redact(`${JSON.stringify(result, null, 1)}\n`))
+      writeFileSync(draft, this.#toText(result))
       renameSync(draft, this.path)
       this.#problem = undefined
     } catch (error) {

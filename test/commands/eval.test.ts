@@ -364,6 +364,16 @@ export const text = 'x'`,
     for (const text of [stdout, json, report]) expect(text).not.match(/4711/)
   })
 
+  it('keeps every key of a result whose text ends with the name of a flag', async () => {
+    const project = await makeEvals([
+      { id: 'flag', input: 'Explain --api-key', expected: 'You said: Explain --api-key' },
+    ])
+    const { stdout } = await runEval(project, '--json')
+    const result = JSON.parse(stdout)
+    expect(stdout).to.not.include('[redacted]')
+    expect(JSON.parse(await project.read(result.result_file)).runs).to.deep.equal(result.runs)
+  })
+
   it('makes the folder of the JUnit report', async () => {
     const project = await makeEvals(BOTH)
     await runEval(project, '--junit', 'new/folder/report.xml')
