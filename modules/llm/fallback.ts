@@ -9,7 +9,7 @@ import {
   raceAbort,
   Type,
 } from 'agent-host'
-import { IdleTimeout } from './lib/idle-timeout.ts'
+import { IdleTimeout, LONGEST_TIMER } from './lib/idle-timeout.ts'
 import { noAnswer } from './lib/no-answer.ts'
 
 export default defineModule({
@@ -21,6 +21,7 @@ export default defineModule({
   config: Type.Object({
     timeout: Type.Number({
       exclusiveMinimum: 0,
+      maximum: LONGEST_TIMER,
       default: 30,
       description: 'Seconds until the first part of an answer; then the next model is tried.',
     }),

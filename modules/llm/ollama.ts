@@ -1,5 +1,6 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { ChatEndpoint } from './lib/chat-endpoint.ts'
+import { LONGEST_TIMER } from './lib/idle-timeout.ts'
 import { effortOf, firstOf, makeVendorLLM, modelName, optionalText, vendorSettings } from './lib/vendor.ts'
 
 const EFFORTS = ['none', 'low', 'medium', 'high']
@@ -22,6 +23,7 @@ export default defineModule({
     // A model may have to be read from the disk first.
     timeout: Type.Number({
       minimum: 1,
+      maximum: LONGEST_TIMER,
       default: 300,
       description: 'Seconds without a byte after which a call fails; loading the model counts.',
     }),

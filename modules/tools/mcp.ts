@@ -1,6 +1,6 @@
 import { defineModule, type Run, Storage, ToolProvider, Type } from 'agent-host'
 import { checkRules, Rule as LocalRule, needOf, ruleOf, withApproval } from './lib/approval-rules.ts'
-import { approvalOf, chosenNames } from './lib/settings.ts'
+import { approvalOf, chosenNames, LONGEST_TIMER } from './lib/settings.ts'
 
 const Rule = Type.Union([Type.Literal('destructive'), ...LocalRule.anyOf])
 
@@ -29,11 +29,13 @@ const Server = Type.Object({
   ...chosenNames(),
   timeout: Type.Number({
     minimum: 0.001,
+    maximum: LONGEST_TIMER,
     default: 60,
     description: 'Seconds of silence (progress counts) after which a call fails.',
   }),
   total_timeout: Type.Number({
     minimum: 0.001,
+    maximum: LONGEST_TIMER,
     default: 600,
     description: 'Maximum seconds of a call, progress or not.',
   }),
@@ -74,6 +76,7 @@ export default defineModule({
     approval: approvalOf(Rule, { default: 'never' }, '', ' destructive (tools that their server marks as such),'),
     connect_timeout: Type.Number({
       minimum: 0.001,
+      maximum: LONGEST_TIMER,
       default: 10,
       description:
         'Seconds that a server has to answer when the agent loads; after that, connecting continues in the background.',

@@ -6,6 +6,9 @@ export interface IdleLimits {
   readonly part_timeout: number
 }
 
+/** In seconds: a timer of Node that is set to more ends at once. */
+export const LONGEST_TIMER = 2_147_483
+
 /** Event of {@link IdleTimeout.signal}: bytes have arrived. The SDK tells its fetch nothing else about a call. */
 export const BYTES = 'bytes'
 

@@ -2,7 +2,7 @@ import type { JSONObject, LanguageModelV3, SharedV3ProviderOptions } from '@ai-s
 import { type LLM, type LLMRequest, type ModuleContext, type Static, Type } from 'agent-host'
 import { type VendorQuirks, withoutUndefined } from './ai-sdk-convert.ts'
 import { makeLLM } from './ai-sdk-llm.ts'
-import type { IdleLimits } from './idle-timeout.ts'
+import { type IdleLimits, LONGEST_TIMER } from './idle-timeout.ts'
 
 const requestSettings = {
   headers: Type.Record(Type.String(), Type.String(), {
@@ -20,12 +20,14 @@ const requestSettings = {
   }),
   timeout: Type.Number({
     minimum: 1,
+    maximum: LONGEST_TIMER,
     default: 60,
     description: 'Seconds without a byte from the vendor after which a call fails.',
   }),
   part_timeout: Type.Optional(
     Type.Number({
       minimum: 1,
+      maximum: LONGEST_TIMER,
       description:
         'Seconds without a part of the answer after which a call fails, even if the vendor gives signs of life. Default: 600, or `timeout` if that is longer.',
     }),

@@ -21,7 +21,15 @@ export function optionalApproval(otherwise: string) {
 
 export const prefix = Type.String({ default: '', description: "Prefix of the tools' names." })
 
-export const callTimeout = Type.Number({ minimum: 0.001, default: 30, description: 'Maximum seconds of one call.' })
+/** In seconds: a timer of Node takes no more. */
+export const LONGEST_TIMER = 2_147_483
+
+export const callTimeout = Type.Number({
+  minimum: 0.001,
+  maximum: LONGEST_TIMER,
+  default: 30,
+  description: 'Maximum seconds of one call.',
+})
 
 /** Choice of some of the tools, or of what else has a name. */
 export function chosenNames(things = 'tools') {

@@ -231,19 +231,20 @@ describe('a watched agent folder', () => {
   })
 
   it('loses no edit of code that comes while the watch looks at it for the first time', async () => {
+    const system: { statSync: unknown } = fs
     const { statSync } = fs
     let looks = 0
     const files = { 'agents/a.yml': 'id: a\nmodules: [{ id: main, module: own }]', 'modules/own.ts': own('1') }
     const { answers } = await serve(files, async ({ path }) => {
-      fs.statSync = ((file: string, options: object) => {
+      system.statSync = (file: string, options: object) => {
         const seen = statSync(file, options)
         // At the second its time is read.
         if (file === path('modules/own.ts') && ++looks === 2) writeFileSync(file, own('2'))
         return seen
-      }) as typeof statSync
+      }
       syncBuiltinESMExports()
       stop.push(async () => {
-        fs.statSync = statSync
+        system.statSync = statSync
         syncBuiltinESMExports()
       })
     })
