@@ -4,11 +4,10 @@ import { getHeapStatistics } from 'node:v8'
 import { type Deferred, deferred, Lanes } from '../../async.ts'
 import { HostError } from '../../errors.ts'
 
-/**
- * Part of the heap that bodies may come to: text, values and the stored response need up to 14 times the size of a body. The limit that V8
- * reports has up to 192 MiB for young objects (Node 24), which hold none of these.
- */
+/** Part of the heap that bodies may come to: text, values and the stored response need up to 14 times the size of a body. */
 const HEAP_SHARE = 1 / 32
+/** Bytes for young objects in the limit that V8 reports, which hold none of these: three semi-spaces, of 64 MiB from Node 24 on. */
+const YOUNG_BYTES = 3 * (Number.parseInt(process.versions.node, 10) < 24 ? 16 : 64) * 1024 * 1024
 /** Smallest length that counts. */
 export const MIN_BYTES = 256 * 1024
 /** Time that a request waits until others have their answer. */
@@ -34,9 +33,11 @@ interface Claim extends Deferred<void> {
   isAdmitted: boolean
 }
 
-/** Returns a part of the heap in bytes. */
+/** Returns a part of the heap of old objects in bytes. */
 export function heapShare(share: number): number {
-  return getHeapStatistics().heap_size_limit * share
+  const { heap_size_limit: limit } = getHeapStatistics()
+  // Flags may leave less for young ones.
+  return Math.max(limit - YOUNG_BYTES, limit / 4) * share
 }
 
 /** Bytes that requests share, first come, first served. */
