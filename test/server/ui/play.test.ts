@@ -161,7 +161,10 @@ modules:
     await page.getByLabel('Compare with').selectOption('desk/billing')
     await page.getByLabel('Message to echo and desk/billing').waitFor()
     await page.getByLabel('Temperature of column 2').fill('0.2')
-    await page.getByLabel('Temperature of column 2').blur()
+    // The page is drawn again meanwhile.
+    await page.setViewportSize({ width: 700, height: 900 })
+    await page.getByPlaceholder('Temp', { exact: true }).nth(1).blur()
+    await page.setViewportSize({ width: 1280, height: 900 })
     const message = page.getByLabel('Message to echo and desk/billing · temperature 0.2')
     await message.fill('good morning')
     await message.press('Enter')

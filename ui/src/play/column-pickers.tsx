@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { useMedia } from '../media.ts'
@@ -126,7 +127,12 @@ interface TemperatureProps {
 
 function Temperature({ column: { temperature, ...rest }, label, onChange }: TemperatureProps) {
   const isNarrow = useMedia('(max-width: 760px)')
-  const change = (text: string) => onChange(text === '' ? rest : { ...rest, temperature: Number(text) })
+  // What is typed counts once the field is left: whatever else the page shows until then must not take it away.
+  const [typed, setTyped] = useState<string>()
+  const change = (text: string) => {
+    setTyped(undefined)
+    onChange(text === '' ? rest : { ...rest, temperature: Number(text) })
+  }
   return (
     <label class="field">
       <span>Temperature</span>
@@ -138,7 +144,8 @@ function Temperature({ column: { temperature, ...rest }, label, onChange }: Temp
         max={2}
         step={0.1}
         placeholder={isNarrow ? 'Temp' : '–'}
-        value={temperature ?? ''}
+        value={typed ?? temperature ?? ''}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
         onChange={({ currentTarget }) => change(currentTarget.value)}
       />
     </label>
