@@ -1,8 +1,8 @@
 import { JSON_OBJECT, requireGiven } from '../given.ts'
 
 /**
- * Returns true for a JSON Schema with regular expressions or references: since these may backtrack, and multiply, for ever, check values by
- * `runLimited` then. A property of the name `pattern` counts too.
+ * Returns true for a JSON Schema with regular expressions or references. The former may backtrack and the latter multiply without end:
+ * check values with `runLimited` then. A property named `pattern` counts too.
  *
  * @example
  * ```ts

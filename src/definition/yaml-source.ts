@@ -66,15 +66,15 @@ function syntaxProblem(error: { code: string; message: string; pos: [number, num
   return { message: `The YAML cannot be read: ${reason}`, suggestions: [], ...positionAt(lines, error.pos[0]) }
 }
 
-/** Keys that stand twice, and aliases of what they are a part of: no value could be walked to its end. */
+/** Duplicate keys, and aliases that are part of the value they refer to: such a value has no end. */
 function misuses(document: Document.Parsed, lines: LineCounter): Problem[] {
   const problems: Problem[] = []
-  // An alias stands for the latest node of the name: to look for it in the document takes long.
+  // An alias refers to the latest node of its name. Kept here, because searching the document for each takes long.
   const anchored = new Map<string | undefined, Node>()
   visit(document, {
     Alias(_, { source, range }, path) {
       if (!path.some((node) => node === anchored.get(source))) return
-      const message = `The alias '*${source}' stands inside of what it stands for.`
+      const message = `The alias '*${source}' is part of the value that it refers to.`
       problems.push({ message, suggestions: ['Write the value out.'], ...positionAt(lines, range?.[0] ?? 0) })
     },
     Value(_, node) {

@@ -57,7 +57,7 @@ export function makeApp(options: ServerOptions, log: ServerLog, describeFailure:
     frameworkErrors: makeErrorHandler(describeFailure),
     clientErrorHandler: answerAndClose,
   })
-  // What is expected beside `100-continue` may be ignored (RFC 9110, 10.1.1): Node would refuse it without a body and a line in the log.
+  // A server may ignore an expectation that it does not know (RFC 9110, 10.1.1). Node would send a bare 417, which nothing logs.
   app.server.on('checkExpectation', (...exchange) => app.server.emit('request', ...exchange))
   setRules(app, describeFailure, options)
   limitSockets(app.server, {

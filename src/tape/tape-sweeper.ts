@@ -18,7 +18,7 @@ import type { TapeWriter } from './recording/tape-writer.ts'
 
 export interface TapeSweeperOptions {
   readonly projectDir: string
-  readonly writer: TapeWriter
+  readonly writer: Pick<TapeWriter, 'has' | 'delete'>
   readonly openRecords: () => Promise<RecordStore>
   readonly log: Log
 }

@@ -160,7 +160,7 @@ describe('readDefinition', () => {
     [
       'an alias within its own value',
       'id: a\nmodules:\n  - { id: m, module: echo, config: &c { list: [&d x, *d], more: [*c] } }\n',
-      ["agents/a.yml:3:66: The alias '*c' stands inside of what it stands for. | Write the value out."],
+      ["agents/a.yml:3:66: The alias '*c' is part of the value that it refers to. | Write the value out."],
     ],
     [
       'broken YAML',

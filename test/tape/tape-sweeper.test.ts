@@ -8,7 +8,6 @@ import { rowKey } from '../../src/durable/runs/run-keys.ts'
 import { silentLog } from '../../src/protocols/log.ts'
 import type { AgentRun } from '../../src/run/agent-run.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'
-import type { TapeWriter } from '../../src/tape/recording/tape-writer.ts'
 import { TapeSweeper } from '../../src/tape/tape-sweeper.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -40,11 +39,11 @@ describe('TapeSweeper', () => {
 
   const writer = {
     has: (runId: string) => folder.tapes.has(runId),
-    delete: (runIds: string[]) => {
+    delete: async (runIds: readonly string[]) => {
       for (const runId of runIds) folder.tapes.delete(runId)
       folder.deleted.push(...runIds)
     },
-  } as unknown as TapeWriter
+  }
   const records = {
     async get(keys: string[]) {
       folder.onLook()
@@ -123,7 +122,7 @@ describe('TapeSweeper', () => {
       delete: async () => {
         if (++tries === 1) throw new Error('EBUSY')
       },
-    } as unknown as TapeWriter
+    }
     let notify = () => {}
     const watched = {
       ...records,

@@ -18,7 +18,7 @@ export class Backoff {
     return this.#failures > 0
   }
 
-  /** Says when the next attempts are made. */
+  /** When the next attempts follow, as a sentence. */
   get outlook(): string {
     return `Next attempt in ${this.#pauseMs / 1000} s, later ones up to ${LAST_MS / 1000} s apart.`
   }

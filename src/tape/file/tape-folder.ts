@@ -40,7 +40,7 @@ function makeTapeFolder(dir: string): void {
   }
 }
 
-/** Acts in a folder of tapes, which is created again where somebody removed it. */
+/** Writes to a folder of tapes; if somebody has removed it, creates it and writes again. */
 export function inTapeFolder<T>(dir: string, act: () => T): T {
   try {
     return act()

@@ -122,7 +122,7 @@ export class TapeWriter {
     for (const id of runIds) this.#deleted.set(id, true)
     this.#thread.tell({ kind: 'delete', runIds })
     await this.finish()
-    // What the thread could not delete, or has ended before: the caller learns why.
+    // The thread may have ended before, and tells nobody what it could not delete: this does.
     const paths = runIds.map((id) => pathOfTape(this.#options.projectDir, id))
     const deleted = await Promise.allSettled(paths.map((path) => rm(path, { force: true })))
     for (const each of deleted) if (each.status === 'rejected') throw each.reason

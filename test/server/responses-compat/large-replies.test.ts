@@ -1,11 +1,10 @@
 import { Writable } from 'node:stream'
 import { expect } from 'chai'
-import type { FastifyReply } from 'fastify'
 import type { StoredRun } from '../../../src/durable/runs/run-store.ts'
 import { LargeReplies } from '../../../src/server/adapters/responses-compat/runs/large-replies.ts'
 
 const MIB = 1024 * 1024
-const reply = () => ({ raw: new Writable() }) as unknown as FastifyReply
+const reply = () => ({ raw: new Writable() })
 
 /** Turns of the event loop in which promises resolve. */
 async function turnsOf(promises: readonly Promise<unknown>[]): Promise<number[]> {

@@ -127,7 +127,7 @@ interface TemperatureProps {
 
 function Temperature({ column: { temperature, ...rest }, label, onChange }: TemperatureProps) {
   const isNarrow = useMedia('(max-width: 760px)')
-  // What is typed counts once the field is left: whatever else the page shows until then must not take it away.
+  // Kept until the field is left: a page that renders again meanwhile would empty the field.
   const [typed, setTyped] = useState<string>()
   const change = (text: string) => {
     setTyped(undefined)

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { Writable } from 'node:stream'
 import { Lanes } from '../../../../async.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { lengthOfTexts } from '../../../../json.ts'
@@ -9,6 +9,11 @@ const STREAMED_SHARE = 1 / 16
 /** Length of a row before it is read, when nobody knows it: so many are read at once as fit into the part of the heap. */
 const ASSUMED_LENGTH = 4 * 1024 * 1024
 const READ_SHARE = 1 / 32
+
+/** Reply of the framework: what counts is how long the client takes to read it. */
+interface Reply {
+  readonly raw: Writable
+}
 
 /** Replies from the store of the adapter: the large ones wait until the server has sent others. */
 export class LargeReplies {
@@ -22,7 +27,7 @@ export class LargeReplies {
   }
 
   /** @throws HostError `OVERLOADED` */
-  readPage<T>(reply: FastifyReply, read: () => Promise<T>): Promise<T> {
+  readPage<T>(reply: Reply, read: () => Promise<T>): Promise<T> {
     return this.#whole.read(() => this.#reads.run(read), lengthOfTexts, reply.raw)
   }
 
@@ -31,7 +36,7 @@ export class LargeReplies {
    * @throws HostError `OVERLOADED`
    */
   readResponse<T extends StoredRun | undefined>(
-    reply: FastifyReply,
+    reply: Reply,
     isStreamed: boolean,
     id: string,
     read: () => Promise<T>,
