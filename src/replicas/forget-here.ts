@@ -49,9 +49,14 @@ export async function forgetHere(here: Here, wanted: ForgetQuery): Promise<Forgo
 }
 
 async function forgetTraces(traces: Traces, wanted: ForgetQuery): Promise<number> {
+  await traces.settled()
   for (const untilMs = performance.now() + MAX_WAIT_MS; performance.now() < untilMs; await wait(LOOK_MS)) {
     const removed = await traces.query('forget', wanted)
-    if (removed !== undefined) return removed
+    if (removed !== undefined) {
+      // What was published of them until now is deleted next.
+      await traces.settled()
+      return removed
+    }
   }
   throw new HostError('STORE_UNAVAILABLE', 'The traces cannot be cleaned: another process writes them all the time.', {
     suggestions: ['Run the command again.'],

@@ -47,6 +47,11 @@ export class RunPublisher {
     this.#publishSoon()
   }
 
+  /** Resolves when the runs that were read before are published. */
+  settled(): Promise<void> {
+    return this.#publishing
+  }
+
   /** Publishes the rest, unless the store fails. */
   async close(): Promise<void> {
     clearTimeout(this.#timer)

@@ -59,7 +59,10 @@ export class SharedRuns implements RemoteRuns {
       log,
     )
     this.#sink = {
-      put: (records) => traces.query('putRemote', records),
+      put: (records) => {
+        const kept = records.filter(({ summary }) => !traces.ignores(summary.run_id))
+        return traces.query('putRemote', kept)
+      },
       interrupt: (server) => traces.query('interruptRemote', server),
       skip: (...skipped) => log.warn(describeSkipped(...skipped)),
     }
@@ -76,6 +79,10 @@ export class SharedRuns implements RemoteRuns {
       this.#refreshing = undefined
     })
     await this.#refreshing
+  }
+
+  settled(): Promise<unknown> {
+    return Promise.all([this.#publisher.settled(), this.#refreshing])
   }
 
   follow(): () => void {

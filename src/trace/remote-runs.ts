@@ -4,6 +4,8 @@ import type { EventsPage, EventsQuery } from './run-index/trace-query.ts'
 export interface RemoteRuns {
   /** Updates the index with the runs that other servers published. */
   refresh(): Promise<void>
+  /** Resolves when the runs that were read before are published here, and there: they may be deleted by now. */
+  settled(): Promise<unknown>
   /** Keeps it there. Returns a function that ends it. */
   follow(): () => void
   /**

@@ -146,6 +146,10 @@ export class Traces {
     for (const id of runIds) this.#ignored.set(id, true)
   }
 
+  ignores(runId: string): boolean {
+    return this.#ignored?.get(runId) === true
+  }
+
   /** Records that a run which waits was given up: it can no longer be continued. */
   recordGivenUp(waiting: RunEnd, reason: string): void {
     if (!this.#thread.failure) this.#write(toEndEvent({ ...waiting, status: 'cancelled', pending: [] }, reason))
@@ -199,6 +203,11 @@ export class Traces {
     await this.#remote?.refresh()
   }
 
+  /** Resolves when the runs that were read before are published to other servers, and those of others are in the index. */
+  async settled(): Promise<void> {
+    await this.#remote?.settled()
+  }
+
   /**
    * Events of a run in their order, from the server that has them.
    *
@@ -228,7 +237,7 @@ export class Traces {
   }
 
   #write(event: TracedEvent): void {
-    if (this.#isUnwritten || this.#ignored?.get(event.run_id ?? '')) return
+    if (this.#isUnwritten || this.ignores(event.run_id ?? '')) return
     this.#keptBytes += this.#linesOf(event).add(this.#writer.write(event))
     this.#keptLines++
     if (this.#keptBytes >= HAND_OVER_BYTES) this.#thread.handOver()

@@ -5,13 +5,18 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { AgentEvent, RunEnd } from 'agent-host'
 import { expect } from 'chai'
+import { deferred } from '../../src/async.ts'
 import { silentLog } from '../../src/protocols/log.ts'
+import { forgetHere } from '../../src/replicas/forget-here.ts'
 import { forgetOldServers } from '../../src/replicas/forget-old-servers.ts'
+import { forgetRuns } from '../../src/replicas/forget-runs.ts'
 import { RunFeed } from '../../src/replicas/run-feed.ts'
 import { SharedRuns } from '../../src/replicas/shared-runs.ts'
 import { LazyStore } from '../../src/store/lazy-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import type { RecordStore } from '../../src/store/record-store.ts'
 import { TAPE_FOLDER, tapeFile } from '../../src/tape/file/tape-folder.ts'
+import type { ForgetQuery } from '../../src/trace/run-index/trace-query.ts'
 import { Traces } from '../../src/trace/traces.ts'
 import { echoRun, endOf } from '../support/events.ts'
 import { eventually } from '../support/eventually.ts'
@@ -36,7 +41,7 @@ describe('SharedRuns', () => {
   })
 
   /** A server that has nothing but traces. */
-  async function openServer(name: string, folder = name) {
+  async function openServer(name: string, folder = name, openStored: () => Promise<RecordStore> = openRecords) {
     const listeners: { event: (event: AgentEvent) => void; end: (end: RunEnd) => void } = { event() {}, end() {} }
     const host = {
       abortAllOf: () => [],
@@ -52,7 +57,7 @@ describe('SharedRuns', () => {
     const redact = (text: string) => text
     const options = { dir: join(dir, folder), maxBytes: 1024 ** 2, redact, log: silentLog, server: name }
     const traces = await Traces.open(options)
-    const records = new LazyStore(openRecords)
+    const records = new LazyStore(openStored)
     const shared = new SharedRuns({ host, traces, projectDir: join(dir, folder), name, records, log: silentLog })
     traces.addRemote(shared)
     const close = async () => {
@@ -73,6 +78,8 @@ describe('SharedRuns', () => {
     }
     return {
       traces,
+      forget: (wanted: Partial<ForgetQuery>) =>
+        forgetHere({ host, traces, projectDir: join(dir, folder) }, { tenant: '', user: 'ada', runIds: [], ...wanted }),
       record,
       end,
       run(id: string, text: string) {
@@ -140,6 +147,66 @@ describe('SharedRuns', () => {
     renameSync(`${path}.part`, path)
     const error = await reading?.next().catch((thrown: unknown) => thrown)
     expect(error).to.have.property('message', "Server 'web-1' gave only a part of the tape of run run-1.")
+  })
+
+  it('is waited for where a run is deleted while it is published', async () => {
+    const [commits, going] = [deferred(), deferred()]
+    const order: string[] = []
+    const openSlow = async () => {
+      const store = await openRecords()
+      const commit = store.commit.bind(store)
+      store.commit = async (changes, ...rest) => {
+        if (changes.some(([key]) => key.startsWith('trace-runs:'))) {
+          commits.resolve()
+          await going.promise
+          order.push('published')
+        }
+        return commit(changes, ...rest)
+      }
+      return store
+    }
+    const one = await openServer('web-1', 'web-1', openSlow)
+    one.run('run-1', 'hello')
+    await commits.promise
+    const store = await openRecords()
+    closings.push(() => store.close())
+    const forgotten = one.forget({ runIds: ['run-1'] }).then(() => order.push('forgotten'))
+    for (let trips = 0; trips < 50; trips++) await one.traces.query('count', {})
+    going.resolve()
+    await forgotten
+    await forgetRuns(store, { tenant: '', user: 'ada', runIds: ['run-1'] })
+    expect([order, await store.list({ prefix: 'trace-runs:', limit: 10 })]).to.deep.equal([
+      ['published', 'forgotten'],
+      [],
+    ])
+  })
+
+  it('adds no run of another server that was deleted here after it was read', async () => {
+    const [pages, going] = [deferred(), deferred()]
+    const openSlow = async () => {
+      const store = await openRecords()
+      const entries = store.entries.bind(store)
+      store.entries = async (query) => {
+        const page = await entries(query)
+        if (query.prefix?.startsWith('trace-runs:') && page.length > 0) {
+          pages.resolve()
+          await going.promise
+        }
+        return page
+      }
+      return store
+    }
+    const one = await openServer('web-1')
+    one.run('run-1', 'hello')
+    await one.stop()
+    const other = await openServer('web-2', 'web-2', openSlow)
+    const reading = other.traces.refresh()
+    await pages.promise
+    const forgotten = other.forget({ runIds: ['run-1'] })
+    for (let trips = 0; trips < 50; trips++) await other.traces.query('count', {})
+    going.resolve()
+    await Promise.all([reading, forgotten])
+    expect((await other.traces.query('runs', ALL)).runs).to.deep.equal([])
   })
 
   it('keeps the tenants of runs apart on every server', async () => {

@@ -2,6 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openStore } from '../../src/store/open-store.ts'
 import { walkStore } from '../../src/store/walk-store.ts'
+import type { ForgetQuery } from '../../src/trace/run-index/trace-query.ts'
+import { Traces } from '../../src/trace/traces.ts'
 import { callCli } from '../support/call-cli.ts'
 import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
@@ -279,6 +281,34 @@ for (const { name, isThere, start } of [
       await store.close()
       expect(left).to.deep.equal([])
       await expectThere(one.acme, bob, BOB)
+    }).timeout(120_000)
+
+    it('does not come back with a run that is published meanwhile', async () => {
+      const { acme } = await open({ store: server.url, serverName: 'one' })
+      const store = await openStore({ store: server.url, dir: '/', projectDir: '/' })
+      const published = async () => {
+        const found: string[] = []
+        for await (const page of walkStore(store, 'trace-runs:')) found.push(...page.map(String))
+        return found.filter((text) => text.includes(EVE))
+      }
+      const { query } = Traces.prototype
+      try {
+        const respond = async (body: object) =>
+          (await acme.ask('POST', '/v1/responses', { model: 'echo', ...body })).json.id
+        const id = await respond({ input: ADA, user: 'ada' })
+        Traces.prototype.query = async function (name, argument) {
+          const isLast = name === 'forget' && (argument as ForgetQuery).runIds.length > 1
+          if (isLast) await eventually(async () => expect(await published()).to.not.deep.equal([]))
+          return query.call(this, name, argument) as never
+        }
+        // Found by what it goes on from alone: it names no user.
+        await respond({ input: EVE, previous_response_id: id })
+        expect((await acme.ask('POST', '/forget', { user: 'ada' })).json.left).to.deep.equal([])
+        expect(await published()).to.deep.equal([])
+      } finally {
+        Traces.prototype.query = query
+        await store.close()
+      }
     }).timeout(120_000)
   })
 }

@@ -1,7 +1,7 @@
 import type { AssembledProject } from '../../assembly/opened-project.ts'
 import { forgetStored } from '../../durable/forget/forget-stored.ts'
 import { badRequest } from '../../errors.ts'
-import { forgetHere } from '../../replicas/forget-here.ts'
+import { type ForgottenHere, forgetHere } from '../../replicas/forget-here.ts'
 import { forgetRuns } from '../../replicas/forget-runs.ts'
 import { type ForgottenUser, forgetMemories } from './forget-memories.ts'
 
@@ -39,19 +39,24 @@ export function checkUser(user: string): void {
  */
 export async function forgetUser(project: AssembledProject, forgotten: ForgottenUser): Promise<Forgotten> {
   const { host, traces, deleteTapes } = project
-  const parts = { host, traces, deleteTapes, projectDir: host.projectDir }
-  const here = [await forgetHere(parts, { ...forgotten, runIds: [] })]
-  const stored = project.durableRuns.hasStore ? await forgetInStore(project, forgotten) : NOTHING
-  here.push(await forgetHere(parts, { ...forgotten, runIds: stored.runIds }), ...stored.removed)
+  const removeHere = (runIds: readonly string[]) =>
+    forgetHere({ host, traces, deleteTapes, projectDir: host.projectDir }, { ...forgotten, runIds })
+  const first = await removeHere([])
+  const stored = project.durableRuns.hasStore ? await forgetInStore(project, forgotten, removeHere) : NOTHING
+  const here = [first, ...stored.removed]
   const sum = (of: keyof (typeof here)[number]) => here.reduce((total, each) => total + each[of], 0)
   const { responses, conversations, memories, records, left } = stored
   const counts = { responses, conversations, memories, records, traces: sum('traces'), tapes: sum('tapes') }
   return { runs_ended: sum('ended'), ...counts, left }
 }
 
-const NOTHING = { responses: 0, conversations: 0, memories: 0, records: 0, runIds: [], removed: [], left: [] }
+const NOTHING = { responses: 0, conversations: 0, memories: 0, records: 0, removed: [], left: [] }
 
-async function forgetInStore(project: AssembledProject, { tenant, user }: ForgottenUser) {
+async function forgetInStore(
+  project: AssembledProject,
+  { tenant, user }: ForgottenUser,
+  removeHere: (runIds: readonly string[]) => Promise<ForgottenHere>,
+) {
   const runs = (await project.durableRuns.open()).of(tenant)
   const store = await project.openRecords()
   try {
@@ -60,14 +65,15 @@ async function forgetInStore(project: AssembledProject, { tenant, user }: Forgot
     const memories = await forgetMemories(project.host, { tenant, user })
     const { conversations, damaged, records, runs: ids } = await forgetStored(runs, store, user)
     const runIds = ids.map((id) => id.slice(id.indexOf('_') + 1))
+    // What the traces have of them would be published again.
+    const own = await removeHere(runIds)
     const { removed, left } = await forgetRuns(store, { tenant, user, runIds })
     return {
       responses: ids.length,
       conversations: conversations.length,
       memories,
       records,
-      runIds,
-      removed: [...first.removed, ...removed],
+      removed: [...first.removed, own, ...removed],
       left: [...left.map(nameServer), ...[...damaged].map(nameRecord)],
     }
   } finally {
