@@ -71,7 +71,10 @@ describe('the audit log of work that no client waits for', () => {
     await project.write('agents/cleaner.yml', `${CLEANER}\n${SCHEDULE}`)
     await approve(ada)
     await eventually(() =>
-      expect(eventsOf(lines(), 'tool_call').map(({ tool }) => tool)).to.include.members(['wash', 'pay']),
+      expect(
+        lines().map(({ event, agent, tool }) => [event, agent, tool].join(' ')),
+        'every line, to tell what has not begun',
+      ).to.include.members(['tool_call cleaner wash', 'tool_call shop pay']),
     )
     const ofRun = (of: Json) => lines().filter(({ run_id, event }) => run_id === of.run_id && event !== 'run_queued')
     const [decision] = eventsOf(lines(), 'decision') as [Json]
