@@ -1,4 +1,4 @@
-import { defineModule, type Run, Storage, ToolProvider, Type } from 'agent-host'
+import { defineModule, Storage, ToolProvider, Type } from 'agent-host'
 import { checkRules, Rule as LocalRule, needOf, ruleOf, withApproval } from './lib/approval-rules.ts'
 import { approvalOf, chosenNames, LONGEST_TIMER } from './lib/settings.ts'
 
@@ -88,18 +88,20 @@ export default defineModule({
     const { McpServers } = await import('./lib/mcp/servers.ts')
     const servers = new McpServers(config.servers, context, storage)
     await servers.connect(config.connect_timeout)
-    const needOfCalls = (name: string, run: Run) => {
-      const rule = ruleOf(config.approval, name) ?? 'never'
-      return rule === 'destructive' ? servers.isDestructive(name, run) : needOf(rule)
-    }
+    const ruleFor = (name: string) => ruleOf(config.approval, name) ?? 'never'
     return {
       async listTools(run) {
-        const definitions = await servers.listTools(run)
-        const needs = await Promise.all(definitions.map(({ name }) => needOfCalls(name, run)))
-        return definitions.map((definition, index) => withApproval(definition, needs[index] ?? false))
+        const tools = await servers.listTools(run)
+        return tools.map(({ definition, isDestructive }) => {
+          const rule = ruleFor(definition.name)
+          return withApproval(definition, rule === 'destructive' ? isDestructive : needOf(rule))
+        })
       },
       executeTool: (name, args, run) => servers.executeTool(name, args, run),
-      needsApproval: (name, _args, run) => needOfCalls(name, run),
+      needsApproval: (name, _args, run) => {
+        const rule = ruleFor(name)
+        return rule === 'destructive' ? servers.isDestructive(name, run) : needOf(rule)
+      },
       [Symbol.asyncDispose]: () => servers.close(),
     }
   },

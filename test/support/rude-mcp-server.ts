@@ -13,7 +13,11 @@ export interface RudeMcpServer {
   /** Number of lists that were read. */
   lists: number
   /** Answers everything in place of MCP. */
-  instead?: (request: IncomingMessage, answer: ServerResponse) => void
+  instead?: ((request: IncomingMessage, answer: ServerResponse) => void) | undefined
+  /** Called with each call of a tool. */
+  onCall?: () => void
+  /** Calls of tools are answered after it. */
+  hold?: Promise<void>
 }
 
 const MODERN = '2026-07-28'
@@ -52,6 +56,10 @@ export async function startRudeMcpServer(tools: unknown, { isModern = false } = 
     if (request.method !== 'POST') return answer.writeHead(405).end()
     const message = JSON.parse(text)
     if (message.id === undefined) return answer.writeHead(202).end()
+    if (message.method === 'tools/call') {
+      rude.onCall?.()
+      await rude.hold
+    }
     answer.writeHead(200, { 'content-type': 'application/json' })
     answer.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...answerTo(message) }))
   })

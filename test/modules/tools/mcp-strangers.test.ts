@@ -2,6 +2,7 @@ import { type ModuleContext, memoryStorage, type ToolProvider } from 'agent-host
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
 import mcp from '../../../modules/tools/mcp.ts'
+import { eventually } from '../../support/eventually.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
 import { type RudeMcpServer, startRudeMcpServer } from '../../support/rude-mcp-server.ts'
 
@@ -23,7 +24,13 @@ describe('tools/mcp with servers as strangers write them', () => {
 
   async function start(
     tools: unknown,
-    options: { isModern?: boolean; config?: object; approval?: string; instead?: RudeMcpServer['instead'] } = {},
+    options: {
+      isModern?: boolean
+      config?: object
+      approval?: string
+      connectTimeout?: number
+      instead?: RudeMcpServer['instead']
+    } = {},
   ) {
     const { rude, url, close } = await startRudeMcpServer(tools, options)
     open.push(close)
@@ -31,7 +38,7 @@ describe('tools/mcp with servers as strangers write them', () => {
     const context: ModuleContext & { lines?: unknown } = makeContext()
     const config = Value.Default(mcp.config, {
       servers: [{ name: 'rude', url, ...options.config }],
-      connect_timeout: 5,
+      connect_timeout: options.connectTimeout ?? 5,
       ...(options.approval ? { approval: options.approval } : {}),
     }) as Parameters<typeof mcp.create>[1]
     const storage = memoryStorage().storageOf({ agentId: 'test', moduleId: 'tools' })
@@ -40,7 +47,7 @@ describe('tools/mcp with servers as strangers write them', () => {
     const list = async () => provider.listTools(makeRun())
     const call = (name: string) => provider.executeTool(name, { x: '1' }, makeRun())
     const warnings = () => (context.lines as string[]).filter((line) => line.startsWith('warn'))
-    return { rude, provider, list, call, warnings }
+    return { rude, provider, list, call, warnings, storage }
   }
 
   for (const isModern of [false, true]) {
@@ -242,6 +249,62 @@ describe('tools/mcp with servers as strangers write them', () => {
     const { provider } = await start(tools, { approval: 'destructive' })
     const needs = (name: string) => provider.needsApproval?.(name, {}, makeRun())
     expect([await needs('good'), await needs('reads')]).to.deep.equal([true, false])
+  })
+
+  describe('whose server wants a sign-in', () => {
+    const SIGNED_IN = 'sealed {"tokens":{"access_token":"t","token_type":"bearer"}}'
+
+    async function startSignedIn(config: object = {}, tenant = '') {
+      const started = await start([GOOD], { config: { oauth: {} }, approval: 'destructive', ...config })
+      await started.storage.set('sign-in/rude', SIGNED_IN, makeRun({ tenant }))
+      return started
+    }
+
+    it('executes no destructive tool whose server was away when the approval was looked up', async () => {
+      const { rude, provider, list, call } = await startSignedIn()
+      expect(await list()).to.deep.include({ name: 'good', description: '', parameters: PLAIN, approval: 'always' })
+      rude.instead = (request) => request.socket.destroy()
+      await call('good').catch(() => {})
+      rude.instead = (_request, answer) => {
+        rude.instead = undefined
+        answer.writeHead(502).end()
+      }
+      const need = async () => provider.needsApproval?.('good', {}, makeRun())
+      const found = await need().catch((error: Error) => error.message)
+      // Where the server is back before this, it needs an approval.
+      expect(found).to.be.oneOf(["There is no tool 'good'. Tools: sign_in_rude.", true])
+      await eventually(async () => expect(await need()).to.equal(true))
+      expect((await call('good')).text).to.equal('called good')
+    })
+
+    it('waits for a server that does not answer once in a listing', async () => {
+      const { rude, list, storage, warnings } = await startSignedIn({ connectTimeout: 0.05 })
+      const known = ['a', 'b'].map((name) => ({ name, inputSchema: PLAIN }))
+      await storage.set('tools/rude', known, makeRun())
+      rude.instead = () => {}
+      expect((await list()).map(({ name, approval }) => [name, approval])).to.deep.equal([
+        ['a', 'always'],
+        ['b', 'always'],
+      ])
+      expect(warnings()).to.deep.equal(["warn The MCP server 'rude' has not answered for 0.05 s; it may still."])
+    })
+
+    it('cuts off no call when many other tenants come', async () => {
+      const { rude, provider } = await startSignedIn({}, 'first')
+      const first = makeRun({ tenant: 'first' })
+      await provider.listTools(first)
+      const held = new Promise<() => void>((resolve) => {
+        rude.hold = new Promise((go) => {
+          rude.onCall = () => resolve(go)
+        })
+      })
+      const calling = provider.executeTool('good', {}, first)
+      calling.catch(() => {})
+      const go = await held
+      for (let n = 0; n < 101; n++) await provider.listTools(makeRun({ tenant: `t${n}` }))
+      go()
+      expect((await calling).text).to.equal('called good')
+    })
   })
 
   describe('gives tools names that models accept, and distinct ones, told once', () => {

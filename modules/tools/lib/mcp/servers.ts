@@ -21,6 +21,8 @@ interface NamedTool {
   readonly server: Server
   /** The name that its server knows. */
   readonly remoteName: string
+  /** By the hints of its server; without any it is by the protocol. */
+  readonly isDestructive: boolean
 }
 
 type NamedTools = ReadonlyMap<string, NamedTool>
@@ -60,15 +62,13 @@ export class McpServers {
     await Promise.all(this.#connections.map((connection) => connection.connectWithin(seconds)))
   }
 
-  listTools(run: Run): ToolDefinition[] | Promise<ToolDefinition[]> {
-    const found = this.#byName(run)
-    return found instanceof Promise ? found.then(definitionsOf) : definitionsOf(found)
+  async listTools(run: Run): Promise<NamedTool[]> {
+    return [...(await this.#byName(run)).values()]
   }
 
-  /** Returns the server's hint for a tool; without a hint it is destructive by the protocol, unless it only reads. */
+  /** @throws Error for a tool that is not there: its server may be back, with the tool, when the call is executed */
   async isDestructive(name: string, run: Run): Promise<boolean> {
-    const tool = (await this.#byName(run)).get(name)
-    return tool?.server.isDestructive(tool.remoteName) ?? false
+    return findTool(await this.#byName(run), name).isDestructive
   }
 
   async executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
@@ -105,16 +105,15 @@ export class McpServers {
       const { name: remoteName, ...definition } = tool
       const { name, isOwn } = names[index] as GivenName
       const other = named.get(name)
-      if (!other) named.set(name, { definition: { name, ...definition }, server, remoteName })
+      if (!other) {
+        const isDestructive = server.isDestructive(remoteName)
+        named.set(name, { definition: { name, ...definition }, server, remoteName, isDestructive })
+      }
       if (other) this.#warnOnce(describeDouble(name, other.server.name, server.name))
       else if (!isOwn) this.#warnOnce(`The tool '${remoteName}' of '${server.name}' is offered as '${name}'.`)
     }
     return named
   }
-}
-
-function definitionsOf(tools: NamedTools): ToolDefinition[] {
-  return [...tools.values()].map(({ definition }) => definition)
 }
 
 function isOAuth(config: McpServerConfig): config is OAuthServerConfig {

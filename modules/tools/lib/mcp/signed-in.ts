@@ -19,7 +19,7 @@ export interface OAuthServerConfig extends McpServerConfig {
   readonly oauth: OAuthConfig
 }
 
-/** Tenants whose connections are kept; beyond it the one that was used least recently is closed. */
+/** Tenants whose connections are kept; beyond it those that were used least recently are closed, unless they are in a call. */
 const MAX_TENANTS = 100
 /** Bytes of an answer of an authorization server. */
 const MAX_AUTH_BYTES = 1024 * 1024
@@ -67,10 +67,11 @@ export class SignedInServers {
   }
 
   #makeFor(run: Run): readonly SignedInServer[] {
-    const [oldest] = this.#tenants
-    if (oldest && this.#tenants.size >= MAX_TENANTS) {
-      this.#tenants.delete(oldest[0])
-      for (const server of oldest[1]) void server.close()
+    for (const [tenant, kept] of this.#tenants) {
+      if (this.#tenants.size < MAX_TENANTS) break
+      if (kept.some(({ isCalled }) => isCalled)) continue
+      this.#tenants.delete(tenant)
+      for (const server of kept) void server.close()
     }
     const { servers, context, storage, onChange } = this.#options
     return servers.map((config) => {
@@ -87,6 +88,8 @@ export class SignedInServer {
   readonly #connection: McpConnection
   readonly #signIn: McpSignIn
   readonly #signInTool: ToolDefinition
+  /** Calls under way. */
+  #calls = 0
 
   constructor(connection: McpConnection, signIn: McpSignIn) {
     this.#connection = connection
@@ -105,6 +108,10 @@ export class SignedInServer {
 
   get prefix(): string {
     return this.#connection.prefix
+  }
+
+  get isCalled(): boolean {
+    return this.#calls > 0
   }
 
   /**
@@ -130,14 +137,12 @@ export class SignedInServer {
 
   /** @throws as {@link McpConnection.call}, and when the sign-in fails */
   async call(name: string, localName: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
-    if (name === this.#signInTool.name) return this.#signInFor(run)
-    for (let hasAsked = false; ; hasAsked = true) {
-      try {
-        return await this.#connection.call(name, localName, args, run)
-      } catch (error) {
-        if (hasAsked || !needsSignIn(error)) throw error
-        await this.#signIn.ask(run)
-      }
+    this.#calls++
+    try {
+      if (name === this.#signInTool.name) return await this.#signInFor(run)
+      return await this.#afterSignIn(() => this.#connection.call(name, localName, args, run), run)
+    } finally {
+      this.#calls--
     }
   }
 
@@ -146,15 +151,20 @@ export class SignedInServer {
   }
 
   async #signInFor(run: Run): Promise<ToolResult> {
+    await this.#afterSignIn(() => this.#connection.connect(), run)
+    const names = this.#connection.tools.map(({ name }) => name)
+    return { text: `Signed in to '${this.name}'. Its tools: ${names.join(', ') || 'none'}.` }
+  }
+
+  /** Does work once more if a person has to sign in for it. */
+  async #afterSignIn<T>(work: () => Promise<T>, run: Run): Promise<T> {
     try {
-      await this.#connection.connect()
+      return await work()
     } catch (error) {
       if (!needsSignIn(error)) throw error
       await this.#signIn.ask(run)
-      await this.#connection.connect()
+      return work()
     }
-    const names = this.#connection.tools.map(({ name }) => name)
-    return { text: `Signed in to '${this.name}'. Its tools: ${names.join(', ') || 'none'}.` }
   }
 }
 
