@@ -38,6 +38,14 @@ export class OAuthServer {
   /** Code verifiers (PKCE) that came with a code, in their order. */
   readonly verifiers: string[] = []
   refreshes = 0
+  /** Tokens that MCP requests came with, in their order. */
+  readonly seen: string[] = []
+  /** Refuses each token at the MCP server; tokens are renewed all the same. */
+  refusesAll = false
+  /** Secret that clients need for tokens; undefined for none. */
+  clientSecret: string | undefined
+  /** End of each access token. */
+  tokenEnd = ''
   /** Time until a request for tokens is answered. */
   tokenDelayMs = 0
   /** Time for which a refresh token that was used counts once more, as many authorization servers have it. */
@@ -126,7 +134,9 @@ export class OAuthServer {
     handler: ReturnType<typeof createMcpHandler>,
   ): Promise<Response> {
     const token = headers.authorization?.replace('Bearer ', '') ?? ''
-    const isValid = token !== '' && [...this.#sessions.values()].some(({ access }) => access === token)
+    this.seen.push(token)
+    const isValid =
+      token !== '' && !this.refusesAll && [...this.#sessions.values()].some(({ access }) => access === token)
     if (!isValid) {
       const metadata = `${this.#names.issuer}/.well-known/oauth-protected-resource/mcp`
       return new Response(null, {
@@ -153,7 +163,7 @@ export class OAuthServer {
         response_types_supported: ['code'],
         grant_types_supported: ['authorization_code', 'refresh_token'],
         code_challenge_methods_supported: ['S256'],
-        token_endpoint_auth_methods_supported: ['none'],
+        token_endpoint_auth_methods_supported: ['none', 'client_secret_post'],
         authorization_response_iss_parameter_supported: true,
       })
     }
@@ -181,6 +191,9 @@ export class OAuthServer {
 
   #issue(given: URLSearchParams): Response {
     const refuse = () => Response.json({ error: 'invalid_grant' }, { status: 400 })
+    if (this.clientSecret !== undefined && given.get('client_secret') !== this.clientSecret) {
+      return Response.json({ error: 'invalid_client' }, { status: 401 })
+    }
     if (given.get('grant_type') === 'refresh_token') {
       const token = given.get('refresh_token') ?? ''
       const found = [...this.#sessions].find(([, { refresh, used }]) => refresh === token || used.has(token))
@@ -208,7 +221,7 @@ export class OAuthServer {
   }
 
   #answer(session: string, used: ReadonlyMap<string, number> = new Map()): Response {
-    const tokens = { access: `access-${randomUUID()}`, refresh: `refresh-${randomUUID()}`, used }
+    const tokens = { access: `access-${randomUUID()}${this.tokenEnd}`, refresh: `refresh-${randomUUID()}`, used }
     this.#sessions.set(session, tokens)
     this.issued.push(tokens.access, tokens.refresh)
     return Response.json({

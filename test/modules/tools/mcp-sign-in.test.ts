@@ -162,6 +162,82 @@ describe('tools/mcp that wants a sign-in', () => {
     expect(issues.executed).to.have.length(2)
   })
 
+  it('asks again where the server refuses a renewed token, too', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    await signIn(person)
+    issues.refusesAll = true
+    await ask(person, 'count_issues')
+    expect((await waiting(person)).map(({ kind, name }) => [kind, name])).to.deep.equal([['question', 'count_issues']])
+    issues.refusesAll = false
+    expect(textOf(await signIn(person))).to.equal('42 issues | count_issues')
+  })
+
+  it('renews tokens with the secret that the config has now', async () => {
+    issues = await OAuthServer.start()
+    issues.clientSecret = 'first'
+    const { url, project, close } = await open('{ client_id: desk, client_secret: first }')
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    await signIn(person)
+    await close()
+    issues.clientSecret = 'second'
+    issues.expire()
+    const changed = signInAgent(issues.url, '{ client_id: desk, client_secret: second }')
+    await project.write('agents/desk.yml', String(changed['agents/desk.yml']))
+    const next = await makeServer({ projectDir: project.dir, adapters: ['ResponsesCompatApiAdapter'] })
+    const later = new Visitor(await next.listen(), '', 'nobody')
+    expect(textOf(await ask(later, 'count_issues'))).to.equal('42 issues | count_issues')
+    expect(issues.refreshes).to.equal(1)
+  })
+
+  it('sends the tokens of a server to no other address that takes its name', async () => {
+    issues = await OAuthServer.start()
+    const other = await OAuthServer.start()
+    try {
+      const { url, project, close } = await open()
+      const person = new Visitor(url, '', 'nobody')
+      await ask(person, 'sign_in_issues')
+      await signIn(person)
+      await close()
+      await project.write('agents/desk.yml', String(signInAgent(other.url)['agents/desk.yml']))
+      const next = await makeServer({ projectDir: project.dir, adapters: ['ResponsesCompatApiAdapter'] })
+      const later = new Visitor(await next.listen(), '', 'nobody')
+      await ask(later, 'count_issues')
+      expect(other.seen.filter((token) => issues.issued.includes(token))).to.deep.equal([])
+      const [question] = await waiting(later)
+      expect(question).to.deep.include({ kind: 'question', name: 'count_issues' })
+      const { json } = await sendBack(later, await other.signIn(question?.url))
+      expect(textOf(await settled(later, json.continued_by))).to.equal('42 issues | count_issues')
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('refuses a token that no header can have, without showing it, and asks again', async () => {
+    issues = await OAuthServer.start()
+    issues.tokenEnd = '\ncanary'
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    const refused = textOf(await signIn(person))
+    expect(refused).to.include("The sign-in at 'issues' failed: The token of the authorization server")
+    expect(refused).to.not.include('canary')
+    issues.tokenEnd = ''
+    await ask(person, 'sign_in_issues')
+    expect(textOf(await signIn(person))).to.include("Signed in to 'issues'.")
+    issues.expire()
+    issues.tokenEnd = '\ncanary'
+    const renewed = textOf(await ask(person, 'count_issues'))
+    expect(renewed).to.include('could not be asked for a new token: The token of the authorization server')
+    expect(renewed).to.not.include('canary')
+    issues.tokenEnd = ''
+    await ask(person, 'count_issues')
+    expect(textOf(await signIn(person))).to.equal('42 issues | count_issues')
+  })
+
   it('keeps sign-ins that wait at once apart: each ends with the client that it was begun by', async () => {
     issues = await OAuthServer.start()
     issues.registrationsAtOnce = 4

@@ -247,7 +247,7 @@ export class McpConnection {
       return client
     } catch (error) {
       // A person has to come first; the tools of the latest listing stay.
-      if (needsSignIn(error)) throw error
+      if (this.#signIn && needsSignIn(error)) throw error
       this.#backoff.noteFailure()
       // Its tools are not there; those of others are.
       this.#take([])

@@ -7,6 +7,7 @@ import type {
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
 import type { ModuleContext } from 'agent-host'
+import { checkHeaderValues } from '../check-header-values.ts'
 
 export interface OAuthConfig {
   readonly client_id?: string
@@ -103,7 +104,9 @@ export class SignInProvider implements OAuthClientProvider {
     return this.#signedIn.tokens
   }
 
+  /** @throws Error for a token that no header can have: each request would fail, by an error that shows it */
   saveTokens(tokens: StoredOAuthTokens): void {
+    checkHeaderValues({ authorization: `Bearer ${tokens.access_token}` }, 'The token of the authorization server')
     this.#signedIn = { ...this.#signedIn, tokens }
   }
 

@@ -6,6 +6,7 @@ import {
   OAuthError,
   OAuthErrorCode,
   refreshAuthorization,
+  SdkErrorCode,
   type Tool,
 } from '@modelcontextprotocol/client'
 import {
@@ -54,9 +55,10 @@ const MAX_OPEN = 1000
 const MAX_ASKED = 100
 const LOOK_AGAIN_MS = 50
 
-/** Returns true for an error of a call that needs a person to sign in first, wherever it was thrown. */
+/** Returns true for an error of a call that needs a person to sign in first, wherever it was thrown: also where a renewed token is refused. */
 export function needsSignIn(error: unknown): boolean {
-  return causesOf(error).some((cause) => cause instanceof SignInNeeded)
+  const isRefusal = (cause: unknown) => fieldsOf(cause).code === SdkErrorCode.ClientHttpAuthentication
+  return causesOf(error).some((cause) => cause instanceof SignInNeeded || isRefusal(cause))
 }
 
 /** Error of a call that needs a person to sign in first. */
@@ -183,7 +185,10 @@ export class McpSignIn implements AuthProvider {
   /** @param claim record that other servers leave alone, unless a person signs in or this takes too long */
   async #refresh(claim: string, signedIn: SignedIn, refreshToken: string): Promise<void> {
     const { server, fetch } = this.#options
-    const { tokens, client, discovery } = signedIn
+    const { tokens, discovery } = signedIn
+    const provider = new SignInProvider(this.#options, signedIn)
+    // The id and the secret of the config may be others than at the sign-in.
+    const client = provider.clientInformation() ?? signedIn.client
     if (!client || !discovery) return this.#drop(claim, signedIn)
     try {
       const fresh = await refreshAuthorization(discovery.authorizationServerUrl, {
@@ -193,7 +198,8 @@ export class McpSignIn implements AuthProvider {
         resource: discovery.resourceMetadata?.resource,
         fetchFn: fetch,
       })
-      await this.#replace(claim, await this.#seal({ client, discovery, tokens: { ...tokens, ...fresh } }))
+      provider.saveTokens({ ...tokens, ...fresh })
+      await this.#replace(claim, await this.#seal({ client, discovery, tokens: provider.signedIn.tokens }))
     } catch (error) {
       if (isRefused(error)) return this.#drop(claim, signedIn)
       // The refresh token may be spent; many authorization servers take it once more for a while.
@@ -285,13 +291,16 @@ export class McpSignIn implements AuthProvider {
   }
 
   #seal(value: SignedIn | OpenSignIn): Promise<string> {
-    return this.#options.context.seal(JSON.stringify(value), this.#run)
+    return this.#options.context.seal(JSON.stringify({ ...value, url: this.#options.url }), this.#run)
   }
 
-  /** Texts that another key sealed count as absent: the person signs in again. */
-  async #unseal<T>(sealed: unknown): Promise<T | undefined> {
+  /** Texts that another key sealed, or that are of another address of the server, count as absent: the person signs in again. */
+  async #unseal<T extends object>(sealed: unknown): Promise<T | undefined> {
     const text = typeof sealed === 'string' ? await this.#options.context.unseal(sealed, this.#run) : undefined
-    return text === undefined ? undefined : (JSON.parse(text) as T)
+    if (text === undefined) return undefined
+    // Texts of earlier versions have no address.
+    const { url = this.#options.url, ...value } = JSON.parse(text)
+    return url === this.#options.url ? value : undefined
   }
 
   async #forgetOld(): Promise<void> {
