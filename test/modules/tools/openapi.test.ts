@@ -279,6 +279,24 @@ describe('tools/openapi', () => {
     expect(tool?.parameters).to.deep.include({ properties: {} })
   })
 
+  it('names the header whose value none can have, and sends half a surrogate pair as U+FFFD', async () => {
+    const { requests, url } = await record()
+    const { call } = await open({ base_url: url })
+    const refused = (value: string) =>
+      call('getPet', { id: '1', 'X-Trace': value }).then(
+        () => 'It was sent.',
+        (error: Error) => error.message,
+      )
+    for (const value of ['a\nb', 'жук', '\ud83d'])
+      expect(await refused(value)).to.equal(
+        "Wrong arguments for the path /pets/{id}: the value of the header 'X-Trace' has a character that no header can have, such as a line break.",
+      )
+    await call('getPet', { id: 'a\ud83d', session: '\ude00', fields: ['\ud83d\ude00'] })
+    expect(requests.map(({ line, headers }) => [line, headers.cookie])).to.deep.equal([
+      ['GET /v1/pets/a%EF%BF%BD?fields=%F0%9F%98%80', 'session=%EF%BF%BD'],
+    ])
+  })
+
   it('lets no value of a cookie begin another one', async () => {
     const { requests, url } = await record()
     const parameters = [{ name: 'c', in: 'cookie', allowReserved: true, schema: { type: 'string' } }]

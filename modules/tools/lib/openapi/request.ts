@@ -1,4 +1,5 @@
 import { fieldsOf, isObject } from 'agent-host'
+import { checkHeaderValues } from '../check-header-values.ts'
 import type { Operation, Parameter, RequestBody } from './operations.ts'
 import { readStyle, serialize, toHeader, toPairs, toPathPart } from './style.ts'
 
@@ -18,7 +19,7 @@ export interface Credentials {
 /**
  * Builds the request of a call from its checked arguments.
  *
- * @throws Error for arguments that would lead to another path
+ * @throws Error for arguments that would lead to another path, or that no header can have
  */
 export function buildRequest(
   { method, path, parameters, body }: Operation,
@@ -43,9 +44,10 @@ export function buildRequest(
   const query = pairsOf('query', credentials.query)
   const cookies = pairsOf('cookie', credentials.cookies)
   const headers = new Headers({ accept: 'application/json, */*;q=0.8' })
-  for (const each of of('header')) headers.set(each.name, toHeader(valueOf(each, args), each))
+  const own = Object.fromEntries(of('header').map((each) => [each.name, toHeader(valueOf(each, args), each)]))
+  checkHeaderValues(own, `Wrong arguments for the path ${path}`)
   if (cookies.length > 0) headers.set('cookie', cookies.join('; '))
-  for (const [name, value] of Object.entries(credentials.headers)) headers.set(name, value)
+  for (const [name, value] of Object.entries({ ...own, ...credentials.headers })) headers.set(name, value)
   const init: RequestInit = { method, headers }
   if (body && args.body !== undefined) addBody(init, headers, body, args.body)
   return { url: `${baseUrl.replace(/\/$/, '')}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`, init }

@@ -20,13 +20,18 @@ export function readStyle({ style, explode, allowReserved }: Readonly<Record<str
 
 type Encode = (text: string) => string
 
+/** Models may write half a surrogate pair, which has no bytes: it becomes U+FFFD. */
+function encodePart(text: string): string {
+  return encodeURIComponent(Buffer.from(text).toString())
+}
+
 /** Reserved characters that a query may hold as they are, but for those that begin or end a pair, or stand for a space. */
 const RESERVED = /%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B|3D)/g
 
 /** Pieces of a query or a form: `a=1`, encoded. */
 export function toPairs(value: unknown, { name, style, explode, allowReserved = false }: ParameterStyle): string[] {
   const encode: Encode = (text) => {
-    const encoded = encodeURIComponent(text)
+    const encoded = encodePart(text)
     return allowReserved ? encoded.replace(RESERVED, (escape) => decodeURIComponent(escape)) : encoded
   }
   const key = encode(name)
@@ -53,7 +58,7 @@ function deepPairs(name: string, value: unknown, encode: Encode): string[] {
 
 /** Part of a path: styles simple, label and matrix. */
 export function toPathPart(value: unknown, { name, style, explode }: ParameterStyle): string {
-  const encode: Encode = encodeURIComponent
+  const encode = encodePart
   if (style === 'matrix') {
     const named = (key: string, text: string) => (text === '' ? `;${key}` : `;${key}=${text}`)
     if (explode && Array.isArray(value)) return value.map((item) => named(name, encode(serialize(item)))).join('')
