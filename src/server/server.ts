@@ -69,10 +69,11 @@ export async function buildServer(rawOptions: Partial<ServerOptions>, questions?
   const options = resolveServerOptions(rawOptions)
   // Before anything is opened: a name that is wrong costs nothing.
   const adapters = await loadAdapters(pathsOf(options), options)
-  const [fileKeys, tokens] = [await readFileKeys(options), await openTokens(options)]
+  const fileKeys = await readFileKeys(options)
   const secrets = secretsOf(options, adapters)
   const redact = makeRedact(secrets)
   const log = await openLog(options, redact)
+  const tokens = await openTokens(options, log)
   const project = await openProject(options, { redact, secrets, log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const app = makeApp(options, log, describeFailure)
@@ -99,7 +100,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>, questions?
 export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerOptions>): Promise<void> {
   const options = resolveServerOptions(rawOptions)
   const adapters = await loadAdapters(pathsOf(options), options)
-  const [fileKeys, tokens] = [await readFileKeys(options), await openTokens(options)]
+  const [fileKeys, tokens] = [await readFileKeys(options), await openTokens(options, app.log)]
   const secrets = secretsOf(options, adapters)
   const redact = makeRedact(secrets)
   const project = await openProject(options, { redact, secrets, log: app.log })
@@ -135,10 +136,10 @@ async function readFileKeys({ keys, projectDir }: ServerOptions): Promise<Follow
   return FollowedKeys.read(keys, projectDir)
 }
 
-async function openTokens(options: ServerOptions): Promise<Tokens | undefined> {
+async function openTokens(options: ServerOptions, log: FastifyInstance['log']): Promise<Tokens | undefined> {
   if (options.jwtIssuer === undefined) return undefined
   const { Tokens } = await import('./guards/tokens.ts')
-  return new Tokens(options)
+  return new Tokens(options, log)
 }
 
 function toServer(app: FastifyInstance, options: ServerOptions, project: AssembledProject): BuiltServer {

@@ -8,6 +8,8 @@ import {
 import type { Message, ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import { exportSPKI, SignJWT } from 'jose'
+import { digestOf } from '../../src/server/guards/key.ts'
+import { Tokens } from '../../src/server/guards/tokens.ts'
 import { callCli } from '../support/call-cli.ts'
 import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
 import { eventually } from '../support/eventually.ts'
@@ -357,6 +359,50 @@ describe('tokens of an issuer', () => {
     expect([await another.status(token), await another.status(await issuer.sign({ sub: 'bob' }))]).to.deep.equal([
       200, 200,
     ])
+  })
+
+  describe('that are signed with a key that is not known yet', () => {
+    const { now } = performance
+    const lines: string[] = []
+    let tokens: Tokens
+
+    beforeEach(async () => {
+      lines.length = 0
+      const log = { warn: (...said: unknown[]) => lines.push(said.join()) }
+      tokens = new Tokens({ jwtIssuer: issuer.url, jwtAudience: 'agents', jwtClaims: [] }, log)
+      await senderOf(await issuer.sign())
+      performance.now = () => now.call(performance) + 31_000
+      await issuer.addKey('ES256', 'next')
+    })
+
+    afterEach(() => {
+      performance.now = now
+    })
+
+    const senderOf = async (token: string) => (await tokens.check(token, digestOf(token)))?.principal.name
+    const sign = (sub: string) => issuer.sign({ sub }, { alg: 'ES256', kid: 'next' })
+
+    it('are taken, also those that come while the keys are being asked for', async () => {
+      const [ada, bob] = [await sign('ada'), await sign('bob')]
+      let send = () => {}
+      issuer.held = new Promise((resolve) => {
+        send = resolve
+      })
+      const first = senderOf(ada)
+      await eventually(() => expect(issuer.asked).to.equal(2))
+      const second = senderOf(bob)
+      send()
+      expect(await Promise.all([first, second])).to.deep.equal(['jwt:ada', 'jwt:bob'])
+      expect(issuer.asked).to.equal(2)
+    })
+
+    it('are refused while the issuer is away, which the log says', async () => {
+      issuer.answer = { status: 500, body: '{}' }
+      expect(await senderOf(await sign('ada'))).to.equal(undefined)
+      expect(lines).to.deep.equal([
+        `The keys of ${issuer.url} cannot be read: ${issuer.url}/jwks answers 500. Those that are known stay in use.`,
+      ])
+    })
   })
 
   it('open /mcp to the official client, which finds the issuer by itself', async () => {

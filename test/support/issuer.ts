@@ -11,6 +11,8 @@ export class Issuer {
   asked = 0
   /** Answers in place of its keys. */
   answer: { readonly status: number; readonly body: string; readonly location?: string } | undefined
+  /** Its keys are sent after it. */
+  held: Promise<void> | undefined
   readonly #http: Server
   readonly #keys = new Map<string, KeyPair>()
   #url = ''
@@ -70,6 +72,7 @@ export class Issuer {
     } else if (path !== '/realm/jwks') response.writeHead(404).end('{}')
     else {
       this.asked++
+      await this.held
       const { status = 200, body, location } = this.answer ?? {}
       const keys = await Promise.all(
         [...this.#keys].map(async ([kid, { publicKey }]) => ({ ...(await exportJWK(publicKey)), kid })),

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
 import { NAME_PATTERN } from '../../definition/definition.ts'
 import { badOption, HostError, messageOf } from '../../errors.ts'
@@ -40,6 +40,7 @@ export class Tokens {
   readonly #issuer: string
   readonly #audience: string
   readonly #claims: ReadonlyMap<string, string>
+  readonly #log: Pick<FastifyBaseLogger, 'warn'>
   readonly #verified = new RecentlyUsed<Verified>({ maxItems: MAX_REMEMBERED })
   #keys: KeySet | undefined
   #fetching: Promise<KeySet> | undefined
@@ -47,15 +48,15 @@ export class Tokens {
   #failure: HostError | undefined
 
   /** @throws HostError `OPTION_INVALID` without an audience */
-  constructor({
-    jwtIssuer = '',
-    jwtAudience,
-    jwtClaims,
-  }: Pick<ServerOptions, 'jwtIssuer' | 'jwtAudience' | 'jwtClaims'>) {
+  constructor(
+    { jwtIssuer = '', jwtAudience, jwtClaims }: Pick<ServerOptions, 'jwtIssuer' | 'jwtAudience' | 'jwtClaims'>,
+    log: Pick<FastifyBaseLogger, 'warn'>,
+  ) {
     if (jwtAudience === undefined) throw badOption('--jwt-issuer needs --jwt-audience: whom the tokens are for.')
     this.#issuer = jwtIssuer
     this.#audience = jwtAudience
     this.#claims = new Map(jwtClaims.map((text) => text.split('=', 2) as [string, string]))
+    this.#log = log
   }
 
   /**
@@ -107,7 +108,8 @@ export class Tokens {
     try {
       return (await jwtVerify(token, keys, rules)).payload
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || ageMs < ASK_AGAIN_MS) throw error
+      const mayAsk = ageMs >= ASK_AGAIN_MS || this.#fetching
+      if (!(error instanceof errors.JWKSNoMatchingKey) || !mayAsk) throw error
       return (await jwtVerify(token, await this.#fetch().catch(() => keys), rules)).payload
     }
   }
@@ -144,6 +146,7 @@ export class Tokens {
       return this.#keys
     } catch (cause) {
       const message = `The keys of ${this.#issuer} cannot be read: ${messageOf(cause)}.`
+      if (this.#keys) this.#log.warn(`${message} Those that are known stay in use.`)
       this.#failure = new HostError('ISSUER_UNAVAILABLE', message, { cause })
       throw this.#failure
     }
