@@ -14,6 +14,8 @@ export interface RudeMcpServer {
   lists: number
   /** Answers everything in place of MCP. */
   instead?: ((request: IncomingMessage, answer: ServerResponse) => void) | undefined
+  /** Answers the request for a stream; default: there is none. */
+  stream?: (answer: ServerResponse) => void
   /** Called with each call of a tool. */
   onCall?: () => void
   /** Calls of tools are answered after it. */
@@ -53,6 +55,7 @@ export async function startRudeMcpServer(tools: unknown, { isModern = false } = 
     if (rude.instead) return rude.instead(request, answer)
     let text = ''
     for await (const chunk of request) text += chunk
+    if (request.method === 'GET' && rude.stream) return rude.stream(answer)
     if (request.method !== 'POST') return answer.writeHead(405).end()
     const message = JSON.parse(text)
     if (message.id === undefined) return answer.writeHead(202).end()

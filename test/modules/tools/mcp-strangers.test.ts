@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { type ModuleContext, memoryStorage, type ToolProvider } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
@@ -30,11 +31,13 @@ describe('tools/mcp with servers as strangers write them', () => {
       approval?: string
       connectTimeout?: number
       instead?: RudeMcpServer['instead']
+      stream?: RudeMcpServer['stream']
     } = {},
   ) {
     const { rude, url, close } = await startRudeMcpServer(tools, options)
     open.push(close)
     if (options.instead) rude.instead = options.instead
+    if (options.stream) rude.stream = options.stream
     const context: ModuleContext & { lines?: unknown } = makeContext()
     const config = Value.Default(mcp.config, {
       servers: [{ name: 'rude', url, ...options.config }],
@@ -250,6 +253,24 @@ describe('tools/mcp with servers as strangers write them', () => {
     const needs = (name: string) => provider.needsApproval?.(name, {}, makeRun())
     expect([await needs('good'), await needs('reads')]).to.deep.equal([true, false])
   })
+
+  for (const transport of ['http', 'sse']) {
+    it(`opens a stream that its server ends at once, and wants back at once, twice a second at most (${transport})`, async () => {
+      const startedMs = performance.now()
+      const openedMs: number[] = []
+      const stream = (answer: ServerResponse) => {
+        openedMs.push(performance.now())
+        answer.writeHead(200, { 'content-type': 'text/event-stream' })
+        answer.end('retry: 0\nevent: endpoint\ndata: /mcp\n\n')
+      }
+      const instead: RudeMcpServer['instead'] = ({ method }, answer) =>
+        method === 'GET' ? stream(answer) : answer.writeHead(202).end()
+      const own = transport === 'sse' ? { instead } : { stream }
+      await start([GOOD], { config: { transport }, connectTimeout: 0.05, ...own })
+      await eventually(() => expect(openedMs.length).to.be.at.least(4))
+      expect(Number(openedMs[3]) - startedMs).to.be.at.least(1490)
+    })
+  }
 
   describe('whose server wants a sign-in', () => {
     const SIGNED_IN = 'sealed {"tokens":{"access_token":"t","token_type":"bearer"}}'

@@ -28,6 +28,7 @@ import {
 } from 'agent-host'
 import { Backoff } from '../backoff.ts'
 import { pickEnvironment } from '../child-environment.ts'
+import { LONGEST_TIMER } from '../settings.ts'
 import { withinTimeout } from '../tool-result.ts'
 import { toToolResult } from './content.ts'
 import { mendMessages } from './mend.ts'
@@ -63,6 +64,8 @@ type Arguments = Readonly<Record<string, unknown>>
 /** Time that a server has to report its protocol version. One that stays silent is old. */
 const PROBE_TIMEOUT_MS = 3000
 const CONNECT_TIMEOUT_MS = 15_000
+/** Shortest pause before a stream is opened again: the server names the pause (`retry`), and may name none. */
+const REOPEN_MS = 500
 /** A server is not trusted: its schemas may take for ever. */
 const CHECK_MS = 200
 /** Names of tools that are remembered while the agent is loaded. A server may list others each time. */
@@ -339,8 +342,8 @@ export class McpConnection {
     // Redirects are left to the SDK, which follows none to another origin.
     const limited: typeof fetch = async (input, init) => limitBody(await fetch(input, init), MAX_MESSAGE_BYTES)
     const options = { requestInit, fetch: limited, authProvider: this.#signIn }
-    if (transport === 'sse') return new SSEClientTransport(new URL(url), options)
-    return new StreamableHTTPClientTransport(new URL(url), options)
+    if (transport === 'sse') return new SSEClientTransport(new URL(url), { ...options, fetch: reopenLater(limited) })
+    return new StreamableHTTPClientTransport(new URL(url), { ...options, reconnectionScheduler: scheduleReopening })
   }
 
   #take(tools: readonly Tool[]): void {
@@ -430,6 +433,23 @@ export class McpConnection {
 /** By the protocol, a tool is destructive unless its server denies it or says that the tool only reads. */
 function isDestructive({ annotations: { readOnlyHint = false, destructiveHint = true } = {} }: Tool): boolean {
   return !readOnlyHint && destructiveHint
+}
+
+function scheduleReopening(reopen: () => void, pauseMs: number): () => void {
+  const timer = setTimeout(reopen, Math.min(Math.max(pauseMs, REOPEN_MS), LONGEST_TIMER * 1000))
+  return () => clearTimeout(timer)
+}
+
+/** Fetches the one stream of a server of protocol version 2024-11-05. */
+function reopenLater(get: typeof fetch): typeof fetch {
+  let nextMs = 0
+  return async (input, init) => {
+    if (init?.method === undefined) {
+      await wait(Math.max(0, nextMs - performance.now()))
+      nextMs = performance.now() + REOPEN_MS
+    }
+    return get(input, init)
+  }
 }
 
 interface Opened {
