@@ -21,6 +21,37 @@ describe('the client of approvals', () => {
       'The server at http://127.0.0.1 has no approvals.',
       ['They belong to its responses adapter: start it with --adapter ResponsesCompatApiAdapter.'],
     ])
+    // Another program, which answers any path.
+    const other = new ApprovalsClient({}, async () => new Response('<!doctype html>'))
+    for (const client of [other, new ApprovalsClient({}, async () => Response.json({ ok: true }))]) {
+      const { message } = await client.find('019a').catch((e) => e)
+      expect(message).to.equal('The server at http://127.0.0.1 has no approvals.')
+    }
+  })
+
+  it('takes an id without a character of its own for no approval, even where one waits alone', async () => {
+    const asked: string[] = []
+    const client = new ApprovalsClient({}, async (url) => {
+      asked.push(new URL(url).pathname)
+      const isList = url.includes('?')
+      return Response.json(isList ? { data: [{ id: 'mcpr_019a' }], has_more: false } : {}, {
+        status: isList ? 200 : 404,
+      })
+    })
+    expect((await client.find('019')).id).to.equal('mcpr_019a')
+    for (const prefix of ['', 'mcpr_']) {
+      const { code, message } = await client.find(prefix).catch((e) => e)
+      expect([code, message]).to.deep.equal(['OPTION_INVALID', 'The id of the approval is empty. Nothing was decided.'])
+    }
+    for (const prefix of ['m', 'mcpr', ' ']) {
+      const { message } = await client.find(prefix).catch((e) => e)
+      expect(message).to.equal(`No pending approval begins with '${prefix}'.`)
+    }
+    expect(asked.filter((path) => path !== '/compat/approvals')).to.deep.equal([
+      '/compat/approvals/m',
+      '/compat/approvals/mcpr',
+      '/compat/approvals/%20',
+    ])
   })
 
   it('reads every page of a long list', async () => {

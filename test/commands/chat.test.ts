@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { execa } from 'execa'
 import { MarkdownStream } from '../../src/commands/chat/markdown-stream.ts'
@@ -177,6 +180,15 @@ describe('chat', () => {
     expect(await fail('--url', 'http://127.0.0.1:1')).match(
       /^Error: Cannot reach http:\/\/127\.0\.0\.1:1: .*\n {2}Start the server: agent-host dev\n/,
     )
+    for (const answer of ['<!doctype html>', '{"ok":true}']) {
+      const other = createServer((_request, response) => response.end(answer)).listen(0, '127.0.0.1')
+      await once(other, 'listening')
+      const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+      expect(await fail('--url', url)).equal(
+        `Error: What answers at ${url} is no agent-host server: it lists no agents.\n`,
+      )
+      other.close()
+    }
     expect(await fail('ecko')).equal(
       "Error: There is no agent 'ecko'.\n  Did you mean 'echo'?\n  Agents: echo, helper\n",
     )

@@ -1,5 +1,5 @@
 import { Flags } from '@oclif/core'
-import { badRequest, type HostError } from '../../errors.ts'
+import { badOption, badRequest, type HostError } from '../../errors.ts'
 import { fieldsOf } from '../../json.ts'
 import { isUser } from '../../protocols/message.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
@@ -54,7 +54,7 @@ export class ApprovalsClient {
         if (approval.id === null) throw this.#hidden()
         found.push(approval)
       }
-      hasMore = page.has_more
+      hasMore = page.has_more && page.data.length > 0
     }
     return found
   }
@@ -62,10 +62,14 @@ export class ApprovalsClient {
   /**
    * The approval that an id, or its beginning, means; with or without `mcpr_`.
    *
-   * @throws HostError `REQUEST_INVALID` when it means none, or several that wait
+   * @throws HostError `REQUEST_INVALID` when it means none, or several that wait; `OPTION_INVALID` for no character of an id: in a
+   *   script, the variable behind it is missing
    */
   async find(prefix: string): Promise<Approval> {
-    const known = (await this.list()).filter(({ id }) => id.startsWith(prefix) || id.slice(PREFIX).startsWith(prefix))
+    const beginning = prefix.replace(PREFIX, '')
+    const suggestions = ['`agent-host approvals` lists those that wait.']
+    if (beginning === '') throw badOption('The id of the approval is empty. Nothing was decided.', { suggestions })
+    const known = (await this.list()).filter(({ id }) => id.replace(PREFIX, '').startsWith(beginning))
     const [found, other] = known
     if (found && !other) return found
     const exact = known.find(({ id }) => id === prefix)
@@ -75,7 +79,6 @@ export class ApprovalsClient {
       throw ambiguousId('REQUEST_INVALID', 'pending approvals', prefix, ids)
     }
     const missing = `No pending approval begins with '${prefix}'.`
-    const suggestions = ['`agent-host approvals` lists those that wait.']
     return (await this.#request(`/approvals/${encodeURIComponent(prefix)}`, undefined, {
       missing,
       suggestions,
@@ -86,7 +89,10 @@ export class ApprovalsClient {
     const missing = `The server at ${this.#client.url} has no approvals.`
     const suggestions = ['They belong to its responses adapter: start it with --adapter ResponsesCompatApiAdapter.']
     const path = `/approvals?order=asc&limit=${PAGE}${after}`
-    return (await this.#request(path, undefined, { missing, suggestions })) as ApprovalsPage
+    const page = await this.#request(path, undefined, { missing, suggestions })
+    // Another program may answer there, and to any path.
+    if (!Array.isArray(fieldsOf(page).data)) throw badRequest(missing, { suggestions })
+    return page as ApprovalsPage
   }
 
   /** Text of the user in the request that waits; undefined where it has decisions and outputs alone. */
@@ -125,8 +131,8 @@ export class ApprovalsClient {
   }
 }
 
-/** Length of the beginning that all ids of approvals have. */
-const PREFIX = 'mcpr_'.length
+/** Beginning of the ids of all approvals. */
+const PREFIX = /^mcpr_/
 
 interface ApprovalsPage {
   readonly data: readonly (Approval | HiddenApproval)[]

@@ -1,3 +1,5 @@
+import { badOption } from '../../errors.ts'
+import { fieldsOf } from '../../json.ts'
 import { ServerClient } from '../server/server-client.ts'
 import type { Backend } from './backend.ts'
 import { ChatConversation } from './chat-conversation.ts'
@@ -18,7 +20,9 @@ export async function openRemote(url: string, apiKey: string | undefined): Promi
         await models.body?.cancel()
         return undefined
       }
-      const { data } = (await (await client.requireOk(models)).json()) as { data: { id: string }[] }
+      const { data } = fieldsOf(await (await client.requireOk(models)).json().catch(() => undefined))
+      // Another program may answer there, and to any path.
+      if (!Array.isArray(data)) throw badOption(`What answers at ${url} is no agent-host server: it lists no agents.`)
       return data.map(({ id }) => ({ id, description: '' }))
     },
     open: (agent) => (hasResponses ? new ResponsesConversation(client, agent) : new ChatConversation(client, agent)),
