@@ -147,6 +147,16 @@ describe('agent-host keys', () => {
     expect(await text()).to.equal(before)
   })
 
+  it('revoke: takes out a key whose name is an alias', async () => {
+    const digest = (character: string) => `digest: "sha256:${character.repeat(64)}", scopes: [run]`
+    const { keys, path, dir } = await makeKeys(
+      `keys:\n  - { name: bob, tenant: &acme acme, ${digest('a')} }\n  - { name: *acme, ${digest('b')} }\n  - { name: acme, ${digest('c')} }\n`,
+    )
+    const { exitCode, stdout } = await keys('revoke', 'acme')
+    expect([exitCode, stdout]).to.deep.equal([0, "2 keys of 'acme' will be refused within two seconds.\n"])
+    expect((await readKeysFile(path, dir)).keys.map(({ principal }) => principal.name)).to.deep.equal(['bob'])
+  })
+
   it('writes through a link, and keeps it', async () => {
     const { keys, path, dir } = await makeKeys()
     await keys('add', 'ada')

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs'
 import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Flags } from '@oclif/core'
-import { type Document, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml'
+import { type Document, isSeq, parseDocument, type YAMLSeq } from 'yaml'
 import { readSettingsText } from '../../definition/settings-file.ts'
 import { badProject, HostError } from '../../errors.ts'
 import { type KeyEntry, parseKeys, type ReadKeys } from '../../server/guards/keys-file.ts'
@@ -50,10 +50,10 @@ export class KeysDocument {
     keys.add(node)
   }
 
-  /** Takes out all keys of a name. */
+  /** Takes out all keys of a name, also where an alias stands for it. */
   remove(name: string): void {
     const keys = this.#keys
-    keys.items = keys.items.filter((item) => !(isMap(item) && item.get('name') === name))
+    keys.items = keys.items.filter((_, index) => this.read.keys[index]?.name !== name)
   }
 
   /**
