@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import type { Problem } from '../definition/problem.ts'
 import { badProject, HostError } from '../errors.ts'
+import { isAgentFile } from '../host/agent-folder/list-agent-files.ts'
 import type { AgentInfo } from '../run/agent/agent-info.ts'
 import { agentDirFlag, DEFAULT_AGENT_DIR } from './agents/agent-dir-flag.ts'
 import { type CheckedAgents, checkAgents, linesOf } from './agents/check-agents.ts'
@@ -52,8 +53,8 @@ export default class Check extends BaseCommand {
   #named(files: readonly string[], agentDir: string): string[] {
     return files.map((file) => {
       const path = this.pathOf(file)
-      const isAgent = existsSync(path) && !relative(resolve(agentDir), path).startsWith('..')
-      if (isAgent) return relative(process.cwd(), path)
+      const isFile = statSync(path, { throwIfNoEntry: false })?.isFile()
+      if (isFile && isAgentFile(relative(resolve(agentDir), path))) return relative(process.cwd(), path)
       throw badProject(`${file} is no agent file of this project.`, {
         suggestions: [`Agent files are in ${agentDir}.`],
       })

@@ -90,6 +90,18 @@ describe('check', () => {
     ])
   })
 
+  it('refuses folders and other files among the agents: they would be without problems', async () => {
+    const { dir } = await makeProject({ 'agents/bad.yml': BAD, 'agents/notes.md': 'Notes', 'agents/team/bad.yml': BAD })
+    for (const file of ['agents', 'agents/', 'agents/team', 'agents/notes.md', 'agents/none.yml', '']) {
+      const { exitCode, stdout, stderr } = await callCli(['check', file], { cwd: dir })
+      expect([exitCode, stdout, stderr]).to.deep.equal([
+        1,
+        '',
+        `Error: ${file} is no agent file of this project.\n  Agent files are in ./agents.\n`,
+      ])
+    }
+  })
+
   it('writes the schema for editors', async () => {
     const { dir, read } = await makeProject({ 'agents/good.yml': GOOD })
     await callCli(['check'], { cwd: dir })
