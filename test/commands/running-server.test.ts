@@ -47,8 +47,23 @@ describe('the note of a development server', () => {
       writeFileSync(NOTE, text)
       expect(findServer()).to.equal(undefined)
     }
+    for (const text of ['null', '{}', '{"url":7,"process":"x"}', '{"url":"x","process":"x"}']) {
+      writeFileSync(NOTE, text)
+      expect(findServer()).to.equal(undefined)
+    }
     await enter({ 'debug/linked.json': JSON.stringify(note) })
     symlinkSync('linked.json', NOTE)
     expect(findServer()).to.equal(undefined)
+  })
+
+  it('leads to no other machine, unless it is of this one: a project of others may bring it, and commands send their key', async () => {
+    await enter()
+    noteServer('http://10.0.0.7:9001')
+    expect(findServer()).to.equal('http://10.0.0.7:9001')
+    for (const url of ['https://evil.example', 'http://10.0.0.7:9001', ADDRESS]) {
+      writeFileSync(NOTE, JSON.stringify({ url, process: 'another-machine 1 1' }))
+      // The port of a container is one of this machine.
+      expect(findServer()).to.equal(url === ADDRESS ? ADDRESS : undefined)
+    }
   })
 })

@@ -1,7 +1,9 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { describeProcess, hasEnded } from '../../process-identity.ts'
+import { fieldsOf } from '../../json.ts'
+import { describeProcess, hasEnded, runsHere } from '../../process-identity.ts'
 import { NO_LINKS, readRegularFileSync } from '../../read-regular-file.ts'
+import { isLoopback } from '../../server/guards/host-check.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 
 /** In the folder of the traces, which only its owner can read. */
@@ -26,10 +28,14 @@ export function noteServer(url: string): void {
   })
 }
 
-/** Address of the development server of the project in this folder; undefined when none runs. */
+/**
+ * Address of the development server of the project in this folder; undefined when none runs. Commands send their key there: of a
+ * process that is not of this machine, as in a container, it counts only where it leads to this machine.
+ */
 export function findServer(): string | undefined {
   const note = readNote()
-  return note && !hasEnded(note.process) ? note.url : undefined
+  if (!note || hasEnded(note.process)) return undefined
+  return runsHere(note.process) || isLoopback(new URL(note.url).hostname) ? note.url : undefined
 }
 
 /** Port of a server for commands that name none. */
@@ -39,7 +45,10 @@ export function defaultPort(): number {
 
 function readNote(): { url: string; process: string } | undefined {
   try {
-    return JSON.parse(readRegularFileSync(FILE, MAX_BYTES, NO_LINKS).toString())
+    const { url, process: owner } = fieldsOf(JSON.parse(readRegularFileSync(FILE, MAX_BYTES, NO_LINKS).toString()))
+    return typeof url === 'string' && URL.canParse(url) && typeof owner === 'string'
+      ? { url, process: owner }
+      : undefined
   } catch {
     return undefined
   }
