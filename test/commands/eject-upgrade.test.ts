@@ -72,6 +72,20 @@ describe('eject diff', () => {
     expect(await project.read('elsewhere.txt')).to.equal('canary')
   })
 
+  it('takes no name of a folder for a part of an address: a file of others is none of the library', async () => {
+    const project = await makeProject()
+    await project.write('package.txt', 'canary')
+    for (const path of ['%2e%2e/package.json', `file:${project.path('package.txt')}`, '%zz.txt']) {
+      await project.write(`modules/${path}`, 'copy')
+      await project.write(`.agent-host/ejected/${path}`, 'copy')
+    }
+    const { exitCode, stdout, stderr } = await diff(project)
+    expect([exitCode, stderr, stdout.match(/no longer in/g)?.length]).to.deep.equal([0, '', 3])
+    expect(stdout).to.not.match(/canary|"name"/)
+    expect((await upgrade(project)).stdout).to.not.contain('updated')
+    expect(await project.read(`modules/file:${project.path('package.txt')}`)).to.equal('copy')
+  })
+
   it('accepts names of ejected modules and packages, and rejects others', async () => {
     const project = await makeEjected('echo', 'llm/mock')
     expect((await diff(project, ['llm'])).stdout).to.match(/^modules\/llm\/mock\.ts: .*\n$/)

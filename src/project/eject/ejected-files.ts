@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemCodeOf } from '../../errors.ts'
 import { listLibrary, MODULE_EXTENSIONS } from '../../module/load-module.ts'
-import { readRegularFile } from '../../read-regular-file.ts'
 import { findLink } from '../find-link.ts'
 import { listFiles } from '../list-files.ts'
 import { BASES } from './eject-items.ts'
 import { findItems } from './find-items.ts'
-import { readItem, readLibraryFile } from './library-files.ts'
+import { readIfThere, readItem, readLibraryFile } from './library-files.ts'
 import { type Copy, takeOrigin, withLineEnds } from './origin-line.ts'
 
 /** A file of the project that stands in the place of one of the library. */
@@ -119,15 +117,6 @@ function toReference(path: string): string {
 async function readBase(folder: string, path: string): Promise<string | undefined> {
   const base = `${BASES}/${path}`
   return (await findLink(folder, base)) === undefined ? readIfThere(join(folder, base)) : undefined
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return (await readRegularFile(file)).toString('latin1')
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error) ?? '')) return undefined
-    throw error
-  }
 }
 
 function someOf(answers: readonly (boolean | null)[]): boolean | null {

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
-import { posix } from 'node:path'
+import { join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { HostError, systemCodeOf } from '../../errors.ts'
 import { installation } from '../../module/installation.ts'
 import { packageNameOf } from '../../module/project-packages.ts'
+import { readRegularFile } from '../../read-regular-file.ts'
 
 /**
  * Texts by paths under `modules/`. A character is a byte (latin1), so bytes of any encoding survive.
@@ -32,10 +33,16 @@ export async function readItem(reference: string): Promise<FileTexts> {
 
 /** @returns undefined when the library has no such file */
 export async function readLibraryFile(path: string): Promise<string | undefined> {
+  // Not as part of a URL: in a project of others the name of a folder may be `%2e%2e`, or `file:`.
+  return readIfThere(join(fileURLToPath(installation.sources), path))
+}
+
+/** Reads a file as {@link FileTexts} have it; undefined where there is none. */
+export async function readIfThere(file: string): Promise<string | undefined> {
   try {
-    return await readFile(new URL(path, installation.sources), 'latin1')
+    return (await readRegularFile(file)).toString('latin1')
   } catch (error) {
-    if (systemCodeOf(error) === 'ENOENT') return undefined
+    if (['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error) ?? '')) return undefined
     throw error
   }
 }
