@@ -25,9 +25,11 @@ export default class New extends BaseCommand {
     if (!file) return
     this.requireProject()
     const suggestions = ['Choose another name, or edit that file.']
-    await writeAllOrNone(resolve('.'), [file], (path) =>
-      badProject(`${path} already exists; nothing changed.`, { suggestions }),
-    )
+    const refuse = (path: string) => badProject(`${path} already exists; nothing changed.`, { suggestions })
+    const { findTaken } = await import('../project/eject/eject-items.ts')
+    const taken = kind === 'module' ? findTaken(resolve('.'), `${name}.ts`) : undefined
+    if (taken !== undefined) throw refuse(taken)
+    await writeAllOrNone(resolve('.'), [file], refuse)
     await writeFiles(resolve('.'), markers)
     this.log(`Created ${file.path}.`)
     for (const line of nextStep(kind, name, file.path)) this.log(`  ${line}`)

@@ -12,6 +12,16 @@ describe('new', () => {
     return stdout.split('\n')
   }
 
+  it('makes no module in the place of one with another extension', async () => {
+    const project = await makeProject({ 'agents/none.txt': '', 'modules/speech/greeter.js': 'export default 1' })
+    const { exitCode, stderr } = await callCli(['new', 'module', 'speech/greeter'], { cwd: project.dir })
+    expect([exitCode, stderr]).deep.equal([
+      1,
+      'Error: modules/speech/greeter.js already exists; nothing changed.\n  Choose another name, or edit that file.\n',
+    ])
+    expect(project.exists('modules/speech/greeter.ts')).equal(false)
+  })
+
   it('scaffolds a working agent, tool and module', async () => {
     const project = await makeProject({ 'agents/none.txt': '' })
     expect((await make(project, 'agent', 'helper'))[0]).equal('Created agents/helper.yml.')

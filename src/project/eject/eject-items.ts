@@ -83,8 +83,8 @@ function isHelper(path: string): boolean {
   return path.includes('/lib/')
 }
 
-/** A module of the same name in another extension would lose its place to the copy. */
-function findTaken(folder: string, path: string): string | undefined {
+/** Finds the file of a module: one of the same name in another extension would lose its place, too. */
+export function findTaken(folder: string, path: string): string | undefined {
   const extension = posix.extname(path)
   const extensions = MODULE_EXTENSIONS.includes(extension) ? [extension, ...MODULE_EXTENSIONS] : [extension]
   const names = extensions.map((each) => `modules/${path.slice(0, -extension.length)}${each}`)
