@@ -18,6 +18,8 @@ export async function loadFindDue(): Promise<FindDue> {
   const { Cron } = await import('croner')
   return ({ cron, every, timezone = 'UTC' }, afterMs) => {
     if (every !== undefined) return nextInterval(every, afterMs)
+    // It would be read as one moment: once that is past, servers would refuse the agent.
+    if (cron?.includes(':')) throw new Error("it holds a ':'")
     const job = new Cron(cron ?? '', { mode: '5-part', timezone })
     return job.nextRun(new Date(afterMs))?.getTime()
   }

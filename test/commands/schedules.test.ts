@@ -82,6 +82,11 @@ describe('schedules of an agent file', () => {
       "{ id: a, cron: '0 0 8 * * *', input: x }",
       "agents/work.yml:3:14: schedule 'a': '0 0 8 * * *' is no cron expression: ",
     ],
+    ...["'2027-01-31T08:00:00'", "'0 8:30 * * *'"].map((cron): [string, string, string] => [
+      `a moment, ${cron}`,
+      `{ id: a, cron: ${cron}, input: x }`,
+      `agents/work.yml:3:14: schedule 'a': ${cron} is no cron expression: it holds a ':'`,
+    ]),
     [
       'an unknown time zone',
       "{ id: a, cron: '0 8 * * *', timezone: Mars/X, input: x }",
