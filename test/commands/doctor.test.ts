@@ -11,6 +11,7 @@ interface Finding {
   readonly state: string
   readonly subject: string
   readonly message: string
+  readonly advice?: string
 }
 
 async function findingsOf(dir: string, ...args: string[]): Promise<{ exitCode: number | null; findings: Finding[] }> {
@@ -107,6 +108,14 @@ modules:
     other.close()
     expect(of(findings, 'Port')[0]?.message).equal(`${port} is in use.`)
     expect(of(findings, 'Project')[0]?.state).equal('warning')
+  })
+
+  it('reports a number of the environment that no port has', async () => {
+    const { dir } = await makeProject()
+    const { stdout } = await callCli(['doctor', '--json'], { cwd: dir, env: { AGENT_HOST_PORT: '99999' } })
+    const [found] = of(JSON.parse(stdout).findings, 'Port')
+    expect([found?.state, found?.message.split(':')[0]]).deep.equal(['warning', '99999 cannot be used'])
+    expect(found?.advice).equal('Choose another: agent-host dev --port 8000')
   })
 
   it('reports outdated ejected modules', async () => {

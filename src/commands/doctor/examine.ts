@@ -135,15 +135,21 @@ async function examinePort(port: number | undefined): Promise<Finding> {
 }
 
 function examineFreePort(port: number): Promise<Finding> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const message = error.code === 'EADDRINUSE' ? `${port} is in use.` : `${port} cannot be used: ${error.message}`
-      resolve(finding('warning', 'Port', message, `Choose another: agent-host dev --port ${port + 1}`))
-    })
+  const listening = new Promise<Finding>((resolve, reject) => {
+    const server = createServer().once('error', reject)
     server.listen(port, '127.0.0.1', () => {
       server.close(() => resolve(ok('Port', `${port} is free.`)))
     })
+  })
+  // Node throws for a number that no port has.
+  return listening.catch((error: NodeJS.ErrnoException) => {
+    const message = error.code === 'EADDRINUSE' ? `${port} is in use.` : `${port} cannot be used: ${error.message}`
+    return finding(
+      'warning',
+      'Port',
+      message,
+      `Choose another: agent-host dev --port ${port < 65_535 ? port + 1 : 8000}`,
+    )
   })
 }
 
