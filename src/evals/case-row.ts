@@ -1,11 +1,12 @@
+import { isUtf8 } from 'node:buffer'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { badOption, badProject, HostError } from '../errors.ts'
+import { badOption, badProject, HostError, messageOf } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { readRegularFileSync } from '../read-regular-file.ts'
 import { questionOf } from '../tape/file/question-of.ts'
 import { lastRunOf, type Tape } from '../tape/file/read-tape.ts'
-import { pinsOf } from '../tape/saved-tests/saved-test.ts'
+import { nameRun, pinsOf } from '../tape/saved-tests/saved-test.ts'
 import { CASES_ENDING, type CaseRow, readCases } from './read-cases.ts'
 
 /** A recorded run as a case. */
@@ -26,7 +27,7 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/
  * @param id by default the agent and the beginning of the run's id
  * @throws HostError `OPTION_INVALID` for an id that no file may have; `TAPE_INVALID` for a run that was cancelled
  */
-export function toSavedCase(tape: Tape, id = nameCase(tape)): SavedCase {
+export function toSavedCase(tape: Tape, id = nameRun(tape)): SavedCase {
   if (!ID.test(id)) {
     throw badOption(`The id of a case must be letters, digits, '-', '_' and '.', not '${id}'.`)
   }
@@ -36,9 +37,11 @@ export function toSavedCase(tape: Tape, id = nameCase(tape)): SavedCase {
   }
   const tapeFile = `tapes/${id}.jsonl.gz`
   const waits = waitsOf(tape)
+  const input = questionOf(tape)
   const row: CaseRow = {
     id,
-    input: questionOf(tape),
+    // A picture alone is asked without a text: the question is then that of the tape.
+    ...(input === '' ? {} : { input }),
     ...(end === 'failed' || (end === 'waiting' && answer === '') ? {} : { expected: answer }),
     expected_tools: tools.map(({ name, arguments: args }) => ({ name: String(name), arguments: Object(args) })),
     ...(waits.length === 0 ? {} : { expected_waits: waits }),
@@ -51,7 +54,8 @@ export function toSavedCase(tape: Tape, id = nameCase(tape)): SavedCase {
  * Returns what a file of cases gets at its end for one case more.
  *
  * @param file relative to the project
- * @throws HostError `OPTION_INVALID` for a file that is none of cases, `PROJECT_INVALID` for one that has a case of this id
+ * @throws HostError `OPTION_INVALID` for a file that is none of cases, `PROJECT_INVALID` for one that has a case of this id, or that
+ *   the row would not fit into
  */
 export async function planRow({ id, row }: SavedCase, file: string, projectDir: string): Promise<string> {
   if (!file.endsWith(CASES_ENDING)) throw badOption(`--case must be a file *.jsonl, not '${file}'.`)
@@ -63,9 +67,20 @@ export async function planRow({ id, row }: SavedCase, file: string, projectDir: 
     const suggestions = ['Choose another id with --name.']
     throw badProject(`${taken.file}:${taken.line} already has a case '${id}'.`, { suggestions })
   }
+  const before = readUtf8(path, file)
   // It may end without a newline.
-  const before = readRegularFileSync(path).toString()
   return `${before === '' || before.endsWith('\n') ? '' : '\n'}${row}\n`
+}
+
+/** Cases are read as UTF-16, too: a row of UTF-8 at its end would be lost. */
+function readUtf8(path: string, file: string): string {
+  try {
+    const bytes = readRegularFileSync(path)
+    if (!isUtf8(bytes) || bytes.includes(0)) throw new Error('it is not UTF-8 text')
+    return bytes.toString()
+  } catch (cause) {
+    throw badProject(`${file} cannot be added to: ${messageOf(cause)}.`, { cause })
+  }
 }
 
 /** Calls that the run waits for. */
@@ -75,9 +90,4 @@ function waitsOf(tape: Tape): NonNullable<CaseRow['expected_waits']> {
     const args = pendingArguments[index]
     return { tool: name, ...(isObject(args) ? { arguments: args } : {}) }
   })
-}
-
-function nameCase({ runs }: Tape): string {
-  const last = runs.at(-1)
-  return last ? `${last.head.agent.id}-${last.turn.run_id.slice(0, 8)}` : ''
 }

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { buildServer } from 'agent-host'
 import { expect } from 'chai'
 import { describeProcess } from '../../src/process-identity.ts'
@@ -22,6 +23,7 @@ import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/graphql.ts'
 import { itWith } from '../support/it-with.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
+import { openRecordingHost } from '../support/tapes.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
 
@@ -735,6 +737,53 @@ describe('runs save --case', () => {
     expect(project.exists('evals/new.jsonl')).equal(false)
     expect((await save('evals/new.json')).exitCode).equal(2)
     expect((await save('evals/new.jsonl', '--name', '../x')).exitCode).equal(2)
+  })
+
+  it('adds a picture without a text, and names it by the beginning of a long id of its agent', async () => {
+    const id = `shop.${'x'.repeat(120)}`
+    const agent = `id: ${id}
+modules:
+  - { id: llm, module: llm/mock, scope: agent, config: { replies: [A cat.] } }
+  - { id: loop, module: orchestrator/tool-loop }
+`
+    const project = await makeProject({ 'agents/shop.yml': agent })
+    const recording = await openRecordingHost(project.dir)
+    await recording.host.register(agent, { file: 'agents/shop.yml' })
+    const attachments = [{ mediaType: 'image/png', data: new Uint8Array([1]) }]
+    await recording.run(id, [{ role: 'user', content: '', attachments }], { runId: TAPED_RUN })
+    await recording.close()
+    const save = (...args: string[]) => callCli(['runs', 'save', TAPED_RUN, ...args], { cwd: project.dir })
+    const name = `${id.slice(0, 91)}-${TAPED_RUN.slice(0, 8)}`
+    expect((await save('--case', 'evals/shop.jsonl')).stdout).include(`Added case '${name}' to evals/shop.jsonl\n`)
+    expect(JSON.parse(await project.read('evals/shop.jsonl')))
+      .include({ id: name })
+      .not.property('input')
+    const { exitCode, stdout } = await callCli(['eval'], { cwd: project.dir })
+    expect(exitCode).equal(0)
+    expect(stdout).include(': 1 of 1 case passed')
+    expect((await save()).stdout).include(`Created tests/${name.replace('.', '-')}.test.ts\n`)
+  })
+
+  it('adds no row to a file of cases that it would not be read in', async () => {
+    const project = await makeTapedEvals({ id: 'first', input: 'x', tape: 'tapes/refund.jsonl.gz' })
+    const utf16 = Buffer.from('\ufeff{"id": "first", "tape": "tapes/refund.jsonl.gz"}\n', 'utf16le')
+    const tape = ['runs', 'save', 'evals/tapes/refund.jsonl.gz', '--case', 'evals/windows.jsonl']
+    for (const [file, reason] of [
+      [utf16, 'it is not UTF-8 text'],
+      [utf16.subarray(2), 'it is not UTF-8 text'],
+      [undefined, 'EISDIR: it is a directory'],
+    ] as const) {
+      const path = project.path('evals/windows.jsonl')
+      if (file) await writeFile(path, file)
+      else {
+        await rm(path)
+        await mkdir(path)
+      }
+      const { exitCode, stderr } = await callCli(tape, { cwd: project.dir })
+      expect([exitCode, stderr]).deep.equal([1, `Error: evals/windows.jsonl cannot be added to: ${reason}.\n`])
+      if (file) expect(await readFile(path)).deep.equal(file)
+      expect(project.exists('evals/tapes/shop-aaaa0000.jsonl.gz')).equal(false)
+    }
   })
 })
 

@@ -31,7 +31,7 @@ const TEST_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
  * @param name of the test; by default the agent and the beginning of the run's id
  * @throws HostError `OPTION_INVALID` for a name that no file may have
  */
-export function toSavedRun(tape: Tape, name = nameTest(tape)): SavedRun {
+export function toSavedRun(tape: Tape, name = nameRun(tape).replaceAll('.', '-')): SavedRun {
   if (!TEST_NAME.test(name)) {
     throw badOption(`The name of a test must be letters, digits, '-' and '_', not '${name}'.`)
   }
@@ -55,9 +55,10 @@ function adviceFor(tape: Tape, file: string): string | null {
   return `The run failed in a call of '${module}': ${next}.`
 }
 
-function nameTest(tape: Tape): string {
+/** Names a run by its agent and the beginning of its id, in as many characters as a test and a case may have. */
+export function nameRun(tape: Tape): string {
   const { head, turn } = lastRunOf(tape)
-  return `${head.agent.id.replaceAll('.', '-')}-${turn.run_id.slice(0, 8)}`
+  return `${head.agent.id.slice(0, 91)}-${turn.run_id.slice(0, 8)}`
 }
 
 /** Returns the calls of tools, the answer and the end of a tape. */
