@@ -119,7 +119,10 @@ function replaceScalar(document: Document, { module, path, value }: VariantChang
   const node = document.getIn(wholePath(document, module, path), true)
   if (!isScalar(node) || !CST.isScalar(node.srcToken) || typeof value === 'object' || value === undefined) return false
   const inFlow = isInFlow(document, module, path)
-  CST.setScalarValue(node.srcToken, String(value), { type: styleOf(value, node, inFlow), inFlow, afterKey: true })
+  const type = styleOf(value, node, inFlow)
+  CST.setScalarValue(node.srcToken, String(value), { type, inFlow, afterKey: true })
+  // In one line: a line of spaces would be read with a backslash.
+  if (type === 'QUOTE_DOUBLE') node.srcToken.source = JSON.stringify(value)
   return true
 }
 
@@ -133,7 +136,9 @@ function isInFlow(document: Document, module: string, path: Path): boolean {
 
 function styleOf(value: unknown, { type }: Scalar, inFlow: boolean): Scalar.Type {
   if (typeof value !== 'string') return 'PLAIN'
-  if (value.includes('\n') && !inFlow) return type === 'BLOCK_FOLDED' ? type : 'BLOCK_LITERAL'
+  // An empty line at the end of a block would be one more with that below the block.
+  if (value.includes('\n') && !inFlow && !/(^|\n)[ \t]*\n$/.test(value))
+    return type === 'BLOCK_FOLDED' ? type : 'BLOCK_LITERAL'
   if (type === 'QUOTE_SINGLE' && !value.includes('\n')) return type
   const isPlain = type !== 'QUOTE_DOUBLE' && stringify(value, { lineWidth: 0 }).trimEnd() === value
   return isPlain ? 'PLAIN' : 'QUOTE_DOUBLE'

@@ -69,6 +69,29 @@ describe('the text of a variant', () => {
     }
   })
 
+  it('has lines of spaces, and empty lines at the end of a text, as they were put in', () => {
+    const text = `id: a
+modules:
+  - id: loop
+    module: orchestrator/tool-loop
+    config:
+      system_prompt: |
+        Be kind.
+
+      max_steps: 4
+  - { id: flow, module: orchestrator/tool-loop, config: { system_prompt: Be kind., max_steps: 4 } }
+`
+    for (const value of ['a\n \nb', 'a\n\n\n', '\n', '\t\n', 'a\n \n'])
+      for (const module of ['loop', 'flow']) {
+        const written = writeChanges(text, [change(module, 'system_prompt', value)])
+        const { config } = parse(written).modules.find(({ id }: { id: string }) => id === module)
+        expect(config, `${module} ${JSON.stringify(value)}\n${written}`).to.deep.equal({
+          system_prompt: value,
+          max_steps: 4,
+        })
+      }
+  })
+
   it('changes one of several places that share a value, adds what is not there, and removes', () => {
     const configs = (changes: VariantChange[]) =>
       Object.fromEntries(
