@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { excerpt, formatTick } from '../../../ui/src/format.ts'
+import { writeSequenceSvg } from '../../../ui/src/run/sequence-svg.ts'
 
 const at = (hours: number, minutes = 0, seconds = 0) => new Date(2026, 10, 22, hours, minutes, seconds).getTime() / 1000
 
@@ -16,6 +17,12 @@ describe('texts of the debug UI', () => {
   it('measure durations in the unit that reads best', () => {
     const texts = [0, 0.25, 4.26, 999.4, 999.6, 12_340, 125_000].map(formatDuration)
     expect(texts).deep.equal(['0 ms', '0.25 ms', '4.3 ms', '999 ms', '1.00 s', '12.3 s', '2 min 5 s'])
+  })
+
+  it('stand in the file of a diagram without characters that XML does not have', () => {
+    const columns = [{ id: 'a\u0001<&\u202e', x: 10 }]
+    const svg = writeSequenceSvg({ columns, gaps: [], rows: [], bars: [], lanes: new Map(), width: 20, height: 10 })
+    expect(svg).contain('>a\\u0001&#60;&#38;\\u202e</text>')
   })
 
   it('begin an answer without its Markdown', () => {

@@ -1,4 +1,5 @@
 import { nameMethod } from '../../../src/trace/calls/call-tree.ts'
+import { cleanText } from '../../../src/wire/clean-text.ts'
 import { formatDuration } from '../../../src/wire/format-duration.ts'
 import { participantName } from '../format.ts'
 import { barEdge, HEAD_HEIGHT, LANE, type SequenceLayout, type SequenceRow } from './sequence-layout.ts'
@@ -51,6 +52,7 @@ function writeRow(row: SequenceRow, { columns, gaps, lanes }: SequenceLayout): s
 }
 
 function text(content: string, x: number, y: number, ink: string, anchor: string, weight = 'normal'): string {
-  const escaped = content.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`)
+  // Models name tools as they like, and XML has no control characters.
+  const escaped = cleanText(content).replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`)
   return `<text x="${x}" y="${y}" fill="${ink}" text-anchor="${anchor}" font-weight="${weight}">${escaped}</text>`
 }
