@@ -22,8 +22,6 @@ import { Signatures } from './signatures.ts'
 import { toTurn } from './to-turn.ts'
 
 const PREFIX = '/anthropic'
-/** Maximum number of parts that the header `x-ignored` names. */
-const MAX_NAMED = 20
 
 /** Agents as models of the Messages API. */
 export class MessagesAdapter implements Adapter {
@@ -67,7 +65,7 @@ export class MessagesAdapter implements Adapter {
   async #count(body: MessageRequest, request: FastifyRequest, reply: FastifyReply) {
     const { host, log } = this.#options
     const name = agentOf(host, this.#aliases, body.model)
-    const { turn } = await this.#toTurn(body, name, request)
+    const { turn } = await this.#toTurn(body, name, request, reply)
     const counted = await countTokens(host, name, turn).catch((error) => {
       log.warn(`The model of agent '${name}' counted no tokens, so they are estimated: ${String(error)}`)
     })
@@ -83,10 +81,8 @@ export class MessagesAdapter implements Adapter {
 
   async #ask(body: MessageRequest, request: FastifyRequest, reply: FastifyReply): Promise<Asked> {
     const { host, http } = this.#options
-    const ignored = findIgnored(body, String(request.headers['anthropic-beta'] ?? ''))
-    if (ignored.length > 0) reply.header('x-ignored', [...new Set(ignored)].slice(0, MAX_NAMED).join(', '))
     const name = agentOf(host, this.#aliases, body.model)
-    const { turn, signatures } = await this.#toTurn(body, name, request)
+    const { turn, signatures } = await this.#toTurn(body, name, request, reply)
     const start = (onEvent: Turn['onEvent']) => http.startTurn(reply, name, { ...turn, onEvent })
     return { agent: name, body, turn, signatures, start }
   }
@@ -95,8 +91,11 @@ export class MessagesAdapter implements Adapter {
     body: MessageRequest,
     name: string,
     request: FastifyRequest,
+    reply: FastifyReply,
   ): Promise<Pick<Asked, 'turn' | 'signatures'>> {
     const { host, http, sealing, tenantOf, variantOf } = this.#options
+    const ignored = findIgnored(body, String(request.headers['anthropic-beta'] ?? ''))
+    if (ignored.length > 0) reply.header('x-ignored', ignored.join(', '))
     const { agent, capabilities } = host.resolve(name)
     const tenant = tenantOf(request)
     const signatures = new Signatures(sealing, tenant, agent.id)

@@ -1,6 +1,6 @@
 import { type AdapterOptions, type Attachment, fieldsOf, isObject } from 'agent-host'
 import { invalid } from './errors.ts'
-import type { Block, Content } from './schema.ts'
+import type { Block } from './schema.ts'
 
 type ReadAddress = AdapterOptions['http']['readAddress']
 
@@ -15,11 +15,14 @@ const NOTHING: Parts = Object.freeze({ texts: [], attachments: [] })
 /**
  * Reads what blocks say and show.
  *
+ * @param content of a message, or of a block, which may have none
  * @param field of the content in the request
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function readParts(content: Content, field: string, readAddress: ReadAddress): Parts {
-  if (typeof content === 'string') return { texts: [content], attachments: [] }
+export function readParts(content: unknown, field: string, readAddress: ReadAddress): Parts {
+  if (typeof content === 'string') return said(content)
+  if (content === undefined || content === null) return NOTHING
+  if (!Array.isArray(content)) throw invalid(field, 'must be a string or an array')
   return join(content.map((block, index) => readBlock(block, `${field}[${index}]`, readAddress)))
 }
 
@@ -59,27 +62,28 @@ function said(text: string): Parts {
   return { texts: [text], attachments: [] }
 }
 
-/** A document of text is said under its title; the model reads the bytes of any other. */
+/** A document of text is said under its title and its context; the model reads the bytes of any other. */
 function readDocument(block: Block, field: string, readAddress: ReadAddress): Parts {
   const { type, data, content } = fieldsOf(block.source)
-  const title = typeof block.title === 'string' ? block.title : undefined
-  if (type === 'text') return titled(title, said(readText(data, `${field}.source.data`)))
-  if (type === 'content') {
-    const inner = typeof content === 'string' || Array.isArray(content) ? (content as Content) : ''
-    return titled(title, readParts(inner, `${field}.source.content`, readAddress))
-  }
+  const heading = textsOf(block.title, block.context).join('\n')
+  if (type === 'text') return titled(heading, said(readText(data, `${field}.source.data`)))
+  if (type === 'content') return titled(heading, readParts(content, `${field}.source.content`, readAddress))
   const read = readSource(block, field, 'application/pdf', readAddress)
-  return { texts: [], attachments: [title === undefined ? read : { ...read, name: title }] }
+  const [name] = textsOf(block.title)
+  return { texts: textsOf(block.context), attachments: [name === undefined ? read : { ...read, name }] }
 }
 
 function readSearchResult(block: Block, field: string, readAddress: ReadAddress): Parts {
-  const title = [block.title, block.source].filter((part) => typeof part === 'string').join(', ')
-  const content = Array.isArray(block.content) ? (block.content as readonly Block[]) : ''
-  return titled(title, readParts(content, `${field}.content`, readAddress))
+  const heading = textsOf(block.title, block.source).join(', ')
+  return titled(heading, readParts(block.content, `${field}.content`, readAddress))
 }
 
-function titled(title: string | undefined, parts: Parts): Parts {
-  return title === undefined ? parts : { ...parts, texts: [`${title}\n${parts.texts.join('\n')}\n`] }
+function textsOf(...values: readonly unknown[]): string[] {
+  return values.filter((value) => typeof value === 'string')
+}
+
+function titled(title: string, parts: Parts): Parts {
+  return title === '' ? parts : { ...parts, texts: [`${title}\n${parts.texts.join('\n')}\n`] }
 }
 
 /** RFC 6838, section 4.2, with parameters. */

@@ -3,6 +3,7 @@ import {
   type AdapterOptions,
   type Capabilities,
   fieldsOf,
+  isObject,
   type Message,
   type Reasoning,
   type ToolCall,
@@ -68,7 +69,7 @@ function toAnswer(blocks: readonly Block[], opened: Opened): Message {
   const toolCalls = blocks.filter(({ type }) => type === 'tool_use').map((block) => toCall(block, calls))
   return {
     role: 'assistant',
-    content: blocks.map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : '')).join(''),
+    content: blocks.map(({ type, text }) => (type === 'text' ? text : '')).join(''),
     ...(reasoning.length > 0 ? { reasoning } : undefined),
     ...(toolCalls.length > 0 ? { toolCalls } : undefined),
   }
@@ -93,7 +94,7 @@ function toCall({ id, name, input }: Block, calls: ReadonlyMap<string, SignedDat
 function toResults(blocks: readonly Block[], field: string, reading: MessageReading): Message[] {
   return blocks.flatMap((block, index): Message[] => {
     if (block.type !== 'tool_result') return []
-    const { texts, ...shown } = readKept(contentOf(block.content), `${field}[${index}].content`, reading)
+    const { texts, ...shown } = readKept(block.content, `${field}[${index}].content`, reading)
     const isError = block.is_error === true ? { isError: true } : undefined
     return [{ role: 'tool', toolCallId: String(block.tool_use_id), content: texts.join('\n'), ...shown, ...isError }]
   })
@@ -110,7 +111,7 @@ function toSaid({ content }: WireMessage, field: string, reading: MessageReading
 const EMPTY: Block = Object.freeze({ type: 'text', text: '' })
 
 function readKept(
-  content: Content,
+  content: unknown,
   field: string,
   { readAddress, isKept }: MessageReading,
 ): Partial<Parts> & Pick<Parts, 'texts'> {
@@ -123,10 +124,6 @@ function textOf(content: Content, field: string, { readAddress }: Reading): stri
   const { texts, attachments } = readParts(content, field, readAddress)
   if (attachments.length > 0) throw invalid(field, 'is read as text: send images and files in a message of the user')
   return texts.join('\n')
-}
-
-function contentOf(content: unknown): Content {
-  return typeof content === 'string' || Array.isArray(content) ? (content as Content) : ''
 }
 
 function blocksOf({ content }: WireMessage): readonly Block[] {
@@ -157,17 +154,15 @@ async function openSignatures(messages: readonly WireMessage[], signatures: Sign
   return opened
 }
 
-/** Every call has one result, in the next message, and every result its call. Ids and names are texts from here on. */
+/** Every call has one result, in the next message, and every result its call. What an answer says and calls has its types from here on. */
 function checkResults(messages: readonly WireMessage[]): void {
   const open = new Set<string>()
   for (const [index, message] of messages.entries()) {
     const field = `messages[${index}].content`
     for (const [place, block] of blocksOf(message).entries()) {
       const at = `${field}[${place}]`
-      if (message.role === 'assistant' && block.type === 'tool_use') {
-        readText(block.name, `${at}.name`)
-        open.add(readText(block.id, `${at}.id`))
-      }
+      if (message.role === 'assistant' && block.type === 'text') readText(block.text, `${at}.text`)
+      if (message.role === 'assistant' && block.type === 'tool_use') openCall(block, at, open)
       if (message.role !== 'user' || block.type !== 'tool_result') continue
       const id = readText(block.tool_use_id, `${at}.tool_use_id`)
       if (!open.delete(id)) throw invalid(`${at}.tool_use_id`, `'${id}' is no open call of an answer`)
@@ -175,4 +170,12 @@ function checkResults(messages: readonly WireMessage[]): void {
     const [id] = message.role === 'user' ? open : []
     if (id !== undefined) throw invalid(field, `has no tool_result for the call '${id}'`)
   }
+}
+
+function openCall({ id: rawId, name, input }: Block, at: string, open: Set<string>): void {
+  readText(name, `${at}.name`)
+  const id = readText(rawId, `${at}.id`)
+  if (open.has(id)) throw invalid(`${at}.id`, `'${id}' is the id of another open call`)
+  if (!isObject(input ?? {})) throw invalid(`${at}.input`, 'must be an object')
+  open.add(id)
 }

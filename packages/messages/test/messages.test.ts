@@ -10,7 +10,9 @@ describe('POST /anthropic/v1/messages', () => {
 
   before(async () => {
     served = await serve({
-      adapterOptions: { MessagesAdapter: { aliases: 'plain=echo, claude-haiku-*=echo, claude-*=mirror' } },
+      adapterOptions: {
+        MessagesAdapter: { aliases: 'plain=echo, claude-haiku-*=echo, claude-*=mirror, lost-*=gone, lost-mini=echo' },
+      },
     })
   })
 
@@ -286,6 +288,26 @@ describe('POST /anthropic/v1/messages', () => {
     assert.equal(wrong.message, "Options of MessagesAdapter: 'claude' is no alias.")
   })
 
+  it('lists the aliases that lead to an agent, and leaves out those that one before them leads to none', async () => {
+    const answer = await served.server.app.inject('/anthropic/v1/models')
+    assert.equal(answer.statusCode, 200, answer.payload)
+    const ids: string[] = answer.json().data.map(({ id }: { id: string }) => id)
+    assert.deepEqual(
+      ids.filter((id) => id.includes('*') || id.startsWith('lost')),
+      ['claude-haiku-*', 'claude-*'],
+    )
+  })
+
+  it('names every field that has no effect, whatever its name', async () => {
+    const fields = {
+      cache_control: { type: 'ephemeral' },
+      output_format: { type: 'json_schema', schema: {} },
+      'a\nb': 1,
+    }
+    const { headers } = await post(body('echo', 'hi', { ...fields, thread: { type: 'create' }, fallbacks: null }))
+    assert.equal(headers['x-ignored'], 'output_format, a_b, thread')
+  })
+
   it('names what has no effect, and refuses what a client would wait for in vain', async () => {
     const { headers } = await post(
       body('echo', [{ type: 'document', source: { type: 'text', data: 'x' }, citations: { enabled: true } }], {
@@ -318,14 +340,16 @@ describe('POST /anthropic/v1/messages', () => {
   })
 
   it('counts tokens of no request that it would refuse', async () => {
-    const count = async (messages: object[], headers = {}) => {
+    const count = async (messages: object[], headers = {}, more = {}) => {
       const url = '/anthropic/v1/messages/count_tokens'
-      const payload = { model: 'mirror', messages }
+      const payload = { model: 'mirror', messages, ...more }
       const answer = await served.server.app.inject({ method: 'POST', url, payload, headers })
       return `${answer.statusCode} ${answer.json().error?.message}`
     }
     assert.match(await count([{ role: 'assistant', content: 'So' }]), /^400 messages: the last message must be/)
-    assert.match(await count([{ role: 'user', content: 'hi' }], { 'x-agent-variant': 'unknown' }), /^400 .*variant/)
+    const hi = [{ role: 'user', content: 'hi' }]
+    assert.match(await count(hi, { 'x-agent-variant': 'unknown' }), /^400 .*variant/)
+    assert.match(await count(hi, {}, { mcp_servers: [{ url: 'https://example.test' }] }), /^400 mcp_servers: is not/)
   })
 
   it('opens very many signatures in several turns of the event loop', async () => {
@@ -399,6 +423,63 @@ describe('POST /anthropic/v1/messages', () => {
     assert.equal(wrongName, 'messages[1].content[0].name: must be a string')
     const wrongResult = await ask('hi', [call], [{ ...result, tool_use_id: textless }])
     assert.equal(wrongResult, 'messages[2].content[0].tool_use_id: must be a string')
+  })
+
+  it('names a content of another kind, and arguments that are no object', async () => {
+    const call = { type: 'tool_use', id: 't1', name: 'read_file', input: {} }
+    const result = { type: 'tool_result', tool_use_id: 't1', content: '' }
+    const ask = async (said: unknown, answer: unknown[], results: unknown[]) => {
+      const messages = [
+        { role: 'user', content: said },
+        { role: 'assistant', content: answer },
+        { role: 'user', content: results },
+      ]
+      const [status, , , message] = await refusal({ model: 'mirror', max_tokens: 9, messages })
+      assert.equal(status, 400, message)
+      return message
+    }
+    const text = { type: 'text', text: 'a' }
+    const kinds = 'must be a string or an array'
+    for (const wrong of [text, 5, true]) {
+      const results = [{ ...result, content: wrong }]
+      assert.equal(await ask('hi', [call], results), `messages[2].content[0].content: ${kinds}`)
+      const document = [{ type: 'document', source: { type: 'content', content: wrong } }]
+      assert.equal(await ask(document, [call], [result]), `messages[0].content[0].source.content: ${kinds}`)
+      const found = [{ type: 'search_result', content: wrong }]
+      assert.equal(await ask(found, [call], [result]), `messages[0].content[0].content: ${kinds}`)
+    }
+    // A stream that broke off has half of the JSON.
+    for (const input of ['{"path":"a', [], 5])
+      assert.equal(await ask('hi', [{ ...call, input }], [result]), 'messages[1].content[0].input: must be an object')
+    const wordless = [{ type: 'text', text: 5 }, call]
+    assert.equal(await ask('hi', wordless, [result]), 'messages[1].content[0].text: must be a string')
+    const double = await ask('hi', [call, call], [result])
+    assert.equal(double, "messages[1].content[1].id: 't1' is the id of another open call")
+  })
+
+  it('shows the model what is told of a document, and calls and results without any content', async () => {
+    const data = { type: 'text', media_type: 'text/plain', data: 'of today' }
+    const bytes = { type: 'base64', media_type: 'application/pdf', data: PNG }
+    const said = [
+      { type: 'document', title: 'Notes', context: 'By Ada.', source: data },
+      { type: 'document', title: 'Plan', context: 'By Eve.', source: bytes },
+      { type: 'search_result', content: 'found' },
+    ]
+    const conversation = [
+      { role: 'user', content: said },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'read_file', input: null }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: null }] },
+    ]
+    const { messages } = await mirror({ model: 'mirror', max_tokens: 9, messages: conversation })
+    assert.deepEqual(messages, [
+      {
+        role: 'user',
+        content: 'Notes\nBy Ada.\nof today\n\nBy Eve.\nfound',
+        attachments: [{ mediaType: 'application/pdf', data: 'png', name: 'Plan' }],
+      },
+      { role: 'assistant', content: '', toolCalls: [{ id: 't1', name: 'read_file', arguments: {} }] },
+      { role: 'tool', toolCallId: 't1', content: '' },
+    ])
   })
 
   it('refuses conversations with open calls, unknown results, and without a question', async () => {
