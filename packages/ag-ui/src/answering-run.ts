@@ -54,7 +54,8 @@ export class AnsweringRun {
     const { own, http, input, facts } = this.#options
     let writer: EventWriter | undefined
     const onEvent = (event: RunEvent) => this.#tell(() => writer?.write(event) ?? [])
-    const state = makeAgentState(input.state, (event) => this.#tell(() => [event]))
+    // The protocol reads null as no state.
+    const state = makeAgentState(input.state ?? {}, (event) => this.#tell(() => [event]))
     const overrides = facts.stateModule === undefined ? {} : { overrides: { [facts.stateModule]: state } }
     const run = await own.begin(asked, { onEvent, ...overrides })
     writer = this.#makeWriter(run.id)

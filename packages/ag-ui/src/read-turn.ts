@@ -1,6 +1,6 @@
 import { fieldsOf, HostError, type Message, type OpenCall, type PendingAnswer, type StoredRunInfo } from 'agent-host'
 import { readAnswers } from './read-answers.ts'
-import { type ContentRules, readContent } from './read-content.ts'
+import { type ContentRules, invalid, readContent } from './read-content.ts'
 import type { ClientMessage, RunAgentInput } from './run-input.ts'
 
 /** The part of a thread that a client adds to what is stored. */
@@ -95,8 +95,4 @@ function whole(answers: readonly PendingAnswer[], open: readonly OpenCall[]): re
 function requireUser(messages: readonly Message[]): readonly Message[] {
   if (messages.at(-1)?.role === 'user') return messages
   throw invalid('messages must end with a message of the user.')
-}
-
-function invalid(message: string): HostError {
-  return new HostError('REQUEST_INVALID', message)
 }

@@ -101,6 +101,8 @@ describe('the events of a run', () => {
     ])
     assert.equal(textOf({ events }), '4')
     assert.equal(textOf(await run('counter', 'hello')), '0')
+    // The protocol reads null as no state.
+    assert.equal(textOf(await run('counter', 'hello', { threadId: 'null', state: null })), '0')
   })
 
   it('tell a run of another agent as a subagent', async () => {
@@ -126,10 +128,11 @@ describe('the events of a run', () => {
       { type: 'audio', source: { ...source, mimeType: 'audio/wav' } },
       { type: 'document', source: { type: 'file', value: 'file_1' } },
       { type: 'holo\ngram' },
+      { type: 'image', source: { ...source, value: '?' } },
     ]
     const { events, headers } = await run('sight', 'x', { messages: [{ id: 'u', role: 'user', content }] })
     assert.equal(textOf({ events }), 'see image/png 3,image/gif https://example.com/a.gif')
-    assert.equal(headers['x-ignored'], 'audio/wav, document, holo_gram')
+    assert.equal(headers['x-ignored'], 'audio/wav, document, holo_gram, image')
     const value = { type: 'image', source: { type: 'data', value: 'AQI=', mimeType: 'image/png' } }
     assert.deepEqual(
       events.find(({ type }) => type === 'CUSTOM'),

@@ -25,6 +25,10 @@ describe('a request that is wrong', () => {
     assert.deepEqual((await refused('tools', { ...user, tools: [{ name: 'a b' }] }))[0], 400)
     assert.deepEqual((await refused('tools', { messages: [{ id: 'u', role: 'user', content: 7 }] }))[0], 400)
     assert.deepEqual((await refused('tools', { ...user, threadId: '' }))[0], 400)
+    assert.deepEqual(await refused('tools', { messages: [{ id: 'u', role: 'user', content: { text: 'x' } }] }), [
+      400,
+      error("messages 'u': content must be a string or an array.", 'REQUEST_INVALID'),
+    ])
   })
 
   it('is described in the OpenAPI document', async () => {
