@@ -27,20 +27,9 @@ function readAlias(entry: string): Alias {
 /** Returns the agent that a name means: its own name before any alias. A name that is nobody's is returned as it is. */
 export function agentOf(host: AgentHost, aliases: readonly Alias[], name: string): string {
   const alias = aliases.find((one) => fits(one, name))
-  return alias === undefined || isAgent(host, name) ? name : alias.agent
+  return alias === undefined || host.has(name) ? name : alias.agent
 }
 
 function fits({ name }: Alias, asked: string): boolean {
   return name.endsWith('*') ? asked.startsWith(name.slice(0, -1)) : asked === name
-}
-
-/** Tells whether an agent, or one of its entry points, has this name. */
-export function isAgent(host: AgentHost, name: string): boolean {
-  try {
-    host.resolve(name)
-    return true
-  } catch (error) {
-    if (error instanceof HostError && error.code === 'AGENT_NOT_FOUND') return false
-    throw error
-  }
 }

@@ -1,12 +1,12 @@
 import type { AgentHost } from 'agent-host'
-import { type Alias, agentOf, isAgent } from './aliases.ts'
+import { type Alias, agentOf } from './aliases.ts'
 import type { Model } from './schema.ts'
 
 /** Lists the agents, their entry points, and the aliases of those that there are. */
 export function listModels(host: AgentHost, aliases: readonly Alias[]) {
   const own = host.list().flatMap(({ id, entryPoints }) => [id, ...entryPoints.map((name) => `${id}/${name}`)])
   // An alias before it may take its name to an agent that is gone.
-  const others = aliases.filter(({ name }) => !own.includes(name) && isAgent(host, agentOf(host, aliases, name)))
+  const others = aliases.filter(({ name }) => !own.includes(name) && host.has(agentOf(host, aliases, name)))
   const data = [...own, ...others.map(({ name }) => name)].map((name) => toModel(host, aliases, name))
   return { data, has_more: false, first_id: data.at(0)?.id ?? null, last_id: data.at(-1)?.id ?? null }
 }
