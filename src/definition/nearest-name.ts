@@ -3,6 +3,8 @@ function nearestName(name: string, candidates: Iterable<string>): string | undef
   const limit = Math.max(1, Math.floor(name.length / 3))
   let best: { candidate: string; distance: number } | undefined
   for (const candidate of candidates) {
+    // A name in a request may be as long as its body: comparing it would hold the server for seconds.
+    if (Math.abs(name.length - candidate.length) > limit) continue
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
     if (distance <= limit && (!best || distance < best.distance)) best = { candidate, distance }
   }

@@ -13,6 +13,7 @@ import {
 } from 'agent-host'
 import { expect } from 'chai'
 import { deferred } from '../../src/async.ts'
+import { measureCpuTime } from '../support/cpu-time.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -342,6 +343,14 @@ describe('AgentHost', () => {
     expect(await text('a.b.x', '.')).to.equal('x:')
     expect(await text('a.b.y', '.')).to.equal('exact:')
     expect(() => host.resolve('a.b/z')).to.throw("There is no agent 'a.b/z'.")
+  })
+
+  it('refuses an unknown name at once, however long it is', async () => {
+    const host = await makeHost()
+    await host.register(agent('a'.repeat(100)))
+    const spent = measureCpuTime()
+    expect(() => host.resolve('a'.repeat(2_000_000))).to.throw(/^There is no agent 'a{2000000}'\.$/)
+    expect(spent()).to.be.below(500)
   })
 
   it('aborts a run through its signal, without waiting for an agent that ignores it', async () => {
