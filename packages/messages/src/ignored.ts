@@ -1,3 +1,4 @@
+import { fieldsOf } from 'agent-host'
 import { invalid } from './errors.ts'
 import { type Block, MessageRequest, type WireTool } from './schema.ts'
 
@@ -19,7 +20,7 @@ const SERVER_TOOLS = /^(web_search|web_fetch|code_execution|tool_search_tool)_/
  * @throws HostError `REQUEST_INVALID` for what a client would wait for in vain
  */
 export function findIgnored(body: MessageRequest, beta: string): string[] {
-  const fields: Readonly<Record<string, unknown>> = { ...body }
+  const fields: Readonly<Record<string, unknown>> = body
   if (isGiven(fields.mcp_servers)) {
     throw invalid('mcp_servers', 'is not served. Give the agent the tools: module tools/mcp.')
   }
@@ -48,6 +49,6 @@ export function isServerTool({ type }: WireTool): boolean {
 }
 
 function hasCitations({ messages }: MessageRequest): boolean {
-  const blocks = messages.flatMap(({ content }): readonly Block[] => (typeof content === 'string' ? [] : content))
-  return blocks.some(({ citations }) => isGiven(citations) && (citations as { enabled?: unknown }).enabled === true)
+  const isCited = ({ citations }: Block) => fieldsOf(citations).enabled === true
+  return messages.some(({ content }) => typeof content !== 'string' && content.some(isCited))
 }

@@ -40,11 +40,14 @@ export async function toMessages({ messages, system }: Conversation, reading: Re
   }
   checkResults(messages)
   const opened = await openSignatures(messages, reading.signatures)
-  const handled = messages.findLastIndex((message) => message.role === 'user' && blocksOf(message).some(isSaid))
+  const handled = messages.findLastIndex(({ role, content }) => role === 'user' && isSaid(content))
   if (handled === -1) throw invalid('messages', 'no message of the user says anything')
-  const read = messages.flatMap((message, index) => {
+  const read = messages.flatMap((message, index): Message | Message[] => {
+    const { role, content } = message
+    // A body of very many short messages must not hold up the server.
+    if (typeof content === 'string') return { role, content: role === 'user' ? content.trim() : content }
     const isKept = (mediaType: string) => index === handled || reading.capabilities.takes(mediaType)
-    return toMessage(message, `messages[${index}].content`, { ...reading, opened, isKept })
+    return toMessage(role, content, `messages[${index}].content`, { ...reading, opened, isKept })
   })
   return system === undefined ? read : [{ role: 'system', content: textOf(system, 'system', reading) }, ...read]
 }
@@ -54,11 +57,15 @@ interface MessageReading extends Reading {
   readonly isKept: (mediaType: string) => boolean
 }
 
-function toMessage(message: WireMessage, field: string, reading: MessageReading): Message[] {
-  const { role, content } = message
-  if (role === 'system') return [{ role, content: textOf(content, field, reading) }]
-  if (role === 'assistant') return [toAnswer(blocksOf(message), reading.opened)]
-  return [...toResults(blocksOf(message), field, reading), ...toSaid(message, field, reading)]
+function toMessage(
+  role: WireMessage['role'],
+  blocks: readonly Block[],
+  field: string,
+  reading: MessageReading,
+): Message[] {
+  if (role === 'system') return [{ role, content: textOf(blocks, field, reading) }]
+  if (role === 'assistant') return [toAnswer(blocks, reading.opened)]
+  return [...toResults(blocks, field, reading), ...toSaid(blocks, field, reading)]
 }
 
 /** An earlier answer. Calls of the vendor's own tools are left out: they are none of this server. */
@@ -93,17 +100,17 @@ function toCall({ id, name, input }: Block, calls: ReadonlyMap<string, SignedDat
 
 function toResults(blocks: readonly Block[], field: string, reading: MessageReading): Message[] {
   return blocks.flatMap((block, index): Message[] => {
-    if (block.type !== 'tool_result') return []
+    if (!isResult(block)) return []
     const { texts, ...shown } = readKept(block.content, `${field}[${index}].content`, reading)
     const isError = block.is_error === true ? { isError: true } : undefined
     return [{ role: 'tool', toolCallId: String(block.tool_use_id), content: texts.join('\n'), ...shown, ...isError }]
   })
 }
 
-function toSaid({ content }: WireMessage, field: string, reading: MessageReading): Message[] {
+function toSaid(blocks: readonly Block[], field: string, reading: MessageReading): Message[] {
+  if (!isSaid(blocks)) return []
   // The places of the blocks stay, for errors that name them.
-  const said = typeof content === 'string' ? content : content.map((block) => (isSaid(block) ? block : EMPTY))
-  if (typeof said !== 'string' && said.every((block) => block === EMPTY)) return []
+  const said = blocks.map((block) => (isResult(block) ? EMPTY : block))
   const { texts, ...shown } = readKept(said, field, reading)
   return [{ role: 'user', content: texts.join('\n').trim(), ...shown }]
 }
@@ -126,13 +133,20 @@ function textOf(content: Content, field: string, { readAddress }: Reading): stri
   return texts.join('\n')
 }
 
+/** Blocks of a message; none of a text. */
 function blocksOf({ content }: WireMessage): readonly Block[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  return typeof content === 'string' ? NONE : content
 }
 
-/** Tells whether a block of the user is something that the user says. */
-function isSaid({ type }: Block): boolean {
-  return type !== 'tool_result'
+const NONE: readonly Block[] = Object.freeze([])
+
+/** Tells whether a message of the user has something that the user says. */
+function isSaid(content: Content): boolean {
+  return typeof content === 'string' || !content.every(isResult)
+}
+
+function isResult({ type }: Block): boolean {
+  return type === 'tool_result'
 }
 
 function signatureOf({ type, signature, data }: Block): unknown {
