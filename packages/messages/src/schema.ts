@@ -62,7 +62,10 @@ export const MessageRequest = Type.Object({
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   stop_sequences: Type.Optional(Type.Array(Type.String())),
-  metadata: Type.Optional(Type.Object({ user_id: Type.Optional(Type.Union([Type.String(), Type.Null()])) })),
+  // The data of a user with a longer name could not be deleted.
+  metadata: Type.Optional(
+    Type.Object({ user_id: Type.Optional(Type.Union([Type.String({ maxLength: 300 }), Type.Null()])) }),
+  ),
 })
 export type MessageRequest = Omit<Static<typeof MessageRequest>, 'messages' | 'system'> & {
   readonly messages: readonly WireMessage[]

@@ -308,6 +308,17 @@ describe('POST /anthropic/v1/messages', () => {
     assert.equal(headers['x-ignored'], 'output_format, a_b, thread')
   })
 
+  it('refuses a user whose data could not be deleted', async () => {
+    const ask = (length: number) => body('echo', 'hi', { metadata: { user_id: 'u'.repeat(length) } })
+    assert.equal((await post(ask(300))).statusCode, 200)
+    assert.deepEqual(await refusal(ask(301)), [
+      400,
+      'error',
+      'invalid_request_error',
+      'metadata.user_id must not have more than 300 characters.',
+    ])
+  })
+
   it('names what has no effect, and refuses what a client would wait for in vain', async () => {
     const { headers } = await post(
       body('echo', [{ type: 'document', source: { type: 'text', data: 'x' }, citations: { enabled: true } }], {
