@@ -17,7 +17,7 @@ import type { AgUiEvent } from './ag-ui-event.ts'
 import { makeAgentState } from './agent-state.ts'
 import { EventWriter } from './event-writer.ts'
 import type { AgentFacts } from './known-agents.ts'
-import type { RunAgentInput } from './run-input.ts'
+import type { Resume, RunAgentInput } from './run-input.ts'
 import { toInterrupt } from './to-interrupt.ts'
 
 export interface AnsweringRunOptions extends Pick<AdapterOptions, 'http' | 'options' | 'describeFailure'> {
@@ -68,23 +68,39 @@ export class AnsweringRun {
     return this.#send(request, reply, async () => CANCELLED)
   }
 
-  /** Tells what a run has said that went on elsewhere, after an answer in the inbox: its client has not seen it. */
-  replay(request: FastifyRequest, reply: FastifyReply, { id }: StoredRunInfo): Promise<unknown> {
-    const { own, http, input } = this.#options
+  /** Tells what runs have said that went on elsewhere, after answers in the inbox, up to the latest: the client has not seen it. */
+  replay(request: FastifyRequest, reply: FastifyReply, latest: StoredRunInfo): Promise<unknown> {
+    const { own, http } = this.#options
     const leaving = new AbortController()
     http.whenClientLeaves(reply, (reason) => leaving.abort(reason))
-    const isSeen = input.messages.some((message) => message.id.startsWith(`${id}-`))
+    const isSeen = this.#hasSeen(latest.id)
     return this.#send(request, reply, async () => {
-      const writer = this.#makeWriter(id)
-      for await (const event of own.follow(id, { signal: leaving.signal })) {
-        const told = toRunEvent(event)
-        if (!isSeen) await this.#tell(() => writer.write(told))
+      const writer = this.#makeWriter(latest.id)
+      for (const id of isSeen ? [latest.id] : await this.#listUnseen(latest)) {
+        for await (const event of own.follow(id, { signal: leaving.signal })) {
+          const told = toRunEvent(event)
+          if (!isSeen) await this.#tell(() => writer.write(told))
+        }
       }
-      const run = await own.find(id)
+      const run = await own.find(latest.id)
       if (run?.status === 'expired') throw new HostError('APPROVAL_DECIDED', 'The approval has expired')
       // One that is deleted is cancelled first.
       return run && run.status !== 'cancelled' ? this.#finish(writer, run) : this.#endCancelled(writer)
     })
+  }
+
+  /** Returns the ids of the runs that the client has not seen, up to this one: each went on with the one before it. */
+  async #listUnseen({ id, previousId }: StoredRunInfo): Promise<string[]> {
+    const before = previousId === null ? undefined : await this.#options.own.find(previousId)
+    if (before?.continuedBy !== id || this.#hasSeen(before.id)) return [id]
+    return [...(await this.#listUnseen(before)), id]
+  }
+
+  /** Tells whether the client has a message of a run, or an interrupt: their ids hold its own. */
+  #hasSeen(id: string): boolean {
+    const { messages, resume = [] } = this.#options.input
+    const isOfRun = ({ interruptId }: Resume) => interruptId.includes(id.replace('resp_', ''))
+    return messages.some((message) => message.id.startsWith(`${id}-`)) || resume.some(isOfRun)
   }
 
   #makeWriter(prefix: string): EventWriter {

@@ -3,7 +3,10 @@ import { setTimeout } from 'node:timers/promises'
 import type { ServedAdapter } from 'agent-host/testing'
 import { FILES, type Sent, say, send, serve, textOf } from './ag-ui-project.ts'
 
-/** Approved, `frail` fails and `artist` answers with a picture and an event of its own. Nobody approves `hasty` in time. */
+/**
+ * Approved, `frail` fails, `artist` answers with a picture and an event of its own, and `twice` pays once more. Nobody approves `hasty` in
+ * time.
+ */
 const TOLD_LATER = {
   'agents/hasty.yml': `${FILES['agents/tools.yml']?.replace('id: tools', 'id: hasty')}\napproval_ttl: 1`,
   ...answersApproval('frail', `throw new Error('no luck')`),
@@ -11,6 +14,11 @@ const TOLD_LATER = {
     'artist',
     `await response.respondImage({ mediaType: 'image/png', data: new Uint8Array([1, 2]) })
     await response.respondEvent('drawn', { count: 1 })`,
+  ),
+  ...answersApproval(
+    'twice',
+    `if (messages.filter(({ role }) => role === 'tool').length < 2)
+      yield { type: 'tool_call', call: { id: 'call_2', name: 'pay', arguments: { city: 'Rome' } } }`,
   ),
 }
 
@@ -186,6 +194,20 @@ describe('an interrupt', () => {
     const [{ id: interruptId }] = interruptsOf(before)
     const seen = await send(served, 'tools', { messages, resume: [{ interruptId, ...approve }] })
     assert.equal(textOf(seen), '')
+  })
+
+  it('that another has decided is told with all that came of it, also where that waited once more', async () => {
+    const before = await begin('pay Lima', 'twice')
+    const first = await resume(before, approve, { agent: 'twice' })
+    const second = await resume(first, approve, { agent: 'twice' })
+    const told = ({ events }: Sent) =>
+      events.map(({ type, toolCallId, delta }) => `${type} ${toolCallId ?? delta ?? ''}`).filter(isTold)
+    const isTold = (text: string) => /^(TOOL_CALL_(START|RESULT)|TEXT_MESSAGE_CONTENT)/.test(text)
+    // This client sends no calls, so they are said again.
+    const all = ['TOOL_CALL_START call_1', ...told(first), ...told(second)]
+    assert.deepEqual(told(await resume(before, approve, { agent: 'twice' })), all)
+    const rest = ['TOOL_CALL_START call_2', ...told(second)]
+    assert.deepEqual(told(await resume(first, approve, { agent: 'twice' })), rest, 'what came after the first')
   })
 
   it('whose run was cancelled meanwhile is told as cancelled, also to a client that has seen it', async () => {
