@@ -74,8 +74,11 @@ class Copy {
     if (text.length > MAX_TEXT || text.length > this.#room) {
       const room = Math.min(MAX_TEXT, Math.max(this.#room, 0))
       this.#room -= room
-      const shown = this.#redact(text.slice(0, room + MAX_SECRET)).slice(0, room)
-      return `${shown}… [cut: ${text.length} characters]`
+      const read = text.slice(0, room + MAX_SECRET)
+      const shown = this.#redact(read)
+      // What was hidden moved the end closer, where half a secret may stand.
+      const end = read === text ? room : Math.min(room, Math.max(0, shown.length - MAX_SECRET))
+      return `${shown.slice(0, end)}… [cut: ${text.length} characters]`
     }
     this.#room -= text.length
     return text

@@ -80,6 +80,12 @@ describe('writePayload', () => {
     expect(written).contain(`[cut: ${text.length} characters]`)
   })
 
+  it('leaves no half of a secret where others before it made the text shorter', () => {
+    const redact = makeRedact({ MY_TOKEN: 'canary-0123456789' })
+    for (let space = 0; space < 30; space++)
+      expect(writePayload(' '.repeat(space) + 'canary-0123456789 said '.repeat(1000), redact)).not.contain('can')
+  })
+
   it('keeps the beginning and the end of long lists', () => {
     const copy = copyOf(Array.from({ length: 5000 }, (_, index) => index)) as unknown[]
     expect(copy).lengthOf(1001)
