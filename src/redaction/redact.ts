@@ -1,4 +1,4 @@
-import { decodeUri } from '../decode-uri.ts'
+import { decodeUri, encodeUri } from '../decode-uri.ts'
 import { OBJECT, requireGiven, TEXT } from '../given.ts'
 import { REDACTED } from './redacted.ts'
 import { isSecretName } from './secret-name.ts'
@@ -42,33 +42,39 @@ function replaceSecrets(
 ): Redact {
   const replacements = new Map<string, string>()
   for (const { name, secret } of listSecrets(environment)) {
-    for (const written of [secret, JSON.stringify(secret).slice(1, -1), ...encodedForms(secret)]) {
+    for (const written of formsOf(secret)) {
       if (!replacements.has(written)) replacements.set(written, replacementOf(name))
     }
   }
   if (replacements.size === 0) return redactFormats
-  // The longest first: one secret may begin with another.
-  const sorted = [...replacements.keys()].sort((a, b) => b.length - a.length)
-  const pattern = new RegExp(sorted.map((value) => value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
+  const pattern = anyOf([...replacements.keys()])
   return (text) => redactFormats(text.replace(pattern, (secret) => replacements.get(secret) ?? REDACTED))
 }
 
-/** A user and a password as `Authorization: Basic` sends them (RFC 7617). */
-function encodedForms(secret: string): string[] {
-  return secret.includes(':') ? [Buffer.from(secret).toString('base64')] : []
+/** Pattern that finds any of these texts: the longest first, since one secret may begin with another. */
+export function anyOf(texts: readonly string[]): RegExp {
+  const sorted = texts.toSorted((a, b) => b.length - a.length)
+  return new RegExp(sorted.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
 }
 
-/** Values of variables that are secrets, and passwords of URLs among them, the longest first. */
+/** A secret as it is, in JSON, in JSON that is a text of JSON, in an address, and as `Authorization: Basic` sends it (RFC 7617). */
+function formsOf(secret: string): string[] {
+  const inJson = JSON.stringify(secret).slice(1, -1)
+  const forms = [secret, inJson, JSON.stringify(inJson).slice(1, -1), encodeUri(secret)]
+  return secret.includes(':') ? [...forms, Buffer.from(secret).toString('base64')] : forms
+}
+
+/** Values of variables that are secrets, and passwords of URLs among them. */
 export function secretsIn(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const secrets = new Set(listSecrets(environment).map(({ secret }) => secret))
-  return [...secrets].sort((a, b) => b.length - a.length)
+  return [...new Set(listSecrets(environment).map(({ secret }) => secret))]
 }
 
 function listSecrets(environment: Readonly<Record<string, string | undefined>>): { name: string; secret: string }[] {
   return Object.entries(environment).flatMap(([name, value]) => {
     if (typeof value !== 'string') return []
     const isSecret = isSecretName(name) && !HARMLESS_VARIABLES.has(name)
-    const secrets = isSecret ? [value, ...passwordsOf(value)] : passwordsOf(value)
+    // Files of secrets end with a newline, which their readers leave out.
+    const secrets = isSecret ? [value.trim(), ...passwordsOf(value)] : passwordsOf(value)
     return secrets.filter(({ length }) => length >= MIN_CHARS).map((secret) => ({ name, secret }))
   })
 }
@@ -81,14 +87,14 @@ function passwordsOf(value: string): string[] {
 }
 
 // Each pattern reads a text in linear time: what it begins with cannot stand within its own repetition. Repetitions are bounded:
-// a text of megabytes would use up the stack of the engine.
+// a text of megabytes would use up the stack of the engine. A word also begins after a letter that ends an escape of JSON: `\nsk-`.
 const USER_INFORMATION = /:\/\/[^\s/?#"'\\<>]{1,4096}@/g
-const BEARER = /\b(bearer) (?=[\w.~+/=-]{0,4096}\d|[\w.~+/=-]{20})[\w.~+/=-]{8,4096}/gi
-const BASIC = /\b(basic) ([A-Za-z\d+/]{4,4096}={0,2})/gi
+const BEARER = /(?<!(?<!\\)\w)(bearer) (?=[\w.~+/=-]{0,4096}\d|[\w.~+/=-]{20})[\w.~+/=-]{8,4096}/gi
+const BASIC = /(?<!(?<!\\)\w)(basic) ([A-Za-z\d+/]{4,4096}={0,2})/gi
 /** An address without its query, or the query of one. */
 const QUERY = /[^\s"'\\?#]{1,8192}/g
 const KEY_FORMATS = new RegExp(
-  `(?<![\\w-])(?:${[
+  `(?<!(?<!\\\\)[\\w-])(?:${[
     'sk-[\\w-]{20,4096}',
     '[rs]k_(?:live|test)_\\w{16,4096}',
     'gh[oprsu]_\\w{20,4096}',
@@ -103,11 +109,13 @@ const KEY_FORMATS = new RegExp(
   ].join('|')})`,
   'g',
 )
-const PRIVATE_KEY = /-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----(?:[^-]|-(?!-{4}END)){0,16384}/g
+/** Ends with its text of JSON, or the list of its lines, also without the end of a key. */
+const PRIVATE_KEY =
+  /-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----(?:[^-"\\]|\\.|-(?!-{4}END)|"\s{0,99}(?:[,+]\s{0,99})?"(?!(?:[^"\\]|\\.){0,4096}":)){0,16384}/gs
 /** `--api-key value`, `--api-key=value`, `"--api-key","value"`, `?api_key=value`. A word alone is prose. */
-const NAMED = /((?<![\w-])--?|[?&])([A-Za-z][\w-]{0,63})(=| |\\?", ?\\?")(?!-)([^\s"'\\&]{4,4096})/g
+const NAMED = /((?<!(?<!\\)[\w-])--?|[?&])([A-Za-z][\w-]{0,63})(=| |\\?", ?\\?")(?!-)([^\s"'\\&]{4,4096})/g
 
-const FLAG_BEGINS = /[ "]-/
+const FLAG_BEGINS = /(?:^|[\s"nrt])-/
 
 /**
  * Every traced event comes through here: a search for a few characters costs a tenth of a pattern. (A text that begins with a character

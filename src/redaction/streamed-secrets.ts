@@ -1,3 +1,4 @@
+import { anyOf } from './redact.ts'
 import { REDACTED } from './redacted.ts'
 
 /** Characters of a secret's beginning that are shown: fewer tell too little to hold a piece back. */
@@ -16,6 +17,7 @@ const NOTHING: Open = { tail: '', shown: 0 }
 /** Hides secrets in texts that come in pieces: a piece that may be part of one is held back until the next piece tells. */
 export class StreamedSecrets {
   readonly #secrets: readonly string[]
+  readonly #any: RegExp
   readonly #firstChars: ReadonlySet<string>
   readonly #longest: number
   /** By run, and within it by name. */
@@ -23,6 +25,7 @@ export class StreamedSecrets {
 
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets
+    this.#any = anyOf(secrets)
     this.#firstChars = new Set(secrets.map((secret) => secret.charAt(0)))
     this.#longest = Math.max(0, ...secrets.map(({ length }) => length))
   }
@@ -38,11 +41,13 @@ export class StreamedSecrets {
     let { shown } = before
     let text = before.tail + piece
     let out = ''
-    for (let found = this.#find(text); found; found = this.#find(text)) {
-      out += text.slice(shown, Math.max(shown, found.start)) + REDACTED
-      text = text.slice(found.end)
+    let from = 0
+    for (const { 0: secret, index } of text.matchAll(this.#any)) {
+      out += text.slice(Math.max(from, shown), index) + REDACTED
+      from = index + secret.length
       shown = 0
     }
+    text = text.slice(from)
     const start = this.#openFrom(text)
     const end = Math.max(shown, Math.min(text.length, start + SHOWN_CHARS))
     this.#keep(runId, name, { tail: text.slice(start), shown: end - start })
@@ -58,16 +63,6 @@ export class StreamedSecrets {
     const known = this.#open.get(runId)
     if (known) known.set(name, open)
     else if (open.tail !== '') this.#open.set(runId, new Map([[name, open]]))
-  }
-
-  /** The first secret of a text. */
-  #find(text: string): { start: number; end: number } | undefined {
-    let first: { start: number; end: number } | undefined
-    for (const secret of this.#secrets) {
-      const start = text.indexOf(secret)
-      if (start !== -1 && (!first || start < first.start)) first = { start, end: start + secret.length }
-    }
-    return first
   }
 
   /** Offset of the end of a text that is the beginning of a secret; its length where there is none. */

@@ -42,6 +42,41 @@ describe('makeRedact', () => {
       expect(redact(text as string)).to.equal(shown)
   })
 
+  it('recognizes them where lines of a text begin, in JSON too', () => {
+    const redact = makeRedact({})
+    const key = `sk-${'a1'.repeat(12)}`
+    const text = `--token x1y2z3\n${key}\n\t${key}\nBearer abcdef123\nBasic YWRhOnR1bGlw\n--api-key abcd1`
+    const shown =
+      '--token [redacted]\n[redacted]\n\t[redacted]\nBearer [redacted]\nBasic [redacted]\n--api-key [redacted]'
+    expect(redact(text)).to.equal(shown)
+    expect(JSON.parse(redact(JSON.stringify([text, 'one-sk']))) as unknown).to.deep.equal([shown, 'one-sk'])
+  })
+
+  it('hides no more of JSON than the text of a private key, also without its end, or the list of its lines', () => {
+    const redact = makeRedact({})
+    const [begin, end] = ['-----BEGIN RSA PRIVATE KEY-----', '-----END RSA PRIVATE KEY-----']
+    for (const [value, shown] of [
+      [
+        { text: `What is "${begin}"?\\`, 'a "key"': end },
+        { text: `What is "${begin}[redacted]`, 'a "key"': end },
+      ],
+      [
+        { text: `${begin}\nMIIE\n${end}`, id: 7 },
+        { text: `${begin}[redacted]${end}`, id: 7 },
+      ],
+      [{ lines: [begin, 'MIIE', 'abcd', end, 'after'] }, { lines: [`${begin}[redacted]${end}`, 'after'] }],
+    ])
+      expect(JSON.parse(redact(JSON.stringify(value)))).to.deep.equal(shown)
+    expect(redact(`key = "${begin}\\n" +\n  "MIIE\\n" +\n  "${end}"`)).to.equal(`key = "${begin}[redacted]${end}"`)
+  })
+
+  it('redacts a value in JSON of JSON, in an address, and without the newline of its file', () => {
+    const redact = makeRedact({ STORE_KEY: 'a+b/c"d==', FILE_TOKEN: 'tulips-4711\n' })
+    const sent = JSON.stringify({ text: JSON.stringify({ key: 'a+b/c"d==' }), url: '?sig=a%2Bb%2Fc%22d%3D%3D' })
+    expect(redact(sent)).to.equal('{"text":"{\\"key\\":\\"[redacted]\\"}","url":"?sig=[redacted]"}')
+    expect(redact('Wrong token: tulips-4711.')).to.equal('Wrong token: [redacted].')
+  })
+
   it('redacts a user and a password as they are sent, too', () => {
     const redact = makeRedact({ SHOP_SECRET: 'ada:tulips-4711' })
     expect(redact('sent YWRhOnR1bGlwcy00NzEx and ada:tulips-4711')).to.equal('sent [redacted] and [redacted]')
@@ -72,6 +107,7 @@ describe('makeRedact', () => {
       'state=a&code=b&',
       'state=a',
       '-----BEGIN PRIVATE KEY-----',
+      '-----BEGIN PRIVATE KEY-----","',
       '--key ',
       '?a',
       '-',

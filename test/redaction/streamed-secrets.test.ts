@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { hidePieces } from '../../src/redaction/hide-pieces.ts'
 import { makeRedact } from '../../src/redaction/redact.ts'
 import { StreamedSecrets } from '../../src/redaction/streamed-secrets.ts'
+import { measureCpuTime } from '../support/cpu-time.ts'
 
 const KEY = 'abcab-the-key'
 const OTHER = 'abcd-of-another'
@@ -27,6 +28,13 @@ describe('StreamedSecrets', () => {
 
   it('leaves pieces as they are that have nothing of a secret', () => {
     expect(shown('a word, and abc more', 3)).deep.equal(['a w', 'ord', ', a', 'nd ', 'abc', ' mo', 're'])
+  })
+
+  it('takes linear time where a piece repeats a secret, as a client can repeat its key', () => {
+    const spentMs = measureCpuTime()
+    const [all] = shown(`${KEY} `.repeat(50_000), 1_000_000)
+    expect(all).equal('[redacted] '.repeat(50_000))
+    expect(spentMs()).lessThan(1000)
   })
 
   it('keeps texts and runs apart', () => {
