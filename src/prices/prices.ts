@@ -35,7 +35,8 @@ export class Prices {
   readonly #packaged: PriceTable
   readonly #log: Pick<Log, 'warn'>
   #own: PriceTable = {}
-  #readMs = 0
+  /** Undefined for no file. */
+  #readMs: number | undefined
   #refreshing: Promise<void> | undefined
 
   constructor(projectDir: string, log: Pick<Log, 'warn'>) {
@@ -83,12 +84,12 @@ export class Prices {
   }
 
   async #read(): Promise<void> {
-    const { mtimeMs: changedMs } = await stat(this.#path).catch(() => ({ mtimeMs: 0 }))
+    const changedMs = (await stat(this.#path).catch(() => undefined))?.mtimeMs
     if (changedMs === this.#readMs) return
     this.#readMs = changedMs
     try {
       this.#own =
-        changedMs === 0
+        changedMs === undefined
           ? {}
           : readPrices(decodeText(await readBytes(this.#path), PRICES_FILE, (message) => this.#log.warn(message)))
     } catch (error) {

@@ -52,5 +52,10 @@ describe('prices', () => {
       1_047_576,
       null,
     ])
+    await project.write('prices.yml', 'own: { input: 3, output: 4 }')
+    // As builders of images have it.
+    await utimes(`${project.dir}/prices.yml`, 0, 0)
+    await prices.refresh()
+    expect(prices.costOf([usage('own')])).equal(5)
   })
 })
