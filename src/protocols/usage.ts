@@ -17,11 +17,11 @@ const COUNTS = [
   'reasoningTokens',
 ] as const satisfies (keyof Usage)[]
 
-/** Adds tokens to a sum, in place. Counts that are no positive number, as some servers send them, are left out. */
+/** Adds tokens to a sum, in place. Counts that are no positive number, or beyond all that can be counted, as some servers send them, are left out. */
 export function addUsage(sum: Usage, added: Partial<Usage>): void {
   for (const name of COUNTS) {
     const count = added[name] ?? 0
-    if (Number.isFinite(count) && count > 0) sum[name] += Math.round(count)
+    if (Number.isFinite(count) && count > 0 && count <= Number.MAX_SAFE_INTEGER) sum[name] += Math.round(count)
   }
 }
 

@@ -31,10 +31,11 @@ describe('AnswerParts', () => {
 })
 
 describe('sumUsage', () => {
-  it('adds counts, and leaves out what is no positive number', () => {
+  it('adds counts, and leaves out what is no positive number, or more than can be counted', () => {
     const usages = [
       { inputTokens: 2, outputTokens: 1.6 },
       { inputTokens: Number.NaN },
+      { inputTokens: Number.MAX_VALUE, outputTokens: Number.POSITIVE_INFINITY },
       { inputTokens: 3, reasoningTokens: -1 },
     ]
     expect(sumUsage(usages)).deep.equal({ inputTokens: 5, outputTokens: 2, cachedInputTokens: 0, reasoningTokens: 0 })

@@ -92,9 +92,9 @@ export function usageOf(result: unknown): ModelUsage | null {
   }
 }
 
-/** As the run counts them: some servers send what is no positive number. */
+/** As the run counts them: some servers send what is no positive number, or one that no sum can hold. */
 function countOf(count: unknown): number {
-  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0
+  return typeof count === 'number' && count > 0 && count <= Number.MAX_SAFE_INTEGER ? count : 0
 }
 
 /** Tells tokens by model, as {@link addModelUsage} adds them up, from what another server may have written instead. */
