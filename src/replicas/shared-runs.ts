@@ -68,7 +68,7 @@ export class SharedRuns implements RemoteRuns {
     }
     this.#stops.push(
       host.onEvent((event) => isBeginning(event) && event.run_id !== null && this.#publisher.note(event.run_id)),
-      host.onRunEnd(({ runId }) => this.#publisher.note(runId)),
+      host.onRunEnd(({ runId }) => this.#publisher.note(runId, true)),
     )
     this.#opening.open().catch((error) => this.#report(error))
   }

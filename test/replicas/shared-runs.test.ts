@@ -297,6 +297,16 @@ describe('SharedRuns', () => {
     expect((await other.read('run-1')).events).to.have.length(5)
   })
 
+  it('publishes the end of each run of a process whose folder another one indexes', async () => {
+    await openServer('web-1', 'debug')
+    const other = await openServer('web-2', 'debug')
+    const third = await openServer('web-3')
+    const ids = Array.from({ length: 5 }, (_, number) => `run-${number}`)
+    for (const id of ids) other.run(id, 'hello')
+    const read = async () => (await third.runs()).map(({ run_id, status }) => `${run_id} ${status}`).sort()
+    await eventually(async () => expect(await read()).to.deep.equal(ids.map((id) => `${id} completed`)), 10_000)
+  })
+
   it('skips a damaged or newer entry', async () => {
     const [one, other] = [await openServer('web-1'), await openServer('web-2')]
     one.run('run-1', 'hello')
