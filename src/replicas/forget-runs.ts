@@ -35,10 +35,11 @@ async function removePublished(store: RecordStore, id: string, { tenant, user, r
     const theirs = page.filter(([, text]) => {
       const summary = readEntry(text)?.record.summary
       if (!summary) return false
-      const { run_id, parent_run_id, continues } = summary
-      const isTheirs = summary.user === user && (summary.tenant ?? '') === tenant
+      const { run_id, parent_run_id, continues, replays } = summary
+      // As the index of traces tells them: nobody knows whose one without its beginning is.
+      const isTheirs = (summary.user === user || summary.user === '') && (summary.tenant ?? '') === tenant
       if (isTheirs) ids.add(run_id)
-      return isTheirs || [run_id, parent_run_id, continues].some((each) => each !== null && ids.has(each))
+      return isTheirs || [run_id, parent_run_id, continues, replays].some((each) => each !== null && ids.has(each))
     })
     if (theirs.length > 0) await store.commit(theirs.map(([key]): Change => [key, undefined]))
     count += theirs.length

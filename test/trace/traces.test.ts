@@ -1,4 +1,16 @@
-import { appendFile, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  copyFile,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { type AgentEvent, AgentHost, type LLMPart } from 'agent-host'
 import { expect } from 'chai'
 import Database from 'libsql'
@@ -360,6 +372,11 @@ describe('Traces', () => {
     const odd = ['result', 'call', 'exception'].map((type) => JSON.stringify({ ...line, event_type: type }))
     await appendFile(project.path('debug/echo.jsonl'), odd.map((text) => `${text}\n`).join(''))
     recordEcho(traces, 'run-1', 'hi')
+    await traces.query('count', {})
+    const [begin] = echoRun('run-1', 'long before').map((event) => JSON.stringify({ ...event, time: 'time' }))
+    await appendFile(project.path('debug/echo.jsonl'), `${begin?.replace('"time":"time"', '"time":-1e999')}\n`)
+    traces.recordEnd(endOf('run-1', { text: 'after' }))
+    expect((await traces.query('run', 'run-1'))?.output).equal('after')
     expect((await traces.query('runs', ALL)).runs.map(({ run_id }) => run_id)).deep.equal(['run-1'])
   })
 
@@ -373,18 +390,89 @@ describe('Traces', () => {
     expect(await project.read('debug/echo.jsonl')).not.contain('ada')
   })
 
-  it('lists a run whose model has counted tokens without end', async () => {
+  for (const inputTokens of [Number.POSITIVE_INFINITY, Number.MAX_VALUE])
+    it(`lists a run whose model has counted tokens without end: ${inputTokens}`, async () => {
+      const traces = await openTraces(await makeProject())
+      const model = { call_id: 'llm', parent_call_id: 'run-1.1', method_name: 'generate' }
+      const asked = eventOf({ ...model, event_type: 'call' })
+      const counted = { type: 'usage', usage: { inputTokens, outputTokens: 1 } }
+      const result = [counted, counted]
+      recordRun(traces, [
+        echoRun('run-1', 'hi')[0] as AgentEvent,
+        asked,
+        eventOf({ ...model, event_type: 'result', result }),
+      ])
+      const { runs } = await traces.query('runs', ALL)
+      expect(runs.map(({ status, output_tokens }) => [status, output_tokens])).deep.equal([['completed', 2]])
+    })
+
+  it('has no numbers of a module, and no run with a text, that cannot be', async () => {
     const traces = await openTraces(await makeProject())
-    const model = { call_id: 'llm', parent_call_id: 'run-1.1', method_name: 'generate' }
-    const asked = eventOf({ ...model, event_type: 'call' })
-    const result = [{ type: 'usage', usage: { inputTokens: Number.POSITIVE_INFINITY, outputTokens: 2 } }]
-    recordRun(traces, [
-      echoRun('run-1', 'hi')[0] as AgentEvent,
-      asked,
-      eventOf({ ...model, event_type: 'result', result }),
-    ])
-    const { runs } = await traces.query('runs', ALL)
-    expect(runs.map(({ status, output_tokens }) => [status, output_tokens])).deep.equal([['completed', 2]])
+    recordEcho(traces, 'run-1', 'hi')
+    const query = { since: 0, until: 2e9, bucketSeconds: 2e9 }
+    for (const moduleId of ['constructor', '__proto__', 'absent'])
+      expect((await traces.query('metrics', { ...query, moduleId })).total.count).equal(0)
+    for (const text of ['x'.repeat(MIB), '%'.repeat(40_000)]) expect(await traces.query('count', { text })).equal(0)
+  })
+
+  it('forgets a run whose user has a name with NUL, and one whose beginning was lost with the name of its user', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project)
+    for (const [runId, user] of [
+      ['run-1', 'ada\0x'],
+      ['run-2', 'bob'],
+    ] as const) {
+      const [begin, ...others] = echoRun(runId, `canary of ${runId}`) as [AgentEvent, ...AgentEvent[]]
+      recordRun(traces, [{ ...begin, user }, ...others])
+    }
+    recordRun(traces, echoRun('run-3', 'canary of run-3').slice(1))
+    expect(await traces.query('forget', { tenant: 'acme', user: 'ada\0x', runIds: [] })).equal(0)
+    expect(await traces.query('forget', { tenant: '', user: 'ada\0x', runIds: [] })).equal(2)
+    expect((await project.read('debug/echo.jsonl')).match(/canary of run-\d/g)).deep.equal(
+      Array.from({ length: 2 }, () => 'canary of run-2'),
+    )
+  })
+
+  it('reads a file that was renamed, and one whose copy was removed, as it was before', async () => {
+    const project = await makeProject()
+    const [file, other] = [project.path('debug/echo.jsonl'), project.path('debug/other.jsonl')]
+    await project.write(
+      'debug/echo.jsonl',
+      echoRun('run-1', 'hi')
+        .map((event) => `${JSON.stringify(event)}\n`)
+        .join(''),
+    )
+    const reader = new TraceReader(project.path('debug'), MIB)
+    const read = () => {
+      reader.lookAround()
+      reader.catchUp()
+      return reader.index.runs.list(ALL).runs.map(({ run_id, events, calls }) => [run_id, events, calls])
+    }
+    expect(read()).deep.equal([['run-1', 4, 1]])
+    await rename(file, other)
+    expect(read()).deep.equal([['run-1', 4, 1]])
+    await copyFile(other, file)
+    read()
+    await rm(file)
+    expect(read()).deep.equal([['run-1', 4, 1]])
+    await copyFile(other, project.path('debug/zoo.jsonl'))
+    read()
+    await rm(project.path('debug/zoo.jsonl'))
+    expect(read()).deep.equal([['run-1', 4, 1]])
+    reader.close()
+  })
+
+  it('keeps the index although something has written into the file of its lock', async () => {
+    const project = await makeProject({ 'debug/index.lock': 'this is no database '.repeat(100) })
+    const traces = await openTraces(project)
+    recordEcho(traces, 'run-1', 'hi')
+    await eventually(async () => expect((await traces.query('run', 'run-1'))?.status).equal('completed'))
+  })
+
+  it('has a file for a tenant with half a surrogate pair in its name', async () => {
+    const traces = await openTraces(await makeProject())
+    traces.record({ ...(echoRun('run-1', 'hi')[0] as AgentEvent), tenant: 'a\ud800' })
+    expect((await traces.query('run', 'run-1'))?.tenant).equal('a\ufffd')
   })
 
   it('warns once a file of lines that are too long for the index, and lists the runs around them', async () => {

@@ -153,7 +153,7 @@ export class TraceFiles {
 
 /** Tenants whose names differ only in case have files of their own. */
 function toSuffix(tenant: string): string {
-  const name = encodeURIComponent(tenant).replace(/[A-Z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+  const name = encodeUri(tenant).replace(/[A-Z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
   return tenant === '' ? '' : `@${name}`
 }
 

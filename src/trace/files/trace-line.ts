@@ -128,5 +128,5 @@ export function readTraceLine(line: string): TracedEvent | undefined {
 /** Tells a line of this host from another: what else an event has is as it was written. */
 function isEvent(value: unknown): value is TracedEvent {
   const { agent_id, call_id, time } = fieldsOf(value)
-  return typeof agent_id === 'string' && typeof call_id === 'string' && typeof time === 'number'
+  return typeof agent_id === 'string' && typeof call_id === 'string' && Number.isFinite(time)
 }

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { rmSync, truncateSync } from 'node:fs'
 import Database from 'libsql'
 import { touchFile } from '../files/trace-files.ts'
 import { FACT_COLUMNS } from '../run-columns.ts'
@@ -75,8 +75,10 @@ export function tryLock(path: string): Database.Database | undefined {
     lock.exec('PRAGMA busy_timeout = 0')
     lock.exec('BEGIN EXCLUSIVE')
     return lock
-  } catch {
+  } catch (error) {
     lock.close()
+    // Something else has written into it: it would be held for ever. The next one to ask gets it.
+    if (isDamage(error)) truncateSync(path)
     return undefined
   }
 }

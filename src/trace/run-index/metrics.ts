@@ -139,7 +139,7 @@ export class MetricsTally {
     const { moduleId } = this.#query
     const models = JSON.parse(run.models) as ModelUsage[]
     const modules = JSON.parse(run.stats) as Readonly<Record<string, ModuleStats>>
-    const stats = moduleId === undefined ? undefined : modules[moduleId]
+    const stats = moduleId !== undefined && Object.hasOwn(modules, moduleId) ? modules[moduleId] : undefined
     this.#addToAgent(run, models)
     this.#versions.of(run.agent_id, run.agent_version ?? '').addRun(run, models)
     for (const [id, each] of Object.entries(modules)) this.#modules.of(run.agent_id, id).addModule(each)

@@ -61,7 +61,13 @@ export function conditionsOf(filter: RunFilter): { where: string[]; values: (str
   return { where, values }
 }
 
+/** Texts of rows are shorter, and SQLite takes no longer patterns. */
+const MAX_SOUGHT = 8000
+
 /** A text as itself within a LIKE pattern. */
 function literal(text: string): string {
-  return text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')
+  return text
+    .slice(0, MAX_SOUGHT)
+    .replaceAll('\0', '')
+    .replace(/[\\%_]/g, '\\$&')
 }

@@ -111,7 +111,7 @@ function checkStats(modules: unknown, tools: unknown): void {
 }
 
 /** Text ends at NUL where libsql binds it; for a value that is neither text nor number nor null, it ends the process. */
-function bindable(value: unknown): Value {
+export function bindable(value: unknown): Value {
   if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
   if (typeof value === 'number' || value === null) return value
   throw new TypeError(`A row of the index cannot hold a value of type ${typeof value}.`)

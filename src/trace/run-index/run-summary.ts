@@ -61,7 +61,8 @@ export class RunBuilder {
     const summary: RunSummary = {
       ...factsAtBeginning(event),
       run_id: runId,
-      user: user ? toPreview(user) : null,
+      // Of a run without its beginning nobody knows whose it is.
+      user: user ? toPreview(user) : isBeginning(event) ? null : '',
       variant: Array.isArray(variant) ? toPreview(nameChanges(variant)) : null,
       replays: replays?.run_id ?? null,
       replays_from: replays?.from_call ?? null,

@@ -4,6 +4,7 @@ import { inTransaction } from './in-transaction.ts'
 import { MetricsTally, type MetricsView } from './metrics.ts'
 import { conditionsOf, REMOTE } from './run-conditions.ts'
 import {
+  bindable,
   LISTED,
   type ListedRow,
   type ListedRun,
@@ -79,17 +80,18 @@ export class RunsTable {
     this.putRemote(records.map((record) => ({ ...record, summary: { ...record.summary, status: 'interrupted' } })))
   }
 
-  /** Removes the runs that have no events after this file; returns their ids. */
-  removeOf(file: number): string[] {
-    const ids = this.#all<RunSummary>('SELECT run_id FROM runs WHERE file = ?', [file]).map(({ run_id }) => run_id)
-    this.#db.prepare('DELETE FROM runs WHERE file = ?').run([file])
-    return ids
+  /** Removes the runs that have no events after this file; returns them. */
+  removeOf(file: number): { run_id: string; places: string }[] {
+    return this.#all('DELETE FROM runs WHERE file = ? RETURNING run_id, places', [file])
   }
 
-  /** Ids of the runs of a user, of those below them, that continue them, and that replay them: the one that changed last is the last. */
+  /**
+   * Ids of the runs of a user, of those below them, that continue them, and that replay them: the one that changed last is the last. Those whose
+   * beginning was lost may be anyone's.
+   */
   ofUser({ tenant, user, runIds }: ForgetQuery): string[] {
     const sql = `WITH RECURSIVE own (id) AS (
-      SELECT run_id FROM runs WHERE tenant = ? AND user = ? UNION SELECT value FROM json_each(?)
+      SELECT run_id FROM runs WHERE tenant = ? AND user IN (?, '') UNION SELECT value FROM json_each(?)
       UNION SELECT run_id FROM runs JOIN own ON parent_run_id = id UNION SELECT run_id FROM runs JOIN own ON continues = id)
       SELECT run_id FROM runs WHERE run_id IN own OR replays IN own ORDER BY change`
     return this.#all<{ run_id: string }>(sql, [tenant, user, JSON.stringify(runIds)]).map(({ run_id }) => run_id)
@@ -232,7 +234,7 @@ export class RunsTable {
   }
 
   #all<T>(sql: string, values: readonly (string | number)[]): T[] {
-    return this.#db.prepare(sql).all([...values]) as T[]
+    return this.#db.prepare(sql).all(values.map(bindable)) as T[]
   }
 }
 

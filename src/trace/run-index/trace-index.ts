@@ -142,13 +142,14 @@ export class TraceIndex {
    */
   readOn(names: readonly string[] = this.#files.list().map(({ name }) => name)): boolean {
     if (!this.isWriter) return false
+    // Before a file that was renamed is read under its other name.
+    this.#forgetRemoved()
     for (const name of names) {
       const file = this.#follow(name)
       if (!file) continue
       if (this.#readStep(file)) return true
       this.#rotate(file)
     }
-    this.#forgetRemoved()
     this.runs.expireWaiting()
     return false
   }
@@ -303,17 +304,20 @@ export class TraceIndex {
   }
 
   #forgetRemoved(): void {
-    for (const file of this.#known.values()) if (!this.#files.stat(file.name)) this.#forget(file)
+    for (const file of this.#known.values()) if (this.#files.stat(file.name)?.inode !== file.inode) this.#forget(file)
   }
 
-  /** Removes the runs that have no events after this file. */
+  /** Removes the runs that have no events after this file. Files that have earlier ones, of which it was a copy, are read again. */
   #forget(file: IndexedFile): void {
-    for (const runId of this.runs.removeOf(file.id)) {
-      this.#builders.delete(runId)
-      this.#dirty.delete(runId)
-    }
     this.#db.prepare('DELETE FROM files WHERE id = ?').run([file.id])
     this.#known.delete(file.name)
+    const earlier = new Set<number>()
+    for (const { run_id, places } of this.runs.removeOf(file.id)) {
+      this.#builders.delete(run_id)
+      this.#dirty.delete(run_id)
+      for (const part of places.split(';').slice(0, -1)) earlier.add(Number.parseInt(part, 10))
+    }
+    for (const other of this.#known.values()) if (earlier.has(other.id)) this.#forget(other)
   }
 }
 
