@@ -1,11 +1,11 @@
 import type { Attributes } from '@opentelemetry/api'
 import { fieldsOf } from '../json.ts'
 import type { LLMPart, LLMRequest } from '../protocols/llm.ts'
-import type { Usage } from '../protocols/run.ts'
 import type { AgentEvent } from '../run/calls/agent-events.ts'
 import { endingOf } from '../run/run-ending.ts'
 import type { RunEnd } from '../run/turn.ts'
 import { isWaitingResult } from '../run/waiting/waits-for.ts'
+import { usageOf } from '../trace/calls/describe-event.ts'
 
 /** Operation of a call with a name in the semantic conventions for generative AI. */
 export type Operation = 'chat' | 'execute_tool'
@@ -126,17 +126,15 @@ function toRequestAttributes(request: Partial<LLMRequest> = {}): Attributes {
 }
 
 function toAnswerAttributes(parts: readonly LLMPart[], model: AgentEvent['model']): Attributes {
-  const usages = parts.flatMap((part) => (part?.type === 'usage' ? [part] : []))
+  const usage = usageOf(parts)
   const finishes = parts.flatMap((part) => (part?.type === 'finish' ? [part] : []))
-  const sum = (name: keyof Usage) => usages.reduce((total, { usage }) => total + (usage?.[name] ?? 0), 0)
-  const counted = usages.find((part) => part.model !== undefined)?.model
   return defined({
-    'gen_ai.request.model': model?.name ?? counted,
-    'gen_ai.response.model': finishes.at(-1)?.model ?? counted ?? model?.name,
-    'gen_ai.usage.input_tokens': usages.length > 0 ? sum('inputTokens') : undefined,
-    'gen_ai.usage.output_tokens': usages.length > 0 ? sum('outputTokens') : undefined,
-    'gen_ai.usage.cache_read.input_tokens': sum('cachedInputTokens') || undefined,
-    'gen_ai.usage.reasoning.output_tokens': sum('reasoningTokens') || undefined,
+    'gen_ai.request.model': model?.name ?? usage?.model,
+    'gen_ai.response.model': finishes.at(-1)?.model ?? usage?.model ?? model?.name,
+    'gen_ai.usage.input_tokens': usage?.input_tokens,
+    'gen_ai.usage.output_tokens': usage?.output_tokens,
+    'gen_ai.usage.cache_read.input_tokens': usage?.cached_input_tokens || undefined,
+    'gen_ai.usage.reasoning.output_tokens': usage?.reasoning_tokens || undefined,
     'gen_ai.response.finish_reasons': finishes.length > 0 ? finishes.map(({ reason }) => String(reason)) : undefined,
   })
 }

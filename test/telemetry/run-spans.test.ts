@@ -194,6 +194,8 @@ describe('the span of a run', () => {
     spans.add(makeEvent('2', { ...generate, parent_call_id: '1', model }))
     const result = [
       { type: 'usage', usage: { inputTokens: 3 }, model: 'gpt-4.1' },
+      // As some servers count.
+      ...['7', Number.NaN, -1].map((inputTokens) => ({ type: 'usage', usage: { inputTokens } })),
       { type: 'finish', reason: 'stop', model: 'gpt-4.1-2025-04-14' },
     ]
     spans.add(makeEvent('2', { ...generate, event_type: 'result', model, result }))
