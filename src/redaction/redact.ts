@@ -1,6 +1,6 @@
 import { decodeUri, encodeUri } from '../decode-uri.ts'
 import { OBJECT, requireGiven, TEXT } from '../given.ts'
-import { REDACTED } from './redacted.ts'
+import { anyOf, REDACTED } from './redacted.ts'
 import { isSecretName } from './secret-name.ts'
 
 /** Puts `[redacted]` in the place of every secret in a text. */
@@ -49,12 +49,6 @@ function replaceSecrets(
   if (replacements.size === 0) return redactFormats
   const pattern = anyOf([...replacements.keys()])
   return (text) => redactFormats(text.replace(pattern, (secret) => replacements.get(secret) ?? REDACTED))
-}
-
-/** Pattern that finds any of these texts: the longest first, since one secret may begin with another. */
-export function anyOf(texts: readonly string[]): RegExp {
-  const sorted = texts.toSorted((a, b) => b.length - a.length)
-  return new RegExp(sorted.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
 }
 
 /** A secret as it is, in JSON, in JSON that is a text of JSON, in an address, and as `Authorization: Basic` sends it (RFC 7617). */

@@ -1,5 +1,4 @@
-import { anyOf } from './redact.ts'
-import { REDACTED } from './redacted.ts'
+import { anyOf, REDACTED } from './redacted.ts'
 
 /** Characters of a secret's beginning that are shown: fewer tell too little to hold a piece back. */
 const SHOWN_CHARS = 3
