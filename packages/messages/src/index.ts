@@ -166,7 +166,9 @@ export class MessagesAdapter implements Adapter {
   async #describeOpen({ agent, turn }: Asked, result: RunResult, request: FastifyRequest): Promise<string> {
     const { http, runs, tenantOf } = this.#options
     if (result.pending.length === 0 || result.pending.some(({ kind }) => kind === 'client_tool')) return ''
-    const open = await runs.of(tenantOf(request)).keep({ ...turn, agent, result })
+    // The run that goes on would wait for ever for a result of the client's tools: nothing here takes it.
+    const kept = { ...turn, clientTools: undefined, agent, result }
+    const open = await runs.of(tenantOf(request)).keep(kept)
     return http.describeOpen(open, request, `${PREFIX}/v1/messages`)
   }
 }

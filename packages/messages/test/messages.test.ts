@@ -279,6 +279,24 @@ describe('POST /anthropic/v1/messages', () => {
     assert.equal(stop_reason, 'end_turn')
   })
 
+  it('goes on after an approval without the tools of the client, which gives no more results', async () => {
+    const adapters = ['./adapter.ts#MessagesAdapter', 'ResponsesCompatApiAdapter']
+    await using inbox = await serve({ adapters })
+    const { app, host } = inbox.server
+    const ends: string[] = []
+    const ended = new Promise<void>((resolve) => {
+      host.onRunEnd(({ status, text }) => ends.push(`${status}: ${text}`) === 2 && resolve())
+    })
+    const payload = body('clerk', 'Refund it.', { tools: [READ_FILE] })
+    const asked = await app.inject({ method: 'POST', url: '/anthropic/v1/messages', payload })
+    const [, id] = /approvals\/(\S+) or/.exec(asked.json().content[0].text) ?? []
+    const url = `/compat/approvals/${id}`
+    const decided = await app.inject({ method: 'POST', url, payload: { decision: 'approve' } })
+    assert.equal(decided.statusCode, 200, decided.payload)
+    await ended
+    assert.deepEqual(ends, ['waiting: ', 'completed: Done.'])
+  })
+
   it('has aliases, which hide no agent', async () => {
     const says = async (model: string) => (await post(body(model, 'hi'))).json().content[0].text
     assert.equal(await says('plain'), 'one two')

@@ -45,6 +45,8 @@ const TOOLS = `import { defineTool, Type } from 'agent-host'
 export const refund = defineTool({ description: 'Refunds', parameters: Type.Object({}), needsApproval: true, execute: () => 'refunded' })
 `
 
+const REFUND = '  - { id: tools, module: tools/local, config: { files: [tools/refund.ts] } }\n'
+
 const CALL = { name: 'read_file', arguments: { path: 'a.txt' } }
 
 const FILES = {
@@ -69,10 +71,11 @@ const FILES = {
   'agents/long.yml': scripted('long', [{ text: 'cut', finish: 'length' }]),
   'agents/prim.yml': scripted('prim', [{ text: 'No.', finish: 'content_filter' }]),
   'agents/late.yml': scripted('late', [{ text: 'part', error: 'hidden reason' }]),
-  'agents/cashier.yml': scripted(
-    'cashier',
-    [{ tool_calls: [{ name: 'refund' }] }, 'Done.'],
-    '  - { id: tools, module: tools/local, config: { files: [tools/refund.ts] } }\n',
+  'agents/cashier.yml': scripted('cashier', [{ tool_calls: [{ name: 'refund' }] }, 'Done.'], REFUND),
+  'agents/clerk.yml': scripted(
+    'clerk',
+    [{ tool_calls: [{ name: 'refund' }] }, { tool_calls: [CALL] }, 'Done.'],
+    REFUND,
   ),
 }
 
