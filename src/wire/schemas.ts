@@ -13,6 +13,8 @@ export function optional<T extends TSchema>(schema: T) {
 }
 
 export const Text = Type.String()
+/** Traces tell no longer names of users apart: their data could not be deleted. */
+export const UserName = Type.String({ maxLength: 300 })
 export const Integer = Type.Integer()
 export const Flag = Type.Boolean()
 

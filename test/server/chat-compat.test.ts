@@ -211,6 +211,11 @@ describe('ChatCompatApiAdapter', () => {
     ],
     ['an empty list', { model: 'echo', messages: [] }, 'messages must contain a user message'],
     ['a model that is no string', { model: 1, messages: [] }, 'model must be a string.'],
+    [
+      'a user with a name that could not be deleted',
+      { ...chat('echo', 'x'), user: 'u'.repeat(301) },
+      'user must not have more than 300 characters.',
+    ],
     ['messages that are no array', { model: 'echo', messages: 'x' }, 'messages must be an array.'],
     [
       'a role that is none',

@@ -143,6 +143,7 @@ describe('POST /compat/responses', () => {
       [{ model: 'talk/nobody', input: 'x' }, 'model not found'],
       [{ model: 'talk', input: [{ role: 'assistant', content: 'x' }] }, 'input must contain a user message'],
       [{ model: 'talk', input: [{ type: 'reasoning', summary: [] }] }, 'input must contain a user message'],
+      [{ model: 'talk', input: 'x', user: 'u'.repeat(301) }, 'user must not have more than 300 characters.'],
       [{ model: 'talk', input: [{ role: 'user' }] }, 'input[0].content must be a string or an array of parts'],
       [{ model: 'talk', input: [{ content: 'x' }] }, 'input[0].role must be one of user, assistant, system, developer'],
       [

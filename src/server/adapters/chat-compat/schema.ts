@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { AnyObject, Flag, Integer, ofType, oneOf, optional, Text } from '../../../wire/schemas.ts'
+import { AnyObject, Flag, Integer, ofType, oneOf, optional, Text, UserName } from '../../../wire/schemas.ts'
 import { ChatMessage, CustomCall } from '../../bodies/chat-message.ts'
 
 const ToolName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
@@ -56,7 +56,7 @@ export const ChatRequest = Type.Object({
   stop: optional(Type.Union([Text, Type.Array(Text)])),
   presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
-  user: optional(Text),
+  user: optional(UserName),
   metadata: optional(AnyObject),
   max_completion_tokens: optional(Type.Integer({ minimum: 1 })),
   seed: optional(Integer),

@@ -1,5 +1,15 @@
 import { type Static, Type } from 'typebox'
-import { AnyObject, Flag, Integer, nullable, ofType, oneOf, optional, Text } from '../../../../wire/schemas.ts'
+import {
+  AnyObject,
+  Flag,
+  Integer,
+  nullable,
+  ofType,
+  oneOf,
+  optional,
+  Text,
+  UserName,
+} from '../../../../wire/schemas.ts'
 import { MAX_INPUT_ITEMS } from '../ids.ts'
 
 const ContentPart = Type.Object({ type: Text })
@@ -65,7 +75,7 @@ export const CreateRequest = Type.Object({
   tools: optional(Type.Array(Type.Object({ type: Text }))),
   top_p: optional(Type.Number()),
   truncation: optional(Text),
-  user: optional(Text),
+  user: optional(UserName),
   metadata: optional(AnyObject),
   background: optional(Flag),
   include: optional(Type.Array(Text)),
