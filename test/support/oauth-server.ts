@@ -44,6 +44,8 @@ export class OAuthServer {
   refusesAll = false
   /** Secret that clients need for tokens; undefined for none. */
   clientSecret: string | undefined
+  /** Secrets that requests for tokens came with, in their order. */
+  readonly secrets: (string | null)[] = []
   /** End of each access token. */
   tokenEnd = ''
   /** Time until a request for tokens is answered. */
@@ -57,7 +59,7 @@ export class OAuthServer {
   readonly #http: Server
   readonly #grants = new Map<string, Grant>()
   readonly #sessions = new Map<string, Session>()
-  readonly #names: { readonly mcp: string; readonly issuer: string }
+  readonly #names: { readonly mcp: string; issuer: string }
 
   static async start(issuerHost = '127.0.0.1'): Promise<OAuthServer> {
     const http = createServer()
@@ -105,6 +107,12 @@ export class OAuthServer {
         resolve()
       }
     })
+  }
+
+  /** Has another authorization server in its place: what the first one has issued no longer counts. */
+  moveIssuer(host: string): void {
+    this.#names.issuer = `http://${host}:${new URL(this.#names.mcp).port}`
+    this.revoke()
   }
 
   /** Has no access token count any more; they can be refreshed. */
@@ -191,6 +199,7 @@ export class OAuthServer {
 
   #issue(given: URLSearchParams): Response {
     const refuse = () => Response.json({ error: 'invalid_grant' }, { status: 400 })
+    this.secrets.push(given.get('client_secret'))
     if (this.clientSecret !== undefined && given.get('client_secret') !== this.clientSecret) {
       return Response.json({ error: 'invalid_client' }, { status: 401 })
     }

@@ -193,6 +193,27 @@ describe('tools/mcp that wants a sign-in', () => {
     expect(issues.refreshes).to.equal(1)
   })
 
+  it('signs in as another client of the config at another authorization server', async () => {
+    issues = await OAuthServer.start('localhost')
+    const agentOf = (client: string) =>
+      signInAgent(issues.url, `{ client_id: ${client}, client_secret: secret of ${client}, hosts: [localhost] }`)
+    const { url, project, close } = await open(undefined, {}, agentOf('first'))
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    await signIn(person)
+    await close()
+    issues.moveIssuer('127.0.0.1')
+    await project.write('agents/desk.yml', String(agentOf('second')['agents/desk.yml']))
+    const next = await makeServer({ projectDir: project.dir, adapters: ['ResponsesCompatApiAdapter'] })
+    const later = new Visitor(await next.listen(), '', 'nobody')
+    await ask(later, 'count_issues')
+    expect(issues.secrets).to.not.include('secret of second')
+    const [question] = await waiting(later)
+    expect(new URL(question?.url).searchParams.get('client_id')).to.equal('second')
+    expect(textOf(await signIn(later))).to.equal('42 issues | count_issues')
+    expect(issues.registered).to.deep.equal([])
+  })
+
   it('sends the tokens of a server to no other address that takes its name', async () => {
     issues = await OAuthServer.start()
     const other = await OAuthServer.start()

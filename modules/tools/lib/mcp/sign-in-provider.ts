@@ -86,14 +86,10 @@ export class SignInProvider implements OAuthClientProvider {
 
   clientInformation(): StoredOAuthClientInformation | undefined {
     const { client_id, client_secret } = this.#oauth
-    if (client_id === undefined)
-      return isFor(this.redirectUrl, this.#signedIn.client) ? this.#signedIn.client : undefined
-    const issuer = this.#signedIn.client?.issuer
-    return {
-      client_id,
-      client_secret,
-      issuer,
-    }
+    const { client } = this.#signedIn
+    if (client_id === undefined) return isFor(this.redirectUrl, client) ? client : undefined
+    // Another client of the config may be one of another authorization server.
+    return { client_id, client_secret, issuer: client?.client_id === client_id ? client.issuer : undefined }
   }
 
   saveClientInformation(client: StoredOAuthClientInformation): void {

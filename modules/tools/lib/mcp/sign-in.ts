@@ -187,8 +187,9 @@ export class McpSignIn implements AuthProvider {
     const { server, fetch } = this.#options
     const { tokens, discovery } = signedIn
     const provider = new SignInProvider(this.#options, signedIn)
-    // The id and the secret of the config may be others than at the sign-in.
-    const client = provider.clientInformation() ?? signedIn.client
+    // The secret of the config may be another than at the sign-in. A client of another id is none of this authorization server.
+    const known = provider.clientInformation()
+    const client = known?.client_id === signedIn.client?.client_id ? known : signedIn.client
     if (!client || !discovery) return this.#drop(claim, signedIn)
     try {
       const fresh = await refreshAuthorization(discovery.authorizationServerUrl, {
