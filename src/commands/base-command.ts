@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { inspect, parseEnv } from 'node:util'
 import { Command, Errors } from '@oclif/core'
 import { decodeText } from '../decode-text.ts'
@@ -52,6 +53,11 @@ export abstract class BaseCommand extends Command {
     }
     const { message, suggestions } = describePortError(error, `${this.id}`)
     this.#fail(message, suggestions, 1)
+  }
+
+  /** A command that exits at once would hide that its output could not be written, as on a full disk: Node tells a moment later. */
+  protected override async finally(): Promise<void> {
+    await setImmediate()
   }
 
   /** @throws HostError `PROJECT_INVALID` outside a project */

@@ -63,6 +63,13 @@ export default defineModule({ name: 'Painter', provides: [ToolProvider], create:
     expect(runs.map(({ input }: { input: string }) => input)).deep.equal(['paint'])
   })
 
+  it('exits with 1, and says why, where its output cannot be written', async () => {
+    const { dir } = await makeProject(FILES)
+    const runtime = ['sh', '-c', 'exec "$0" "$@" >/dev/full', process.execPath] as const
+    const { exitCode, stderr } = await runCli(['tool', '--json'], { cwd: dir, runtime })
+    expect([exitCode, /ENOSPC/.test(stderr)]).deep.equal([1, true])
+  })
+
   it('shows where in the project a tool throws, and exits with 1', async () => {
     const { dir } = await makeProject(FILES)
     const { exitCode, stdout, stderr } = await callCli(['tool', 'sum', '{"a": -1, "b": 2}'], { cwd: dir })
