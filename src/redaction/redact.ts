@@ -42,7 +42,7 @@ function replaceSecrets(
 ): Redact {
   const replacements = new Map<string, string>()
   for (const { name, secret } of listSecrets(environment)) {
-    for (const written of formsOf(secret)) {
+    for (const written of SAME_IN_ALL.test(secret) ? [secret] : formsOf(secret)) {
       if (!replacements.has(written)) replacements.set(written, replacementOf(name))
     }
   }
@@ -50,6 +50,9 @@ function replaceSecrets(
   const pattern = anyOf([...replacements.keys()])
   return (text) => redactFormats(text.replace(pattern, (secret) => replacements.get(secret) ?? REDACTED))
 }
+
+/** Most secrets are the same in JSON and in addresses. */
+const SAME_IN_ALL = /^[\w.~-]*$/
 
 /** A secret as it is, in JSON, in JSON that is a text of JSON, in an address, and as `Authorization: Basic` sends it (RFC 7617). */
 function formsOf(secret: string): string[] {
