@@ -80,14 +80,19 @@ export class RunRecorder {
     return result
   }
 
-  /** Records that a call needs an approval: those that need none are most, and a call that no tape has needs none. */
-  async noteNeed(need: unknown, args: readonly unknown[], place: Place): Promise<unknown> {
-    const answer = await need
-    if (!answer) return answer
+  /** Records that a call needs an approval, or that nobody can tell: those that need none are most, and a call that no tape has needs none. */
+  async noteNeed(ask: () => unknown, args: readonly unknown[], place: Place): Promise<unknown> {
     const last = args.at(-1)
     const run = last instanceof AgentRun ? last : undefined
-    this.#begin('needsApproval', run ? args.slice(0, -1) : args, place, run, {}).finish(answer, 'promise')
-    return answer
+    const begin = () => this.#begin('needsApproval', run ? args.slice(0, -1) : args, place, run, {})
+    try {
+      const answer = await ask()
+      if (answer) begin().finish(answer, 'promise')
+      return answer
+    } catch (error) {
+      begin().fail(error, 'promise')
+      throw error
+    }
   }
 
   /** Records the end of the run. */

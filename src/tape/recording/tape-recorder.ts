@@ -49,7 +49,7 @@ export class TapeRecorder implements Boundaries {
       const last = args.at(-1)
       const recorder = this.#recorderOf(last instanceof AgentRun ? last : run)
       if (!recorder) return method.apply(provider, [...args])
-      if (name === 'needsApproval') return recorder.noteNeed(method.apply(provider, [...args]), args, place)
+      if (name === 'needsApproval') return recorder.noteNeed(() => method.apply(provider, [...args]), args, place)
       return recorder.call(provider, method, name, args, place)
     })
   }

@@ -63,7 +63,7 @@ export class PlayRecorder implements Boundaries {
     return wrapMethods(played, place, (method, name, args) => {
       const recorder = this.#recorder
       if (!recorder) return method.apply(played, [...args])
-      if (name === 'needsApproval') return recorder.noteNeed(method.apply(played, [...args]), args, place)
+      if (name === 'needsApproval') return recorder.noteNeed(() => method.apply(played, [...args]), args, place)
       return recorder.call(played, method, name, args, place)
     })
   }

@@ -20,7 +20,10 @@ export default defineModule({ name: 'Shop', provides: [ToolProvider], create: ()
     globalThis.refunds.push(args)
     return { text: 'refunded ' + args.order }
   },
-  needsApproval: (name, { order }) => order === 88 }) })`
+  needsApproval: (name, { order }) => {
+    if (order === 13) throw new Error('Nobody knows.')
+    return order === 88
+  } }) })`
 /** Two branches: one asks the model at once, the other after work of its own; then it is told which was answered first. */
 const BRANCHES = `import { defineModule, LLM, Response, TextMessageHandler } from 'agent-host'
 import { setTimeout } from 'node:timers/promises'
@@ -80,6 +83,14 @@ describe('a replay', () => {
   it('executes no tool', async () => {
     expect((await replay(tape, { projectDir })).divergence).equal(undefined)
     expect(refunds()).deep.equal([])
+  })
+
+  it('of a call of which nobody could tell whether it needs an approval has the same error', async () => {
+    await recording.host.register({ ...shop(refund(13), { text: 'Sorry.' }), id: 'unlucky' })
+    const { runId, result } = await recording.run('unlucky', 'Refund order 13')
+    const { divergence, runs } = await replay(await recording.tape(runId), { projectDir })
+    expect({ divergence, text: runs[0]?.text }).deep.equal({ divergence: undefined, text: result?.text })
+    expect([result?.text, refunds()]).deep.equal(['Sorry.', []])
   })
 
   it('of two branches waits for what one does between its calls, however little the other waits for', async () => {
