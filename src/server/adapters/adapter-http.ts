@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { DescribeFailure } from '../../assembly/failures.ts'
 import type { OpenCall } from '../../durable/adapter-runs/adapter-runs.ts'
+import { requireGiven } from '../../given.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Attachment, Message } from '../../protocols/message.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
+import { TURN } from '../../run/checks/given-turn.ts'
 import type { RunHandle, Turn } from '../../run/turn.ts'
 import type { ChatMessage } from '../bodies/chat-message.ts'
 import { type ChosenTools, type ClientChoice, chooseTools } from '../bodies/choose-tools.ts'
@@ -52,7 +54,8 @@ export interface AdapterHttp {
   /**
    * Starts a turn for the client of a request, and aborts it when that client leaves.
    *
-   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`: before a head is sent, so that they are answered with their status
+   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`, and `REQUEST_INVALID` for a turn of a wrong kind: before a head is sent, so that they are
+   *   answered with their status
    */
   startTurn(reply: FastifyReply, agent: string, turn: Turn): RunHandle
   /** Answers with a stream of events, which always ends with a last frame of its protocol. */
@@ -130,7 +133,10 @@ export function makeAdapterHttp({
   servesInbox,
 }: AdapterHttpParts): AdapterHttp {
   return Object.freeze<AdapterHttp>({
-    startTurn: (reply, agent, turn) => startTurn(reply, host, agent, turn),
+    startTurn(reply, agent, turn) {
+      requireGiven(TURN, turn, 'turn')
+      return startTurn(reply, host, agent, turn)
+    },
     streamAnswer: (request, reply, answer) => streamAnswer(request, reply, streams, answer),
     whenClientLeaves,
     answerErrors: (app, toErrorReply) => void app.setErrorHandler(makeErrorHandler(describeFailure, { toErrorReply })),

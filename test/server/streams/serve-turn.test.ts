@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { type AgentHost, START_MADE } from '../../../src/host/host.ts'
+import type { Turn } from '../../../src/run/turn.ts'
+import { makeAdapterHttp } from '../../../src/server/adapters/adapter-http.ts'
 import { EventStreams } from '../../../src/server/streams/event-streams.ts'
 import { startTurn, streamAnswer } from '../../../src/server/streams/serve-turn.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -36,6 +38,20 @@ describe('serving a turn', () => {
     await until
     socket.destroy()
   }
+
+  it('refuses a turn of another kind that an adapter made from a body', () => {
+    const parts = { streams: new EventStreams(), describeFailure: String, requiresKey: false, servesInbox: false }
+    const http = makeAdapterHttp({ host, ...parts })
+    const turns = [
+      { messages: [{ role: 'user', content: 5 }] },
+      { messages: [], answers: [{ callId: 'c', kind: 'any' }] },
+      { messages: [], user: {} },
+    ]
+    for (const turn of turns) {
+      const ask = () => http.startTurn({} as FastifyReply, 'talk', turn as unknown as Turn)
+      expect(ask).to.throw().with.property('code', 'REQUEST_INVALID')
+    }
+  })
 
   it('aborts the run when the client disconnects', async () => {
     let onStart = () => {}
