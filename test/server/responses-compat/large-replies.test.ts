@@ -4,7 +4,7 @@ import type { StoredRun } from '../../../src/durable/runs/run-store.ts'
 import { LargeReplies } from '../../../src/server/adapters/responses-compat/runs/large-replies.ts'
 
 const MIB = 1024 * 1024
-const reply = () => ({ raw: new Writable() })
+const reply = () => ({ raw: new Writable(), type() {} })
 
 /** Turns of the event loop in which promises resolve. */
 async function turnsOf(promises: readonly Promise<unknown>[]): Promise<number[]> {
@@ -30,6 +30,18 @@ describe('replies from the store', () => {
     'a stream': (replies, length, read) =>
       replies.readResponse(reply(), true, 'resp_1', () => read.then(() => ({ largeLength: length }) as StoredRun)),
   }
+  it('of many large entries are written entry by entry, as JSON', async () => {
+    const types: string[] = []
+    const answering = { raw: new Writable(), type: (mediaType: string) => types.push(mediaType) }
+    const page = { object: 'list', data: ['x', 'é"'].map((char) => ({ text: char.repeat(MIB) })), has_more: false }
+    const small = { ...page, data: [{ text: 'x' }] }
+    const replies = new LargeReplies(256)
+    expect(await replies.readPage(answering, async () => small)).to.equal(small)
+    const written = await replies.readPage(answering, async () => page)
+    expect(Buffer.isBuffer(written) && JSON.parse(written.toString())).to.deep.equal(page)
+    expect(types).to.deep.equal(['application/json; charset=utf-8'])
+  })
+
   for (const [name, door] of Object.entries(DOORS)) {
     it(`that are large go on one in a turn of the event loop, also where they share a read: ${name}`, async () => {
       const replies = new LargeReplies(256)

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream'
 import { Lanes } from '../../../../async.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
-import { lengthOfTexts } from '../../../../json.ts'
-import { ByteBudget, heapShare } from '../../../bodies/byte-budget.ts'
+import { fieldsOf, lengthOfTexts } from '../../../../json.ts'
+import { ByteBudget, heapShare, MIN_BYTES } from '../../../bodies/byte-budget.ts'
 
 /** Part of the heap that streams of stored responses may hold: texts alone, of up to two bytes a character. */
 const STREAMED_SHARE = 1 / 16
@@ -13,6 +13,10 @@ const READ_SHARE = 1 / 32
 /** Reply of the framework: what counts is how long the client takes to read it. */
 interface Reply {
   readonly raw: Writable
+}
+
+interface PageReply extends Reply {
+  type(mediaType: string): unknown
 }
 
 /** Replies from the store of the adapter: the large ones wait until the server has sent others. */
@@ -26,9 +30,17 @@ export class LargeReplies {
     this.#streamed = new ByteBudget({ maxBytes: Math.min(maxUnsentMb * 1024 * 1024, heapShare(STREAMED_SHARE)) })
   }
 
-  /** @throws HostError `OVERLOADED` */
-  readPage<T>(reply: Reply, read: () => Promise<T>): Promise<T> {
-    return this.#whole.read(() => this.#reads.run(read), lengthOfTexts, reply.raw)
+  /**
+   * Answers what was read, or the JSON of a large page.
+   *
+   * @throws HostError `OVERLOADED`
+   */
+  async readPage<T>(reply: PageReply, read: () => Promise<T>): Promise<T | Buffer> {
+    const answer = await this.#whole.read(() => this.#reads.run(read), lengthOfTexts, reply.raw)
+    const { data, ...facts } = fieldsOf(answer)
+    if (!Array.isArray(data) || lengthOfTexts(data) < MIN_BYTES) return answer
+    reply.type('application/json; charset=utf-8')
+    return writePage(data, facts)
   }
 
   /**
@@ -46,4 +58,13 @@ export class LargeReplies {
     if (isStreamed) return this.#streamed.read(readInLane, lengthOf, reply.raw, id)
     return this.#whole.read(readInLane, lengthOf, reply.raw)
   }
+}
+
+/** Writes entry by entry: the JSON of a page as one text would take several times its length of the heap. */
+function writePage(data: readonly unknown[], facts: object): Buffer {
+  const entries = data.flatMap((entry, index) => [
+    Buffer.from(index === 0 ? '' : ','),
+    Buffer.from(JSON.stringify(entry)),
+  ])
+  return Buffer.concat([Buffer.from('{"data":['), ...entries, Buffer.from(`],${JSON.stringify(facts).slice(1)}`)])
 }
