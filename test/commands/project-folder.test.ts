@@ -1,4 +1,6 @@
 import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
@@ -92,5 +94,21 @@ describe('the project of a command', () => {
     const server = startCli(['serve', '--port', '0', '--adapter', 'ChatCompatApiAdapter'], { cwd: dir })
     await server.printed(/listening at http/)
     expect(await server.stop()).equal(0)
+  })
+
+  it('serves until a signal, which stops in order from the moment in which the server listens', async () => {
+    const { dir } = await makeProject({
+      'agents/echo.yml': AGENT,
+      'signal.mjs': `import { Server } from 'node:net'
+const { listen } = Server.prototype
+Server.prototype.listen = function (...args) {
+  this.prependOnceListener('listening', () => process.kill(process.pid, 'SIGTERM'))
+  return listen.apply(this, args)
+}`,
+    })
+    const env = { NODE_OPTIONS: `--import=${pathToFileURL(join(dir, 'signal.mjs'))}` }
+    const server = startCli(['serve', '--port', '0', '--adapter', 'ChatCompatApiAdapter'], { cwd: dir, env })
+    expect(await server.ended()).equal(0)
+    expect(server.output()).match(/Stopping: running work has/)
   })
 })

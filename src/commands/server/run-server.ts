@@ -35,24 +35,27 @@ export async function runServer(
   let report = printError
   containCrashes((message) => report(message))
   const logSdkWarnings = divertSdkWarnings()
-  const start = (all: ServerOptions) => startServer(all, onReady, questions)
   const stopped = hearStop()
-  const starting = start(options)
-  if (options.noWatch) reloadOnSignal(starting)
-  let { server, port } = await starting
+  let server: BuiltServer
   const log = makeLog((level, message) => server.app.log[level](message))
-  report = log.error
-  logSdkWarnings(log.warn)
-  stopOnSignal({ close: () => server.close() }, log, options.drainTimeout, {
-    endsWithTerminal: !options.noWatch,
-    stopped,
+  const start = (all: ServerOptions, onBuilt: (built: BuiltServer) => void) =>
+    startServer(all, onReady, questions, onBuilt)
+  const starting = start(options, (built) => {
+    server = built
+    report = log.error
+    logSdkWarnings(log.warn)
+    const endsWithTerminal = !options.noWatch
+    stopOnSignal({ close: () => server.close() }, log, options.drainTimeout, { endsWithTerminal, stopped })
   })
+  if (options.noWatch) reloadOnSignal(starting)
+  let { port } = await starting
   return {
     log,
     async restart(newOptions) {
       await server.close()
-      const restarted = await start({ ...newOptions, port: newOptions.port || port })
-      server = restarted.server
+      const restarted = await start({ ...newOptions, port: newOptions.port || port }, (built) => {
+        server = built
+      })
       port = restarted.port
     },
   }
@@ -62,9 +65,12 @@ async function startServer(
   options: ServerOptions,
   onReady: OnReady,
   questions: Questions | undefined,
+  onBuilt: (built: BuiltServer) => void,
 ): Promise<{ server: BuiltServer; port: number }> {
   const { buildServer } = await import('../../server/server.ts')
   const server = await buildServer(options, questions)
+  // Before it listens: from then on a signal must not cut off a request.
+  onBuilt(server)
   const url = await server.listen()
   onReady(server, url)
   return { server, port: Number(new URL(url).port) }
