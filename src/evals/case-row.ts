@@ -40,7 +40,7 @@ export function toSavedCase(tape: Tape, id = nameRun(tape)): SavedCase {
   const input = questionOf(tape)
   const row: CaseRow = {
     id,
-    // A picture alone is asked without a text: the question is then that of the tape.
+    // A run may have been asked with a picture and no text: the case then takes its question from the tape.
     ...(input === '' ? {} : { input }),
     ...(end === 'failed' || (end === 'waiting' && answer === '') ? {} : { expected: answer }),
     expected_tools: tools.map(({ name, arguments: args }) => ({ name: String(name), arguments: Object(args) })),

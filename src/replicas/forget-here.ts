@@ -53,7 +53,7 @@ async function forgetTraces(traces: Traces, wanted: ForgetQuery): Promise<number
   for (const untilMs = performance.now() + MAX_WAIT_MS; performance.now() < untilMs; await wait(LOOK_MS)) {
     const removed = await traces.query('forget', wanted)
     if (removed !== undefined) {
-      // What was published of them until now is deleted next.
+      // Summaries that are published by then are deleted by the caller.
       await traces.settled()
       return removed
     }

@@ -13,8 +13,9 @@ export function optional<T extends TSchema>(schema: T) {
 }
 
 export const Text = Type.String()
-/** Traces tell no longer names of users apart: their data could not be deleted. */
-export const UserName = Type.String({ maxLength: 300 })
+/** Longest name of a user. Traces cannot tell longer ones apart, so the data of such a user could not be deleted. */
+export const MAX_USER_CHARS = 300
+export const UserName = Type.String({ maxLength: MAX_USER_CHARS })
 export const Integer = Type.Integer()
 export const Flag = Type.Boolean()
 

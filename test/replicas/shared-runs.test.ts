@@ -166,11 +166,16 @@ describe('SharedRuns', () => {
       return store
     }
     const one = await openServer('web-1', 'web-1', openSlow)
+    const { query } = one.traces
+    one.traces.query = async (name, argument) => {
+      if (name === 'forget') await commits.promise
+      return query.call(one.traces, name, argument) as never
+    }
     one.run('run-1', 'hello')
-    await commits.promise
     const store = await openRecords()
     closings.push(() => store.close())
     const forgotten = one.forget({ runIds: ['run-1'] }).then(() => order.push('forgotten'))
+    await commits.promise
     for (let trips = 0; trips < 50; trips++) await one.traces.query('count', {})
     going.resolve()
     await forgotten
@@ -207,6 +212,13 @@ describe('SharedRuns', () => {
     going.resolve()
     await Promise.all([reading, forgotten])
     expect((await other.traces.query('runs', ALL)).runs).to.deep.equal([])
+  })
+
+  it('adds no run of another server that was deleted here, and is published there until it is deleted there, too', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    await other.forget({ runIds: ['run-1'] })
+    for (const id of ['run-1', 'run-2']) one.run(id, 'hello')
+    await eventually(async () => expect((await other.runs()).map(({ run_id }) => run_id)).to.deep.equal(['run-2']))
   })
 
   it('keeps the tenants of runs apart on every server', async () => {

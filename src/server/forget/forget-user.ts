@@ -3,6 +3,7 @@ import { forgetStored } from '../../durable/forget/forget-stored.ts'
 import { badRequest } from '../../errors.ts'
 import { type ForgottenHere, forgetHere } from '../../replicas/forget-here.ts'
 import { forgetRuns } from '../../replicas/forget-runs.ts'
+import { MAX_USER_CHARS } from '../../wire/schemas.ts'
 import { type ForgottenUser, forgetMemories } from './forget-memories.ts'
 
 /** Numbers of things that were removed. */
@@ -21,9 +22,6 @@ export interface Forgotten {
   /** Sentences about what was not reached, with what to do. */
   readonly left: readonly string[]
 }
-
-/** Characters by which the index of the traces tells users apart. */
-const MAX_USER_CHARS = 300
 
 /** @throws HostError `REQUEST_INVALID` */
 export function checkUser(user: string): void {
@@ -65,7 +63,7 @@ async function forgetInStore(
     const memories = await forgetMemories(project.host, { tenant, user })
     const { conversations, damaged, records, runs: ids } = await forgetStored(runs, store, user)
     const runIds = ids.map((id) => id.slice(id.indexOf('_') + 1))
-    // What the traces have of them would be published again.
+    // Before their published summaries go: the server publishes what its traces still have.
     const own = await removeHere(runIds)
     const { removed, left } = await forgetRuns(store, { tenant, user, runIds })
     return {

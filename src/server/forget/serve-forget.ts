@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { AssembledProject } from '../../assembly/opened-project.ts'
 import { HostError } from '../../errors.ts'
 import { VISITS } from '../../host/host.ts'
+import { MAX_USER_CHARS } from '../../wire/schemas.ts'
 import { type DoorOptions, makeDoor } from '../guards/door.ts'
 import { NO_SENDER, principalOf, visitorOf } from '../guards/principal.ts'
 import { noteFailure } from '../monitoring/request-log.ts'
@@ -67,7 +68,10 @@ const ROUTES = describeRoutes(
       summary: 'Deletes the data of one user',
       description: 'Ends their runs first. Only of the tenant of the key.',
       schema: {
-        body: Type.Object({ user: Type.String({ minLength: 1, maxLength: 300 }) }, { additionalProperties: false }),
+        body: Type.Object(
+          { user: Type.String({ minLength: 1, maxLength: MAX_USER_CHARS }) },
+          { additionalProperties: false },
+        ),
       },
       answer: ANSWER,
       answers: {

@@ -4,6 +4,7 @@ import { NAME_PATTERN } from '../../definition/definition.ts'
 import { badOption, HostError, messageOf } from '../../errors.ts'
 import { fieldsOf, isObject } from '../../json.ts'
 import { RecentlyUsed } from '../../recently-used.ts'
+import { MAX_USER_CHARS } from '../../wire/schemas.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { isUpgrade } from '../streams/upgrade-route.ts'
 import { isSecure } from './host-check.ts'
@@ -32,8 +33,6 @@ const MAX_AGE_MS = 10 * 60_000
 const FAILED_MS = 1000
 /** Longest time of a timer of Node. */
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** Characters of the name of a user, as other doors take them. */
-const MAX_USER_CHARS = 300
 
 /** Bearers that are no static keys, as tokens of one issuer (RFC 7519), with the keys that it publishes (RFC 7517). */
 export class Tokens {

@@ -40,7 +40,7 @@ function makeTapeFolder(dir: string): void {
   }
 }
 
-/** Writes to a folder of tapes; if somebody has removed it, creates it and writes again. */
+/** Writes to a folder of tapes; if the folder was removed, creates it and writes again. */
 export function inTapeFolder<T>(dir: string, act: () => T): T {
   try {
     return act()

@@ -76,7 +76,7 @@ class Copy {
       this.#room -= room
       const read = text.slice(0, room + MAX_SECRET)
       const shown = this.#redact(read)
-      // What was hidden moved the end closer, where half a secret may stand.
+      // Redaction has shortened the text, so that its end, which may be half a secret, could be shown.
       const end = read === text ? room : Math.min(room, Math.max(0, shown.length - MAX_SECRET))
       return `${shown.slice(0, end)}… [cut: ${text.length} characters]`
     }

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
+import type { HostError } from '../../../src/errors.ts'
 import { type AgentHost, START_MADE } from '../../../src/host/host.ts'
 import type { Turn } from '../../../src/run/turn.ts'
 import { makeAdapterHttp } from '../../../src/server/adapters/adapter-http.ts'
@@ -39,18 +40,19 @@ describe('serving a turn', () => {
     socket.destroy()
   }
 
-  it('refuses a turn of another kind that an adapter made from a body', () => {
+  it('refuses a turn of another kind that an adapter made from a body', async () => {
     const parts = { streams: new EventStreams(), describeFailure: String, requiresKey: false, servesInbox: false }
     const http = makeAdapterHttp({ host, ...parts })
-    const turns = [
+    app.post<{ Body: Turn }>('/', async ({ body }, reply) => ({ id: http.startTurn(reply, 'talk', body).id }))
+    app.setErrorHandler<HostError>(({ code }, _request, reply) => reply.send({ code }))
+    const ask = async (payload: object) => (await app.inject({ method: 'POST', url: '/', payload })).json()
+    for (const wrong of [
       { messages: [{ role: 'user', content: 5 }] },
       { messages: [], answers: [{ callId: 'c', kind: 'any' }] },
       { messages: [], user: {} },
-    ]
-    for (const turn of turns) {
-      const ask = () => http.startTurn({} as FastifyReply, 'talk', turn as unknown as Turn)
-      expect(ask).to.throw().with.property('code', 'REQUEST_INVALID')
-    }
+    ])
+      expect(await ask(wrong)).to.deep.equal({ code: 'REQUEST_INVALID' })
+    expect(await ask({ messages: [{ role: 'user', content: '5' }] })).to.deep.equal({ id: '1' })
   })
 
   it('aborts the run when the client disconnects', async () => {

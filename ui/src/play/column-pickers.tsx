@@ -129,10 +129,7 @@ function Temperature({ column: { temperature, ...rest }, label, onChange }: Temp
   const isNarrow = useMedia('(max-width: 760px)')
   // Kept until the field is left: a page that renders again meanwhile would empty the field.
   const [typed, setTyped] = useState<string>()
-  const change = (text: string) => {
-    setTyped(undefined)
-    onChange(text === '' ? rest : { ...rest, temperature: Number(text) })
-  }
+  const change = (text: string) => onChange(text === '' ? rest : { ...rest, temperature: Number(text) })
   return (
     <label class="field">
       <span>Temperature</span>
@@ -147,6 +144,7 @@ function Temperature({ column: { temperature, ...rest }, label, onChange }: Temp
         value={typed ?? temperature ?? ''}
         onInput={({ currentTarget }) => setTyped(currentTarget.value)}
         onChange={({ currentTarget }) => change(currentTarget.value)}
+        onBlur={() => setTyped(undefined)}
       />
     </label>
   )
