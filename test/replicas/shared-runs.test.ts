@@ -202,12 +202,13 @@ describe('SharedRuns', () => {
       return store
     }
     const one = await openServer('web-1')
-    one.run('run-1', 'hello')
+    one.record(echoRun('run-1', 'hello').map((event) => ({ ...event, user: 'ada' })))
+    one.end(endOf('run-1', { text: 'hello' }))
     await one.stop()
     const other = await openServer('web-2', 'web-2', openSlow)
     const reading = other.traces.refresh()
     await pages.promise
-    const forgotten = other.forget({ runIds: ['run-1'] })
+    const forgotten = other.forget({})
     for (let trips = 0; trips < 50; trips++) await other.traces.query('count', {})
     going.resolve()
     await Promise.all([reading, forgotten])
