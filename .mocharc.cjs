@@ -16,7 +16,9 @@ const OBSERVED = [
   'server/streams/serve-turn',
 ]
 /** They start servers as processes of their own, which nothing here observes. */
-const UNOBSERVED = ['large-answers', 'durability'].map((name) => join('server', 'responses-compat', `${name}.test.ts`))
+const UNOBSERVED = ['mcp/large-resources', 'responses-compat/large-answers', 'responses-compat/durability'].map(
+  (name) => join('server', `${name}.test.ts`),
+)
 const isObserved = (file) =>
   OBSERVED.some((prefix) => file.startsWith(join('test', prefix))) && !UNOBSERVED.some((name) => file.endsWith(name))
 /** Suites of the page take longest: where they begin first, no process is left alone with them at the end. */
