@@ -25,6 +25,8 @@ const ODD_ANSWERS: readonly unknown[] = [
   { kind, decision: 'edit', arguments: 'all' },
   { kind, decision: 'edit', arguments: [] },
   { kind, decision: 'reject', reason: 5 },
+  { kind, decision: 'edit', arguments: { amount: 5, more: 1n } },
+  { kind, decision: 'approve', more: 1n },
 ]
 /** Values that are no list, and no map. */
 const NO_COLLECTIONS: readonly unknown[] = [undefined, null, 0, 'approve', true, {}, new Set(), new Date()]

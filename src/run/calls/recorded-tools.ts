@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../../errors.ts'
+import { fieldsOf } from '../../json.ts'
 import type { ApprovalPolicy, ApprovalRule } from '../../protocols/approval-policy.ts'
 import type { Run } from '../../protocols/run.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
@@ -7,6 +8,7 @@ import type { ToolProvider, ToolResult } from '../../protocols/tool-provider.ts'
 import { AgentRun } from '../agent-run.ts'
 import { findTextMisfit } from '../checks/check-text.ts'
 import type { RecordedCall } from '../state/trail.ts'
+import type { DecidedCall } from '../waiting/given-answers.ts'
 import { type CallDecision, digestOf, type PendingCall, RUN_WAITS } from '../waiting/pending-call.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -32,15 +34,6 @@ export function recordToolProvider(provider: ToolProvider, moduleId: string, fin
 
 /** The approval policy of this id. */
 type FindPolicy = (id: string, agentId: string) => ApprovalPolicy
-
-interface Call {
-  /** Of the call in the conversation: for a nested one, that of its tool. */
-  readonly id: string
-  readonly name: string
-  readonly args: Arguments
-  /** True for a call that the code of a tool makes. */
-  readonly isNested: boolean
-}
 
 interface Tools {
   readonly provider: ToolProvider
@@ -92,6 +85,7 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   recorded.isClaimed = true
   const { id } = recorded.call
   const { moduleId } = tools
+  recorded.moduleId = moduleId
   const called = { ...recorded.call, name, arguments: args }
   await answer.emit({ type: 'tool_call', call: called, moduleId, answer: answer.trail.answerOf(recorded) })
   recorded.hasBegun = true
@@ -134,20 +128,23 @@ async function untilWaiting(
 }
 
 /** A call that the code of a tool makes is part of that tool's call; it may need an approval of its own. */
-function executeNested(tools: Tools, call: Call, run: AgentRun): Promise<ToolResult> {
+function executeNested(tools: Tools, call: DecidedCall, run: AgentRun): Promise<ToolResult> {
   run.abort.throwIfRequested()
   return executeApproved(tools, call, run)
 }
 
-async function executeApproved(tools: Tools, call: Call, run: AgentRun): Promise<ToolResult> {
+async function executeApproved(tools: Tools, call: DecidedCall, run: AgentRun): Promise<ToolResult> {
   const { provider } = tools
   const { id: callId, name, args, isNested } = call
   const rule = await findRule(tools, name, args, run)
-  if (rule === 'never') return provider.executeTool(name, args, run)
-  if (rule !== 'always') return refused(`The call of '${name}' is denied; it was not executed.`, rule.deny)
+  if (typeof rule === 'object') return refused(`The call of '${name}' is denied; it was not executed.`, rule.deny)
   const { answer, waiting } = run
+  const isNeeded = rule === 'always'
+  if (!isNeeded && !waiting.isDecided) return provider.executeTool(name, args, run)
   const digest = digestOf(name, args, run.agentVersion)
-  const decision = waiting.answers.take(callId, digest, isNested)
+  // What a person has decided stands, also where the call would need no one now.
+  const decision = waiting.answers.take(call, digest, isNeeded)
+  if (!decision && !isNeeded) return provider.executeTool(name, args, run)
   if (!decision) throw waiting.begin(await toPending(provider, { callId, name, args, digest }, run))
   answer.trail.find(callId)?.noteDecision(name, decision.answer, isNested)
   const execute = () => executeDecided(provider, call, decision.answer, run)
@@ -165,7 +162,7 @@ async function toPending(
 
 async function executeDecided(
   provider: ToolProvider,
-  { name, args }: Call,
+  { name, args }: DecidedCall,
   { decision, reason, arguments: edited }: CallDecision,
   run: AgentRun,
 ): Promise<ToolResult> {
@@ -176,17 +173,22 @@ async function executeDecided(
   return { ...result, text: `(A person changed the arguments to ${JSON.stringify(edited)}.)\n${result.text}` }
 }
 
+/** @throws Error for what is no answer: nothing is executed unasked */
 async function findRule(
-  { provider, findPolicy }: Tools,
+  { provider, moduleId, findPolicy }: Tools,
   name: string,
   args: Arguments,
   run: AgentRun,
 ): Promise<ApprovalRule> {
-  const need = (await provider.needsApproval?.(name, args, run)) ?? false
+  if (!provider.needsApproval) return 'never'
+  const need: unknown = await provider.needsApproval(name, args, run)
   if (typeof need === 'boolean') return need ? 'always' : 'never'
-  const rule = await findPolicy(need.policy, run.agentId).ruleFor(name, args, run)
+  const { policy } = fieldsOf(need)
+  if (typeof policy !== 'string')
+    throw new Error(`needsApproval of the module '${moduleId}' must return true, false or a policy for '${name}'.`)
+  const rule = await findPolicy(policy, run.agentId).ruleFor(name, args, run)
   if (rule === 'always' || rule === 'never' || typeof rule?.deny === 'string') return rule
-  throw new Error(`The module '${need.policy}' returned no approval rule for '${name}': ${JSON.stringify(rule)}.`)
+  throw new Error(`The module '${policy}' returned no approval rule for '${name}': ${JSON.stringify(rule)}.`)
 }
 
 function refused(text: string, reason: string | undefined): ToolResult {

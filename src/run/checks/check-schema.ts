@@ -7,9 +7,15 @@ import { findLostReference } from './lost-reference.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** Returns the mismatch with a client's schema; undefined if the value matches. */
+/** Returns the mismatch with a client's schema; undefined if the value matches. Nothing matches a schema that cannot be used. */
 export function findMisfit(schema: Schema, value: unknown, time: CheckTime): string | undefined {
-  return time.problemOf(() => findValueProblems(schema, Compile(schema), value, { unknownKeys: 'ignore' })[0]?.message)
+  try {
+    return time.problemOf(
+      () => findValueProblems(schema, Compile(schema), value, { unknownKeys: 'ignore' })[0]?.message,
+    )
+  } catch (error) {
+    return `its schema cannot be used: ${messageOf(error)}`
+  }
 }
 
 /** Makes the check against a schema that is used again and again: compiled once, and limited in time only if it has patterns. */

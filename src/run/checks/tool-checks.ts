@@ -4,6 +4,7 @@ import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { ToolProvider } from '../../protocols/tool-provider.ts'
 
 type Warn = (message: string) => void
+type Call = Parameters<ToolProvider['executeTool']>
 
 /** Checks of the arguments of a module's tools against their schemas: each is made once, for all runs of the agent. */
 export class ToolChecks {
@@ -16,13 +17,18 @@ export class ToolChecks {
       tools = await provider.listTools(run)
       return tools
     }
+    const check = async (...[name, args, run]: Call): Promise<Call> => {
+      const tool = (tools ?? (await listTools(run))).find((each) => each.name === name)
+      return [name, tool ? this.#checkOf(tool, warn)(args) : args, run]
+    }
+    const { needsApproval } = provider
     return {
       listTools,
-      executeTool: async (name, args, run) => {
-        const tool = (tools ?? (await listTools(run))).find((each) => each.name === name)
-        return provider.executeTool(name, tool ? this.#checkOf(tool, warn)(args) : args, run)
-      },
-      ...(provider.needsApproval && { needsApproval: provider.needsApproval.bind(provider) }),
+      executeTool: async (...call) => provider.executeTool(...(await check(...call))),
+      // By the arguments that the tool gets: what is left out may have a default.
+      ...(needsApproval && {
+        needsApproval: async (...call: Call) => needsApproval.apply(provider, await check(...call)),
+      }),
     }
   }
 

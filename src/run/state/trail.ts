@@ -22,6 +22,8 @@ export class RecordedCall {
   isClaimed = false
   /** True once it may have been executed. */
   hasBegun = false
+  /** Module that executes it; undefined for a client's tool. */
+  moduleId: string | undefined
   /** Decision that the call is executed by. */
   decision: CallDecision | undefined
   /** All decisions under the call, those about calls of its tool included. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../../errors.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
 import { fromAttachmentJson, toAttachmentJson } from '../attachment-json.ts'
@@ -15,9 +16,21 @@ import {
 /** Decision on one call, and the outcome of a nested call. */
 export interface GivenDecision {
   readonly answer: CallDecision
+  /** Call that a person saw; absent where it is not known. */
+  readonly call?: PendingCall
   readonly isEarlier: boolean
   isTaken: boolean
   result?: NestedResult
+}
+
+/** Call that is about to be executed. */
+export interface DecidedCall {
+  /** Of the call in the conversation: for a nested one, that of its tool. */
+  readonly id: string
+  readonly name: string
+  readonly args: Readonly<Record<string, unknown>>
+  /** True for a call that the code of a tool makes: a decision without a digest is not about it. */
+  readonly isNested: boolean
 }
 
 /**
@@ -41,8 +54,10 @@ export class GivenAnswers {
     for (const given of answers) {
       if (given.kind !== 'approval') continue
       const { callId, kind: _, ...answer } = given
-      const digest = answer.digest ?? pending.find((call) => call.callId === callId)?.digest
-      this.#add(callId, { answer: { ...answer, ...(digest ? { digest } : {}) }, isEarlier: false, isTaken: false })
+      const call = pending.find((each) => each.callId === callId)
+      const digest = answer.digest ?? call?.digest
+      const decided = { answer: { ...answer, ...(digest ? { digest } : {}) }, ...(call ? { call } : {}) }
+      this.#add(callId, { ...decided, isEarlier: false, isTaken: false })
     }
   }
 
@@ -60,11 +75,18 @@ export class GivenAnswers {
   /**
    * Takes the decision about a call: once, also where a model repeats the id of a call.
    *
-   * @param isNested true for a call that the code of a tool makes: a decision without a digest is not about it
+   * @param digest as the call has it in this version of the agent
+   * @param isNeeded false for a call that needs none any more: one about an earlier version of the agent then counts, too
    */
-  take(callId: string, digest: string, isNested: boolean): GivenDecision | undefined {
-    const found = this.#decisions.get(callId)?.find(({ isTaken, answer }) => {
-      return !isTaken && (answer.digest === digest || (answer.digest === undefined && !isNested))
+  take({ id, name, args, isNested }: DecidedCall, digest: string, isNeeded: boolean): GivenDecision | undefined {
+    const found = this.#decisions.get(id)?.find(({ isTaken, answer, call }) => {
+      if (isTaken) return false
+      const isUnbound = answer.digest === undefined && !isNested
+      if (answer.digest === digest || (isUnbound && isNeeded)) return true
+      if (isNeeded) return false
+      // Without its call, it may be about one that the code of the tool makes.
+      if (!call) return isUnbound && answer.decision === 'reject'
+      return call.kind === 'approval' && call.name === name && isDeepStrictEqual(call.arguments, args)
     })
     if (found) found.isTaken = true
     return found

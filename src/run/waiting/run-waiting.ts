@@ -24,6 +24,8 @@ export class RunWaiting {
   readonly #answer: RunAnswer
   /** See `PendingCall.ttlSeconds`. */
   readonly #ttlSeconds: number | undefined
+  /** True for a run that goes on with what a person has said. A field, as every call of a tool reads it. */
+  readonly isDecided: boolean
   #pending: PendingCall[] | undefined
   #beside: AnsweredCall[] | undefined
   #answers: GivenAnswers | undefined
@@ -36,6 +38,7 @@ export class RunWaiting {
     this.#turn = turn
     this.#answer = answer
     this.#ttlSeconds = ttlSeconds
+    this.isDecided = turn.answers?.some(({ kind }) => kind !== 'client_tool') ?? false
   }
 
   /** See `Turn.isTrailLost`. */
@@ -83,7 +86,9 @@ export class RunWaiting {
     // One question at a time: the tool of the call runs again after the answer, and then asks the next.
     if (calls.some((call) => this.isFor(toolCallOf(call)))) return RUN_WAITS
     for (const call of calls) {
-      const pending = { ...call, runId: this.#runId, ...this.#expiryOf(call) }
+      const { moduleId = call.moduleId } = this.#answer.trail.find(toolCallOf(call)) ?? {}
+      const ofModule = moduleId === undefined ? {} : { moduleId }
+      const pending = { ...call, runId: this.#runId, ...ofModule, ...this.#expiryOf(call) }
       this.#pending.push(pending)
       const { providerMetadata } = this.#answer.trail.find(call.callId)?.call ?? {}
       this.#answer.notify({ type: 'pending', pending, ...(providerMetadata ? { providerMetadata } : {}) })

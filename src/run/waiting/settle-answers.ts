@@ -1,4 +1,5 @@
 import { messageOf } from '../../errors.ts'
+import { JSON_VALUE } from '../../given.ts'
 import { fieldsOf, isObject } from '../../json.ts'
 import type { ToolCall } from '../../protocols/message.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
@@ -38,7 +39,7 @@ export async function settleAnswers(
     const answer = run.waiting.answers.answerTo(call.id)
     if (call.held) settleHeld(recorded, answer, run)
     else if (answer?.kind === 'client_tool') recorded.result = answer.result
-    else if (isWhole || pending.length === 0) await execute(call, exchange, modules, run)
+    else if (isWhole || pending.length === 0) await execute(call, pending[0]?.moduleId, exchange, modules, run)
     else waitOn(recorded, pending, run)
     const message = recorded.toMessage()
     if (message) conversation.addMessage(message)
@@ -98,8 +99,10 @@ export function findAnsweredTwice(answers: readonly PendingAnswer[]): string | u
 /** Problem of an answer as such: programs and adapters hand over whatever they were sent. Nothing but an explicit approval executes a call. */
 function findShapeProblem(answer: PendingAnswer): string | undefined {
   const { decision, arguments: edited, reason, answers, result } = fieldsOf(answer)
+  const { attachments: _bytes, ...said } = fieldsOf(result)
+  if (JSON_VALUE({ ...answer, result: said }) !== undefined) return 'it must be JSON.'
   if (answer.kind === 'question')
-    return Array.isArray(answers) && answers.length > 0 ? undefined : 'answers must hold one.'
+    return Array.isArray(answers) && answers.at(-1) !== undefined ? undefined : 'answers must hold one.'
   if (answer.kind === 'client_tool') return findToolResultProblem(result)
   if (decision !== 'approve' && decision !== 'edit' && decision !== 'reject')
     return "decision must be 'approve', 'edit' or 'reject'."
@@ -156,12 +159,13 @@ function settleHeld(recorded: RecordedCall, answer: PendingAnswer | undefined, r
 /** Through the same facade as any call: the decision is found there, and bound to the exact call. */
 async function execute(
   { id, name, arguments: args }: ToolCall,
+  moduleId: string | undefined,
   exchange: Exchange,
   modules: readonly WiredModule[],
   run: AgentRun,
 ): Promise<void> {
   const ofCall = run.with({ toolCallId: id })
-  const provider = await findProvider(name, exchange, modules, ofCall)
+  const provider = await findProvider(name, exchange, modules, ofCall, moduleId)
   const recorded = run.answer.trail.find(id)
   if (!provider) {
     if (recorded) recorded.result = { text: `There is no tool '${name}' any more.`, isError: true }
@@ -180,6 +184,7 @@ async function execute(
 /**
  * Returns the provider of a tool; undefined if none of them has it.
  *
+ * @param moduleId of the only one that counts, as long as the agent has it
  * @throws the error of a provider that could not list its tools, where no other has the tool: the run fails, and the call is not spent
  */
 export async function findProvider(
@@ -187,10 +192,12 @@ export async function findProvider(
   exchange: Exchange,
   modules: readonly WiredModule[],
   run: AgentRun,
+  moduleId?: string,
 ): Promise<ToolProvider | undefined> {
   const providers = modules.filter(({ id, module }) => exchange.has(id) && module.provides.some(isToolProvider))
+  const own = providers.filter(({ id }) => id === moduleId)
   const failures: unknown[] = []
-  for (const { id } of providers) {
+  for (const { id } of own.length > 0 ? own : providers) {
     const provider = exchange.provideToAgent(id, ToolProvider, run.agentId)
     try {
       if ((await provider.listTools(run)).some((tool) => tool.name === name)) return provider

@@ -14,11 +14,33 @@ export default defineModule({ name: 'Articles', provides: [ToolProvider], create
     { name: 'read', description: '', parameters: object({ title: { type: 'string' }, part: { type: 'number', default: 1 } }, ['title']) },
     { name: 'broken', description: '', parameters: object({ title: { type: 'string', pattern: '(' } }) },
     { name: 'slow', description: '', parameters: object({ title: { type: 'string', pattern: '^(a+)+$' } }) },
+    { name: 'print', description: '', parameters: object({ copies: { type: 'number', default: 500 } }) },
   ],
+  needsApproval: (name, { copies }) => name === 'print' && copies > 100,
   executeTool: async (name, args) => ({ text: name + ' ' + JSON.stringify(args) }) }) })`,
 }
 
 describe('arguments of tools of a project', () => {
+  it('are those by which its code says who needs an approval: with their defaults', async () => {
+    const { dir: projectDir } = await makeProject(FILES)
+    await using project = await openProject(resolveServerOptions({ projectDir }), { log: silentLog })
+    const print = async (args: Record<string, unknown>) => {
+      const act = (tools: ToolProvider, run: Parameters<ToolProvider['listTools']>[0]) =>
+        tools.executeTool('print', args, run)
+      const called = project.host.callModule('kb', { moduleId: 'articles', protocol: ToolProvider, act })
+      return called.then(
+        (result) => result?.text ?? 'waits',
+        ({ message }: Error) => message,
+      )
+    }
+    expect(await Promise.all([{}, { copies: '101' }, { copies: '7' }].map(print))).to.deep.equal([
+      'waits',
+      'waits',
+      'print {"copies":7}',
+    ])
+    expect(await print({ copies: 'many' })).to.match(/^Wrong arguments for 'print': /)
+  })
+
   it('must match their schemas, and the log names a schema that is of no use once', async () => {
     const { dir: projectDir } = await makeProject(FILES)
     const warnings: string[] = []

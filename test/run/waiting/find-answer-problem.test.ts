@@ -58,6 +58,7 @@ describe('an answer', () => {
     expect(problemOf(ASK, { answers: [1, 'x'] })).to.be.a('string')
     const { schema: _schema, ...free } = ASK
     expect(problemOf(free, { answers: [{}] })).to.equal(undefined)
+    expect(problemOf(free, { answers: [1, undefined] })).to.equal('answers must hold one.')
     const textless = { toString: null, valueOf: null }
     expect(problemOf(free, { answers: [textless] })).to.equal(undefined)
     expect(problemOf(ASK, { answers: [textless] })).to.be.a('string')
@@ -74,6 +75,27 @@ describe('an answer', () => {
       expect(problemOf(SIGN_IN, { answers: [answer] }), String(answer)).to.equal(
         'it belongs to another question, by its state.',
       )
+  })
+
+  it('is JSON: all of it is stored, and told', () => {
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    for (const odd of [1n, circle]) {
+      expect(problemOf(PAY, { decision: 'edit', arguments: { amount: 2, odd } })).to.equal('it must be JSON.')
+      expect(problemOf(PAY, { decision: 'approve', odd })).to.equal('it must be JSON.')
+      expect(problemOf(ASK, { answers: [odd] })).to.equal('it must be JSON.')
+      expect(problemOf(WEATHER, { result: { text: 'sunny', data: odd } })).to.equal('it must be JSON.')
+    }
+    const attachments = [{ mediaType: 'text/plain', data: new Uint8Array(1) }]
+    expect(problemOf(WEATHER, { result: { text: 'sunny', attachments } })).to.equal(undefined)
+  })
+
+  it('fits no schema that cannot be used', () => {
+    const pending = { ...PAY, schema: { type: 'object', properties: { amount: { pattern: '(' } } } }
+    expect(problemOf(pending, { decision: 'edit', arguments: { amount: '2' } })).to.match(
+      /^its schema cannot be used: /,
+    )
+    expect(problemOf(pending, { decision: 'approve' })).to.equal(undefined)
   })
 
   it('of a tool of the client is a result', () => {

@@ -46,21 +46,14 @@ function makeTool(name: string, tool: Tool, file: string, timeout: number): Loca
   }
 }
 
-/** Decided by the arguments as the tool would get them; a call whose arguments do not fit is never executed. */
+/** Decided by the arguments as the tool would get them. @throws Error for those that do not fit */
 async function needsApproval(
   { needsApproval: decide = false }: Partial<Tool>,
   check: ArgumentCheck,
   args: Readonly<Record<string, unknown>>,
   run: Run,
 ): Promise<boolean> {
-  if (typeof decide === 'boolean') return decide
-  let checked: Record<string, unknown>
-  try {
-    checked = check(args)
-  } catch {
-    return false
-  }
-  return decide(checked, run)
+  return typeof decide === 'boolean' ? decide : decide(check(args), run)
 }
 
 async function execute(
