@@ -1,8 +1,9 @@
-import { HostError } from '../../errors.ts'
+import { badRequest, HostError } from '../../errors.ts'
 import { type AgentHost, VISITS } from '../../host/host.ts'
 import { checkAnswers } from '../../host/waiting-run.ts'
 import { nowSeconds } from '../../now-seconds.ts'
 import { type Before, type BeforeOptions, loadBefore } from '../continuation/before.ts'
+import { DECISION_FIRST, waitsForPerson } from '../continuation/join-decisions.ts'
 import { type Given, type NextRun, next } from '../continuation/next.ts'
 import { HistoryBudget } from '../conversations/history-budget.ts'
 import { sizeOf } from '../conversations/truncate.ts'
@@ -58,6 +59,8 @@ export async function nextOf(
   for (const message of messages) budget.addItems(1, sizeOf(message))
   const lastId = named ? named.head : previousId
   const before = lastId == null ? undefined : await readBefore(runs, lastId, { budget, named, readsContinued: true })
+  if (messages.length > 0 && waitsForPerson(answers ?? []))
+    throw badRequest(`answers: ${DECISION_FIRST}`, { field: 'answers' })
   if (answers) checkAnswers({ runId: lastId ?? id, agent, pending: before?.conversation.last.pending ?? [] }, answers)
   const { user = options.user } = host[VISITS].current ?? {}
   const kept = { ...options, user, ...own, shows: ADAPTER_EVENTS, isRestartSafe }

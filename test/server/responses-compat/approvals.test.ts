@@ -259,6 +259,15 @@ describe('approvals', () => {
     expect(await send({ input: [unclear] })).to.deep.equal([400, 'input[0].approve must be a boolean'])
     const odd = { ...item(true), reason: 5 }
     expect(await send({ input: [odd] })).to.deep.equal([400, 'input[0].reason must be a string'])
+    const message = { type: 'message', role: 'user', content: 'And then?' }
+    const alone =
+      'input: a message rejects what waits for a person: send the decision first, and the message after that.'
+    for (const input of [
+      [item(true), message],
+      [message, item(true)],
+      [item(false), message],
+    ])
+      expect(await send({ input })).to.deep.equal([400, alone])
     const misplaced = [400, 'max_tokens is a field of the chat API: send max_output_tokens.']
     expect(await send({ input: [item(true)], max_tokens: 5 })).to.deep.equal(misplaced)
     expect(await send({ input: 'Never mind.', max_tokens: 5 })).to.deep.equal(misplaced)

@@ -76,3 +76,26 @@ describe('calls of a response that can no longer be answered', () => {
     })
   }
 })
+
+describe('a call that a person has decided, and that waits beside one of the client', () => {
+  afterEach(closeServers)
+
+  it('goes on with a response alone: an output that is added to its conversation would lose the decision', async () => {
+    const { app } = await makeResponses({}, FILES)
+    const post = async (url: string, payload: object) => {
+      const reply = await app.inject({ method: 'POST', url: `/compat${url}`, payload })
+      return { status: reply.statusCode, body: reply.json() }
+    }
+    const { id: conversation } = (await post('/conversations', {})).body
+    const say = async (input: unknown) =>
+      (await post('/responses', { model: 'tools', tools, conversation, input })).body
+    const { output: asked } = await say('weather Lima pay Lima')
+    const { id: approval_request_id } = asked.find(({ type }: { type: string }) => type === 'mcp_approval_request')
+    await say([{ type: 'mcp_approval_response', approval_request_id, approve: true }])
+    const detail = 'A call that a person has decided waits for the output of a tool: send it with the next response'
+    const added = await post(`/conversations/${conversation}/items`, { items: [output] })
+    expect(added).to.deep.equal({ status: 409, body: { detail } })
+    expect(await say([output, { type: 'compaction_trigger' }])).to.deep.equal({ detail })
+    expect(textOf(await say([output]))).to.equal('weather: sunny; pay: pay was executed')
+  })
+})

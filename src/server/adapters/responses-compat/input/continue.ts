@@ -1,5 +1,6 @@
 import { approvalId } from '../../../../durable/approvals/approvals.ts'
 import type { Before } from '../../../../durable/continuation/before.ts'
+import { DECISION_FIRST, keepsDecisions } from '../../../../durable/continuation/join-decisions.ts'
 import type { Given } from '../../../../durable/continuation/next.ts'
 import { closedCalls } from '../../../../durable/continuation/settle.ts'
 import type { StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
@@ -38,6 +39,7 @@ export function continueConversation(
   if (!messages.some(({ role }) => role === 'user' || role === 'tool')) {
     throw invalidField('input', 'must contain a user message')
   }
+  if (approvals.length > 0) throw invalid(`input: ${DECISION_FIRST}`)
   if (pending.length > 0 && !isCancelled) refuseUnansweredCalls(pending, answers)
   return { messages, answers }
 }
@@ -61,9 +63,10 @@ export function addToConversation(
   if (approvals.length > 0 || waiting.some(({ kind }) => kind !== 'client_tool')) {
     throw new HostError('RESPONSE_CONFLICT', 'The conversation waits for a decision: send it with the next response')
   }
-  if (waiting.some(({ within }) => within !== undefined)) {
-    const message = 'An agent that was called waits for the output of a tool: send it with the next response'
-    throw new HostError('RESPONSE_CONFLICT', message)
+  const isCalled = waiting.some(({ within }) => within !== undefined)
+  if (isCalled || keepsDecisions(waiting)) {
+    const who = isCalled ? 'An agent that was called' : 'A call that a person has decided'
+    throw new HostError('RESPONSE_CONFLICT', `${who} waits for the output of a tool: send it with the next response`)
   }
   const earlier = [...(before?.conversation.messages ?? []), ...(closed ?? [])]
   const answers = outputs.map((output) => {
