@@ -44,6 +44,9 @@ export function matching(pattern: RegExp, be: string): Given {
   return must(be, (value) => typeof value === 'string' && pattern.test(value))
 }
 
+/** A name that is part of keys of the store: half a surrogate pair cannot be. */
+export const TENANT = matching(/^\P{Surrogate}*$/u, 'a string without half a surrogate pair')
+
 export function oneOf(...words: readonly string[]): Given {
   const known: ReadonlySet<unknown> = new Set(words)
   return must(`one of ${words.map((word) => `'${word}'`).join(', ')}`, (value) => known.has(value))

@@ -3,7 +3,19 @@ import { raceAbort } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
 import { AgentError, formatProblem, type Problem } from '../definition/problem.ts'
 import { badRequest } from '../errors.ts'
-import { FUNCTION, NUMBER, OBJECT, object, optional, READABLE, requireGiven, SET, SIGNAL, TEXT } from '../given.ts'
+import {
+  FUNCTION,
+  NUMBER,
+  OBJECT,
+  object,
+  optional,
+  READABLE,
+  requireGiven,
+  SET,
+  SIGNAL,
+  TENANT,
+  TEXT,
+} from '../given.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
@@ -106,7 +118,7 @@ const MODULE_CALL = object({
   protocol: object({ name: TEXT }),
   act: FUNCTION,
   user: optional(TEXT),
-  tenant: optional(TEXT),
+  tenant: optional(TENANT),
   metadata: optional(OBJECT),
   onQuestion: optional(FUNCTION),
 })

@@ -1,6 +1,6 @@
 import { requireGiven } from '../given.ts'
 import type { Agent } from '../run/agent/agent.ts'
-import { TURN } from '../run/checks/given-turn.ts'
+import { CHANGES, TURN } from '../run/checks/given-turn.ts'
 import type { RunQuota } from '../run/state/run-quota.ts'
 import type { RunHandle, Turn } from '../run/turn.ts'
 import type { VariantChange } from '../wire/variant.ts'
@@ -57,6 +57,7 @@ export function reserveAgent(
   return {
     vary: async (variant) => {
       if (!variant) return
+      requireGiven(CHANGES, variant, 'variant')
       agent = await openVariant(variant)
       unpin()
       unpin = agent.pin()

@@ -3,6 +3,7 @@ import { badRequest, failureOf, HostError } from '../../errors.ts'
 import {
   COUNT,
   FLAG,
+  FUNCTION,
   JSON_VALUE,
   list,
   mapOf,
@@ -14,6 +15,7 @@ import {
   pick,
   requireGiven,
   SIGNAL,
+  TENANT,
   TEXT,
 } from '../../given.ts'
 import { type AgentHost, VISITS } from '../../host/host.ts'
@@ -87,6 +89,7 @@ const BEGUN = object(BEGUN_FIELDS)
 const KEPT = object(KEPT_FIELDS)
 const ANSWERS = mapOf(OBJECT)
 const FOLLOW = object({ after: optional(COUNT), signal: optional(SIGNAL) })
+const ONCE = object({ first: FUNCTION, again: FUNCTION })
 const RANGE = object({ limit: optional(POSITIVE), after: optional(TEXT) })
 
 /**
@@ -97,7 +100,7 @@ const RANGE = object({ limit: optional(POSITIVE), after: optional(TEXT) })
 export function makeAdapterRuns(service: RunService, host: AgentHost, adapter: string): AdapterRuns {
   return {
     of: (tenant) => {
-      requireGiven(TEXT, tenant, 'tenant')
+      requireGiven(TENANT, tenant, 'tenant')
       return new StoredTenantRuns({ service, host, adapter, tenant })
     },
   }
@@ -136,9 +139,11 @@ class StoredTenantRuns implements TenantRuns {
     })
   }
 
-  async once<T>(key: string, body: unknown, { first, again }: OnceAnswers<T>): Promise<T> {
+  async once<T>(key: string, body: unknown, answers: OnceAnswers<T>): Promise<T> {
     requireGiven(TEXT, key, 'key')
     requireGiven(JSON_VALUE, body, 'body')
+    requireGiven(ONCE, answers, 'answers')
+    const { first, again } = answers
     const { requests } = await this.#open()
     return requests.once(JSON.stringify([this.#options.adapter, key]), body, again, first)
   }

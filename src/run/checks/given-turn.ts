@@ -15,6 +15,7 @@ import {
   pick,
   SECONDS,
   SIGNAL,
+  TENANT,
   TEXT,
 } from '../../given.ts'
 import { isObject } from '../../json.ts'
@@ -28,6 +29,7 @@ export function stored(given: Given): Given {
 const KIND = oneOf('client_tool', 'approval', 'question')
 const ATTACHMENTS = optional(list(object({ mediaType: TEXT, data: BYTES })))
 const CALL = { name: TEXT, arguments: OBJECT }
+const OBJECTS = optional(list(OBJECT))
 
 /** Result of a tool, as a client gives it. */
 export const TOOL_RESULT = object({ text: TEXT, attachments: ATTACHMENTS, isError: optional(FLAG) })
@@ -58,7 +60,9 @@ const STORED_MESSAGE = object({
 export const STORED_MESSAGES: Given = (value) => MESSAGES(value) ?? list(STORED_MESSAGE)(value)
 
 /** Calls that a run waits for. */
-export const PENDING = list(object({ callId: TEXT, kind: KIND, ...CALL }))
+export const PENDING = list(
+  object({ callId: TEXT, kind: KIND, ...CALL, within: optional(TEXT), decided: OBJECTS, beside: OBJECTS }),
+)
 
 /** Changes of a variant. */
 export const CHANGES = stored(list(object({ agent: optional(TEXT), module: TEXT, path: list(KEY) })))
@@ -94,7 +98,7 @@ const TURN_FIELDS = {
   requestOptions: optional(OBJECT),
   clientTools: optional(TOOLS),
   runId: optional(matching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'a UUID')),
-  tenant: optional(TEXT),
+  tenant: optional(TENANT),
   answers: optional(list(object({ callId: TEXT, kind: KIND }))),
   pending: optional(PENDING),
   answersTo: optional(TEXT),

@@ -273,6 +273,38 @@ describe('durable runs that wait for their client', () => {
 })
 
 describe('durable runs', () => {
+  it('take no decision beside a message, which would reject it, and nothing that is odd', async () => {
+    const files = await makeProject(SHOP_FILES)
+    const project = await openProject({ projectDir: files.dir, logLevel: 'silent', drainTimeout: 0 })
+    const runs = project.runs.of('')
+    const { runId, pending } = await project.run('shop', 'please')
+    const approve = { callId: pending[0]?.callId ?? '', kind: 'approval', decision: 'approve' } as const
+    const messages = [{ role: 'user' as const, content: 'and then?' }]
+    const previousId = `resp_${runId}`
+    const slot = project.host.reserve('shop', false)
+    const refused = [
+      runs.begin({ agent: 'shop', messages, previousId, answers: [approve] }),
+      runs.once('key', {}, undefined as never),
+      runs.once('key', {}, { first: async () => 1 } as never),
+      project.run('shop', 'please', { tenant: '\ud800' }),
+      (async () => project.runs.of('\ud800'))(),
+      slot.vary(5 as never),
+    ]
+    expect(await Promise.all(refused.map((work) => work.catch(({ code, field }) => [code, field])))).to.deep.equal([
+      ['REQUEST_INVALID', 'answers'],
+      ['REQUEST_INVALID', 'answers'],
+      ['REQUEST_INVALID', 'answers.again'],
+      ['REQUEST_INVALID', 'options.tenant'],
+      ['REQUEST_INVALID', 'tenant'],
+      ['REQUEST_INVALID', 'variant'],
+    ])
+    slot.release()
+    expect((await runs.listWaiting()).waiting.map((one) => one.runId)).to.deep.equal([previousId])
+    await (await runs.begin({ agent: 'shop', messages: [], previousId, answers: [approve] })).result
+    expect(await files.read('paid.txt')).to.equal('pay 40\n')
+    await project.close()
+  })
+
   it('take nothing from a request but its fields: no id, no changes of the store, no limits of another', async () => {
     const files = await makeProject(SHOP_FILES)
     const project = await openProject({ projectDir: files.dir, logLevel: 'silent', drainTimeout: 0 })
