@@ -90,6 +90,7 @@ export class DurableRuns {
   readonly #shared: Shared
   readonly #feed: StepFeed
   readonly #runs: Map<string, DurableRun>
+  readonly #sees: Sees | undefined
   readonly #views = new WeakMap<Sees, DurableRuns>()
 
   /** @param view the runs that this one is a view of, and what it shows of them */
@@ -103,6 +104,7 @@ export class DurableRuns {
     const all = tenantPart(options.records, tenant)
     const records = view ? new SeenRecords(all, view.sees) : all
     this.#runs = view ? view.of.#runs : new Map()
+    this.#sees = view?.sees
     this.tenant = tenant
     this.records = records
     const outbox = options.webhooks && new Outbox(options.webhooks, tenant)
@@ -334,7 +336,7 @@ export class DurableRuns {
 
   /** Cancels a run on any server; an ended one keeps its steps. Undefined if it does not exist. */
   async cancel(id: string): Promise<StoredRun | undefined> {
-    await this.#runs.get(id)?.cancel('The response was cancelled.')
+    await this.#running(id)?.cancel('The response was cancelled.')
     return this.store.cancel(id)
   }
 
@@ -346,9 +348,15 @@ export class DurableRuns {
 
   /** @returns false if it does not exist */
   async delete(id: string): Promise<boolean> {
-    const run = this.#runs.get(id)
+    const run = this.#running(id)
     if (run?.isStored) await run.cancel('The response was deleted.').catch(() => {})
     return this.#forget(id)
+  }
+
+  /** Run of this process, unless its agent does not exist for the visitor. */
+  #running(id: string): DurableRun | undefined {
+    const run = this.#runs.get(id)
+    return run && this.#sees?.(run.facts.agent) === false ? undefined : run
   }
 
   async #forget(id: string): Promise<boolean> {

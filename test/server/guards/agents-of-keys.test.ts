@@ -12,6 +12,12 @@ const KEYS = keysFile([
   { name: 'tell', tenant: 'acme', scopes: ALL, agents: ['tel*'] },
   { name: 'clerk', tenant: 'acme', scopes: ALL, agents: ['clerk'] },
 ])
+const SLOW = {
+  'agents/slow.yml': 'id: slow\nmodules: [{ id: main, module: slow }]',
+  'modules/slow.ts': `import { defineModule, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Slow', provides: [TextMessageHandler], create: () => ({
+  handleText: (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))) }) })`,
+}
 const PLAIN = `export class PlainAdapter {
   constructor(options) { this.options = options }
   adapt(app) {
@@ -29,7 +35,7 @@ describe('a key with agents', () => {
   afterEach(closeServers)
 
   async function makeKeyed() {
-    const files = { ...TENANT_PROJECT, 'keys.yml': KEYS, 'plain.ts': PLAIN }
+    const files = { ...TENANT_PROJECT, ...SLOW, 'keys.yml': KEYS, 'plain.ts': PLAIN }
     const adapters = [...(TENANT_OPTIONS.adapters ?? []), './plain.ts#PlainAdapter']
     const options = { ...TENANT_OPTIONS, adapters, development: true }
     const { listen } = await makeServer(options, files)
@@ -152,6 +158,22 @@ describe('a key with agents', () => {
     const next = async () => (await all.ask('GET', `/v1/responses/${decided.json.continued_by}`)).json.status
     await eventually(async () => expect(await next()).to.equal('completed'))
     await isHidden(decided.json.continued_by, (id) => tell.ask('GET', `/v1/responses/${id}`))
+  })
+
+  it('ends no run of another agent: what it may not delete goes on', async () => {
+    const { tell, all } = await makeKeyed()
+    for (const background of [true, false]) {
+      const created = create(all, { model: 'slow', background, stream: true })
+      const find = async () =>
+        (await all.ask('GET', '/v1/responses')).json.data.find(({ status }: Json) => status === 'in_progress')
+      await eventually(async () => expect(await find()).to.include({ model: 'slow' }))
+      const { id } = await find()
+      await isHidden(id, (id) => tell.ask('DELETE', `/v1/responses/${id}`))
+      await isHidden(id, (id) => tell.ask('POST', `/v1/responses/${id}/cancel`))
+      expect((await all.ask('GET', `/v1/responses/${id}`)).json.status).to.equal('in_progress')
+      expect((await all.ask('DELETE', `/v1/responses/${id}`)).status).to.equal(200)
+      await created
+    }
   })
 
   it('has the conversations in which no agent has spoken that it has made itself, and no others', async () => {
