@@ -2,6 +2,7 @@ import { getOrAdd } from '../get-or-add.ts'
 import { type AgentHost, START_MADE, VISITS } from '../host/host.ts'
 import type { Reservation } from '../host/reservation.ts'
 import type { Sees } from '../host/visits.ts'
+import { nowSeconds } from '../now-seconds.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
@@ -21,7 +22,7 @@ import type { OutageLog } from './recovery/outage-log.ts'
 import { RunRecovery } from './recovery/run-recovery.ts'
 import { SeenRecords } from './rows/seen-records.ts'
 import { tenantPart } from './rows/tenant-part.ts'
-import { UnreadableRows } from './rows/unreadable-rows.ts'
+import { ignoreUnreadable, UnreadableRows } from './rows/unreadable-rows.ts'
 import { admit, withKey } from './runs/admit.ts'
 import { DurableRun, type DurableRunOptions } from './runs/durable-run.ts'
 import { followRun, readEnded, type StepLog } from './runs/read-run.ts'
@@ -350,6 +351,7 @@ export class DurableRuns {
   async delete(id: string): Promise<boolean> {
     const run = this.#running(id)
     if (run?.isStored) await run.cancel('The response was deleted.').catch(() => {})
+    else await this.#endElsewhere(id)
     return this.#forget(id)
   }
 
@@ -357,6 +359,12 @@ export class DurableRuns {
   #running(id: string): DurableRun | undefined {
     const run = this.#runs.get(id)
     return run && this.#sees?.(run.facts.agent) === false ? undefined : run
+  }
+
+  /** Ends a run of another server: what that one writes at this moment would stay. */
+  async #endElsewhere(id: string): Promise<void> {
+    const state = await this.store.state(id).catch(ignoreUnreadable)
+    if (state && !state.end) await this.store.end(id, { end: 'cancelled', at: nowSeconds() })
   }
 
   async #forget(id: string): Promise<boolean> {

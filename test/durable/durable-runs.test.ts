@@ -139,6 +139,49 @@ describe('durable runs', () => {
     expect(keys).to.deep.equal([[], [], []])
   })
 
+  it('leave nothing of what was said where their deletion ends after its first write', async () => {
+    const store = await openMap()
+    let writes = Infinity
+    const commit: RecordStore['commit'] = (...change) =>
+      writes-- > 0 ? store.commit(...change) : Promise.reject(new HostError('STORE_UNAVAILABLE', 'It is away.'))
+    const { runs, start, manual } = await openRuns(overriding(store, { commit }))
+    const run = await start()
+    manual[0]?.say('one ')
+    manual[0]?.complete()
+    await run.settled
+    writes = 1
+    await runs.store.delete(run.id).catch(() => {})
+    writes = Infinity
+    expect((await store.list({ prefix: '', limit: 9 })).filter((key) => key.includes(run.id))).to.deep.equal([])
+  })
+
+  it('leave nothing where another server deletes them while they go on', async () => {
+    const store = await openMap()
+    const { start, manual } = await openRuns(store)
+    const run = await start()
+    await run.stored
+    let beforeDeletion = async () => {}
+    const other = await openRuns(
+      overriding(store, {
+        serverId: 'other',
+        isServerAlive: async () => true,
+        commit: async (changes, guards, notify) => {
+          const isDeletion = changes.some(([key, value]) => key === `response:${run.id}` && value === undefined)
+          if (isDeletion) await beforeDeletion()
+          return store.commit(changes, guards, notify)
+        },
+      }),
+    )
+    beforeDeletion = async () => {
+      manual[0]?.say('one ')
+      await Promise.race([run.read(0), run.settled])
+    }
+    expect(await other.runs.delete(run.id)).to.equal(true)
+    manual[0]?.complete()
+    await run.settled
+    expect((await store.list({ prefix: '', limit: 9 })).filter((key) => key.includes(run.id))).to.deep.equal([])
+  })
+
   it('wait for nothing once they are cancelled, whatever is decided or begins to wait at that moment', async () => {
     const store = await openMap()
     let beforeCancel: (() => Promise<unknown>) | undefined

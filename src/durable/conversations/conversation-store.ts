@@ -15,6 +15,7 @@ import {
   loadTurn,
   newBytesOf,
   removeForgottenTurns,
+  restKey,
   type StoredTurn,
   turnChange,
 } from './conversation-tree.ts'
@@ -42,8 +43,6 @@ export interface ConversationRecord {
 export const CONVERSATIONS = 'conversation:'
 /** Items that a client removed from a conversation; the turns stay as they are for others that continue them. */
 const REMOVED = 'removed-item:'
-/** Messages that are left of a turn with removed items. */
-const REST = 'rest-of-turn:'
 /** More than any conversation has. */
 const MAX_ITEMS = 1_000_000
 /** Number of attempts at a change that others may prevent by being quicker. */
@@ -115,11 +114,11 @@ export class ConversationStore {
       const isGone = row ? await this.#replace(row, undefined) : await this.#records.commit([[keyOf(id), undefined]])
       return isGone ? { row } : undefined
     })
-    for (const prefix of [removedPrefix(id), `${REST}${id}:`]) {
+    for (const prefix of [removedPrefix(id), restKey(id, '')]) {
       const keys = await this.#records.list({ prefix, limit: MAX_ITEMS })
       await this.#records.commit(keys.map((key): Change => [key, undefined]))
     }
-    if (row && row.head !== null) await removeForgottenTurns(this.#records, row.head, exists)
+    if (row) await removeForgottenTurns(this.#records, row.head, exists)
   }
 
   /**
@@ -275,10 +274,6 @@ function parseConversation(id: string, text: string): ConversationRecord {
 
 function keyOf(id: string): string {
   return CONVERSATIONS + id
-}
-
-function restKey(id: string, turnId: string): string {
-  return `${REST}${id}:${turnId}`
 }
 
 function removedPrefix(id: string): string {

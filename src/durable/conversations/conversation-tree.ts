@@ -84,6 +84,11 @@ function branchPrefix(runId: string): string {
   return `branch:${runId}:`
 }
 
+/** Key of the messages that are left of a turn in a conversation, once items of it were removed there. */
+export function restKey(conversation: string, turnId: string): string {
+  return `rest-of-turn:${conversation}:${turnId}`
+}
+
 /**
  * Reads the conversation up to a run; undefined if it does not exist.
  *
@@ -283,6 +288,25 @@ export function linkChanges({ response_id, previous_response_id }: StoredTurn): 
   return previous_response_id === null ? [] : [[branchKey(previous_response_id, response_id), '1']]
 }
 
+/** Turn that is to be removed. */
+interface TurnRemoval {
+  readonly changes: readonly Change[]
+  /** Prefix of the links to turns that continue it: with one of these it stays. */
+  readonly absent: readonly string[]
+  readonly previousId: string | null
+}
+
+/** Finds all that is stored of a turn: its bytes, and what is left of it in a conversation that items were removed from. */
+export async function findRemoval(store: RecordStore, id: string): Promise<TurnRemoval | undefined> {
+  const turn: RemovedTurn | undefined = await loadTurn(store, id).catch(toUnreadableTurn)
+  if (!turn) return undefined
+  const { previous_response_id: previousId, conversation } = turn
+  const changes: Change[] = [[turnKey(id), undefined], ...(await removeBytes(store, id))]
+  if (previousId !== null) changes.push([branchKey(previousId, id), undefined])
+  if (conversation !== undefined) changes.push([restKey(conversation, id), undefined])
+  return { changes, absent: [branchPrefix(id)], previousId }
+}
+
 /**
  * Removes the turns, from this one backwards, whose run is deleted and which nothing continues.
  *
@@ -290,25 +314,22 @@ export function linkChanges({ response_id, previous_response_id }: StoredTurn): 
  */
 export async function removeForgottenTurns(
   store: RecordStore,
-  runId: string,
+  lastId: string | null,
   exists: (runId: string) => Promise<boolean>,
 ): Promise<void> {
-  for (let id: string | null = runId; id !== null; ) {
+  for (let id = lastId; id !== null; ) {
     if (await exists(id)) return
-    const turn: Pick<StoredTurn, 'previous_response_id'> | undefined = await loadTurn(store, id).catch(toUnreadableTurn)
-    if (!turn) return
-    const previous: string | null = turn.previous_response_id
-    const removal: Change[] = [[turnKey(id), undefined]]
-    if (previous !== null) removal.push([branchKey(previous, id), undefined])
-    removal.push(...(await removeBytes(store, id)))
+    const removal: TurnRemoval | undefined = await findRemoval(store, id)
     // It may be continued at this moment: then it stays.
-    if (!(await store.commit(removal, { absent: [branchPrefix(id)] }))) return
-    id = previous
+    if (!removal || !(await store.commit(removal.changes, { absent: removal.absent }))) return
+    id = removal.previousId
   }
 }
 
+type RemovedTurn = Pick<StoredTurn, 'previous_response_id' | 'conversation'>
+
 /** A turn that cannot be read is removed all the same; those before it stay. */
-function toUnreadableTurn(error: unknown): Pick<StoredTurn, 'previous_response_id'> {
+function toUnreadableTurn(error: unknown): RemovedTurn {
   if (isUnreadable(error)) return { previous_response_id: null }
   throw error
 }

@@ -7,6 +7,7 @@ import { type Approvals, claimOf, closeOpen } from '../approvals/approvals.ts'
 import type { ConversationStore } from '../conversations/conversation-store.ts'
 import {
   detach,
+  findRemoval,
   type LoadedConversation,
   type LoadOptions,
   linkChanges,
@@ -435,10 +436,16 @@ export class RunStore {
     if (text === undefined) return false
     const keys = await listKeysOfRun(id, text, this.#records, this.#approvals)
     const changes = keys.map((key): Change => [key, undefined])
+    const present = [rowKey(id)]
     const topics = [...topicsOf(id), RUNS_DELETED]
-    const removed = await this.#approvals.commit({ changes, present: [rowKey(id)] }, topics)
-    if (removed) await removeForgottenTurns(this.#records, id, (other) => this.has(other))
-    return removed
+    const turn = await findRemoval(this.#records, id)
+    const all = turn && { changes: [...changes, ...turn.changes], present, absent: turn.absent }
+    // Together: a server that dies after the first of two commits would leave what was said, without a run.
+    const isWhole = all !== undefined && (await this.#approvals.commit(all, topics))
+    // Otherwise another turn continues it.
+    if (!isWhole && !(await this.#approvals.commit({ changes, present }, topics))) return false
+    await removeForgottenTurns(this.#records, isWhole ? (turn?.previousId ?? null) : id, (other) => this.has(other))
+    return true
   }
 
   async has(id: string): Promise<boolean> {

@@ -5,6 +5,8 @@ import { expect } from 'chai'
 import OpenAI from 'openai'
 import { Value } from 'typebox/value'
 import { InputItem } from '../../../src/server/adapters/responses-compat/routes/schema.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { walkStore } from '../../../src/store/walk-store.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Json, makeResponses, openStream, talkState, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -112,6 +114,21 @@ describe('conversations', () => {
     expect(await history()).to.deep.equal(rest)
     expect((await inject('DELETE', `/${first.id}`)).statusCode).to.equal(200)
     expect(await history()).to.deep.equal(rest)
+  })
+
+  it('lose the rest of a turn whose item was removed with the last response', async () => {
+    const { ask, begin, items, create, inject, project } = await makeConversations()
+    const conversation = await begin()
+    const first = await create('say hello-canary', { conversation })
+    const [removed] = (await items(conversation)).data
+    expect((await ask('DELETE', `/${conversation}/items/${removed.id}`)).status).to.equal(200)
+    expect((await inject('DELETE', `/${first.id}`)).statusCode).to.equal(200)
+    expect((await items(conversation)).data).to.deep.equal([])
+    const store = await openStore({ store: 'sqlite', dir: project.path('responses'), projectDir: project.dir })
+    const left: string[] = []
+    for await (const page of walkStore(store)) left.push(...page.map(String).filter((row) => row.includes('canary')))
+    await store.close()
+    expect(left).to.deep.equal([])
   })
 
   it('share a line with previous_response_id: a fork does not change them', async () => {
