@@ -5,6 +5,7 @@ import { approvalId, openApprovals } from '../../src/durable/approvals/approvals
 import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conversation-tree.ts'
 import { resume, takeDecisions } from '../../src/durable/decisions/resumption.ts'
 import { DurableRuns, type DurableRunsOptions } from '../../src/durable/durable-runs.ts'
+import { forgetStored } from '../../src/durable/forget/forget-stored.ts'
 import type { IdempotentRequest } from '../../src/durable/idempotency/idempotent-requests.ts'
 import { claimContinued, readContinued } from '../../src/durable/runs/continued-mark.ts'
 import type { DurableRun } from '../../src/durable/runs/durable-run.ts'
@@ -15,6 +16,7 @@ import type { Webhook } from '../../src/durable/webhooks/webhook.ts'
 import { HostError } from '../../src/errors.ts'
 import { CheckedStore } from '../../src/store/checked-store.ts'
 import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
+import { UserForgotten } from '../../src/store/record-storage.ts'
 import type { Change, RecordStore } from '../../src/store/record-store.ts'
 import { recordSealing } from '../../src/store/sealing.ts'
 import { DyingMap } from '../support/dying-map.ts'
@@ -37,6 +39,7 @@ describe('durable runs', () => {
   async function openRuns(
     records: RecordStore,
     more: Partial<Pick<DurableRunsOptions, 'retentionDays' | 'webhooks'>> = {},
+    persistsSteps = true,
   ) {
     const log = (line: string) => lines.push(line)
     const manualHost = makeManualHost()
@@ -54,12 +57,12 @@ describe('durable runs', () => {
       limits: { maxHistoryItems: 100, maxHistoryMb: 1, maxHistoryTurns: 100 },
     })
     open.push(runs)
-    const start = ({ previous, idempotency }: StartOptions = {}): Promise<DurableRun> => {
+    const start = ({ previous, idempotency, user }: StartOptions = {}): Promise<DurableRun> => {
       const id = ids.next()
       const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], previous)
-      const facts = makeFacts({ options: { shows: ['text'] } })
+      const facts = makeFacts({ options: { shows: ['text'], ...(user && { user }) } })
       const draft = { id, facts, items: Array(60).fill('hi'), makeTurn: () => turn, earlier: [], idempotency }
-      const kept = { store: runs.store, persistsSteps: true, describeFailure: () => 'failed' }
+      const kept = { store: runs.store, persistsSteps, describeFailure: () => 'failed' }
       return runs.start({ draft, turn: { messages: [] } }, kept)
     }
     return { runs, start, manual }
@@ -177,6 +180,38 @@ describe('durable runs', () => {
       await Promise.race([run.read(0), run.settled])
     }
     expect(await other.runs.delete(run.id)).to.equal(true)
+    manual[0]?.complete()
+    await run.settled
+    expect((await store.list({ prefix: '', limit: 9 })).filter((key) => key.includes(run.id))).to.deep.equal([])
+  })
+
+  it('are not stored late once their user is forgotten', async () => {
+    const store = await openMap()
+    const { runs, start, manual } = await openRuns(store, {}, false)
+    const run = await start()
+    const cause = new UserForgotten('The data of its user is deleted.')
+    manual[0]?.fail(new HostError('RUN_ABORTED', 'The run was aborted.', { cause }))
+    await run.settled
+    expect(await runs.store.has(run.id)).to.equal(false)
+  })
+
+  it('leave nothing where their first write is under way while their user is forgotten', async () => {
+    const store = await openMap()
+    const [begun, goOn] = [deferred(), deferred()]
+    const commit: RecordStore['commit'] = async (changes, guards, notify) => {
+      if (changes.some(([key, value]) => key.startsWith('response:') && value?.includes('"ada"'))) {
+        begun.resolve()
+        await goOn.promise
+      }
+      return store.commit(changes, guards, notify)
+    }
+    const { runs, start, manual } = await openRuns(overriding(store, { commit }))
+    const run = await start({ user: 'ada' })
+    await begun.promise
+    const forgetting = forgetStored(runs, store, 'ada')
+    await Promise.race([forgetting, eventually(() => expect(manual[0]?.isAborted).to.equal(true))])
+    goOn.resolve()
+    await forgetting
     manual[0]?.complete()
     await run.settled
     expect((await store.list({ prefix: '', limit: 9 })).filter((key) => key.includes(run.id))).to.deep.equal([])
@@ -568,6 +603,7 @@ describe('durable runs', () => {
 interface StartOptions {
   readonly previous?: StoredTurn | undefined
   readonly idempotency?: IdempotentRequest | undefined
+  readonly user?: string
 }
 
 const CANCELLED_HOOK: Webhook = {

@@ -21,6 +21,13 @@ const FILES = {
   'modules/ask-late.ts': `import { defineModule, TextMessageHandler, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'AskLate', provides: [TextMessageHandler], uses: { tools: ToolProvider },
   create: ({ tools }) => ({ handleText: (text, run) => tools.executeTool('late', { text }, run) }) })`,
+  'agents/hold.yml': 'id: hold\nmodules: [{ id: main, module: hold }]',
+  'modules/hold.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Hold', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText(text, run) {
+    await new Promise((resolve) => { globalThis.endLate = resolve })
+    await response.respondText('held')
+  } }) })`,
   'agents/keep.yml': 'id: keep\nmodules: [{ id: main, module: keep }]',
   'modules/keep.ts': `import { defineModule, Storage, TextMessageHandler } from 'agent-host'
 export default defineModule({ name: 'Keep', provides: [TextMessageHandler], uses: { storage: Storage },
@@ -174,6 +181,31 @@ describe('data of one user', () => {
     const next = await respond('bob', 'more', third)
     expect((await acme.ask('GET', `/v1/responses/${next}`)).json.output[0].content[0].text).to.equal('more')
     expect((await acme.ask('DELETE', `/v1/responses/${next}`)).status).to.equal(200)
+  })
+
+  /** Asks for a response of an agent that waits, and leaves it at that. */
+  async function begin(visitor: Visitor, body: object) {
+    const shared = globalThis as { endLate?: () => void }
+    delete shared.endLate
+    const asked = visitor.ask('POST', '/v1/responses', body)
+    return { asked, end: await eventually(() => shared.endLate ?? expect.fail('not asked yet')) }
+  }
+
+  it('comes back with no run that goes on from theirs at that moment: one of another user goes on without it', async () => {
+    const { acme, project } = await open()
+    const said = { model: 'echo', user: 'ada', input: ADA }
+    const { id: previous_response_id } = (await acme.ask('POST', '/v1/responses', said)).json
+    const next = { model: 'hold', input: BOB, previous_response_id }
+    const [unnamed, ofBob] = [await begin(acme, next), await begin(acme, { ...next, user: 'bob' })]
+    const { status, json } = await acme.ask('POST', '/forget', { user: 'ada' })
+    expect([status, json.left]).to.deep.equal([200, []])
+    for (const { end } of [unnamed, ofBob]) end()
+    expect((await unnamed.asked).json.status).to.not.equal('completed')
+    const { json: stored } = await ofBob.asked
+    expect(stored.status).to.equal('completed')
+    expect(filesWith(project.path('responses'), ADA)).to.deep.equal([])
+    const more = { model: 'echo', user: 'bob', input: 'more', previous_response_id: stored.id }
+    expect((await acme.ask('POST', '/v1/responses', more)).json.status).to.equal('completed')
   })
 
   it('is in no response that a WebSocket can continue, whoever has continued it meanwhile', async () => {

@@ -1,7 +1,7 @@
 import { fieldsOf, parseJson } from '../../json.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import { walkStore } from '../../store/walk-store.ts'
-import { emptyTurn, listNextTurns, TURNS } from '../conversations/conversation-tree.ts'
+import { branchKey, emptyTurn, listNextTurns, TURNS } from '../conversations/conversation-tree.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { tenantPart } from '../rows/tenant-part.ts'
 import { RUN_PREFIX } from '../runs/run-ids.ts'
@@ -51,6 +51,7 @@ class Forgetting {
   /** @returns false when nothing was there */
   async pass(): Promise<boolean> {
     const turns = await this.#findTurns()
+    await this.#endHere(turns)
     const conversations = await this.#findConversations(turns)
     const records = await this.#findRecords()
     await this.#endRuns(turns)
@@ -63,6 +64,22 @@ class Forgetting {
     if (records.length > 0) await this.#records.commit(records.map((key) => [key, undefined]))
     this.forgotten.records += records.filter((key) => !key.startsWith('mcp-title:')).length
     return turns.size + conversations.size + records.length > 0
+  }
+
+  /**
+   * Ends the runs of this process that are theirs, and adds them to the turns: each is stored with its end, perhaps at this moment. One of
+   * another user that goes on from a turn of theirs is linked to it now: otherwise it would be stored with all that was said before.
+   */
+  async #endHere(turns: Set<string>): Promise<void> {
+    for (const run of this.#runs.running.values()) {
+      const { previousId, options } = run.facts
+      const isNext = previousId !== null && turns.has(previousId)
+      if (options.user === this.#user || (options.user === undefined && isNext)) {
+        // One that cannot be stored is ended, too.
+        await run.cancel('The data of its user is deleted.').catch(() => {})
+        turns.add(run.id)
+      } else if (isNext) await this.#records.commit([[branchKey(previousId, run.id), '1']])
+    }
   }
 
   async #endRuns(ids: ReadonlySet<string>): Promise<void> {

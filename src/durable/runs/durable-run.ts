@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../async.ts'
-import { clientCodeOf, HostError, hasCode, messageOf } from '../../errors.ts'
+import { causesOf, clientCodeOf, HostError, hasCode, messageOf } from '../../errors.ts'
 import { nowSeconds } from '../../now-seconds.ts'
 import type { RunEvent, RunEventSink } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
+import { UserForgotten } from '../../store/record-storage.ts'
 import { openWaiting } from '../approvals/approvals.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { hasActed } from '../decisions/resumption.ts'
@@ -190,9 +191,9 @@ export class DurableRun implements StepLog {
 
   #endFailed(error: unknown): void {
     if (!this.#ended) this.failure = error
-    const isRefused = hasCode(error, 'REQUEST_INVALID')
+    const isRefused = hasCode(error, 'REQUEST_INVALID') || isForgotten(error)
     if (isRefused && !this.#ended) rejectQuietly(this.#stored, error)
-    // Nothing is stored of a request that cannot be served.
+    // Nothing is stored of a request that cannot be served, or whose user is forgotten.
     this.#isRefused = isRefused && !this.#persisted && !this.#isCreating
     const code = clientCodeOf(error)
     this.#end({ end: 'failed', at: nowSeconds(), error: this.#describe(error), ...(code ? { code } : {}) })
@@ -497,6 +498,10 @@ export class DurableRun implements StepLog {
 
 async function takeBoth(event: RunEvent, ...sinks: readonly RunEventSink[]): Promise<void> {
   await Promise.all(sinks.map((take) => take(event)))
+}
+
+function isForgotten(error: unknown): boolean {
+  return causesOf(error).some((cause) => cause instanceof UserForgotten)
 }
 
 function isShutdown(error: unknown): boolean {
