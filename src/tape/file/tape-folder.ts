@@ -56,6 +56,8 @@ export class TapeFolder {
   readonly dir: string
   readonly #maxBytes: number
   #bytes = 0
+  /** Names of the files that others were writing at the last look: of a process that was killed, they stay. */
+  #parts: string[] = []
 
   /** @param dir absolute; it is created */
   constructor(dir: string, maxBytes: number) {
@@ -80,8 +82,15 @@ export class TapeFolder {
     if (this.#bytes > this.#maxBytes) this.#makeRoom()
   }
 
+  /** Removes a tape, with what others have written of it. */
+  remove(runId: string): void {
+    const parts = this.#parts.filter((name) => name.startsWith(`${tapeFile(runId)}.`))
+    for (const name of [...parts, tapeFile(runId)]) rmSync(join(this.dir, name), { force: true })
+  }
+
   /** Other processes may write here, too: what counts is what is there. */
   #makeRoom(): void {
+    this.#parts = []
     const files = this.#list()
     this.#bytes = files.reduce((sum, { size }) => sum + size, 0)
     if (this.#bytes <= this.#maxBytes) return
@@ -99,6 +108,7 @@ export class TapeFolder {
       if (!stats?.isFile()) return []
       if (name.endsWith(PART_ENDING)) {
         if (Date.now() - stats.mtimeMs > MAX_PART_AGE_MS) rmSync(path, { force: true })
+        else this.#parts.push(name)
         return []
       }
       return runOfFile(name) === undefined ? [] : [{ path, size: stats.size, changedMs: stats.mtimeMs }]

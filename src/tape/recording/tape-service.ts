@@ -217,7 +217,7 @@ class TapeService {
   #delete(runId: string): void {
     this.#drop(runId)
     try {
-      rmSync(this.#folder.pathOf(runId), { force: true })
+      this.#folder.remove(runId)
     } catch {
       // The process tries again, and says why.
     }

@@ -296,6 +296,16 @@ describe('recording tapes', () => {
     expect(listTapes(projectDir)).deep.equal([])
   })
 
+  it('deletes with a tape what a process that was killed had written of it', async () => {
+    mkdirSync(`${projectDir}/debug/tapes`, { recursive: true })
+    const partOf = (runId: string) => `${runId}.jsonl.gz.4711-1-1.part`
+    for (const runId of ['cut-off', 'cut-off-too'])
+      writeFileSync(`${projectDir}/debug/tapes/${partOf(runId)}`, 'what the user said')
+    const recording = await record()
+    await recording.writer.delete(['cut-off'])
+    expect(listTapes(projectDir)).deep.equal([partOf('cut-off-too')])
+  })
+
   it('says why a tape cannot be deleted, deletes the others, and goes on', async () => {
     const recording = await record()
     const { runId } = await recording.run('echo', 'one')
