@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
@@ -203,6 +204,27 @@ ${one['modules/own.ts']}`
       expect(await server.stop()).to.equal(0)
     }
   })
+
+  it('exits with 0 on a signal while it starts, and leaves no program behind', async () => {
+    // It says nothing, and hears nothing.
+    const deaf = `import { appendFileSync } from 'node:fs'
+for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(signal, () => {})
+setInterval(() => {}, 1000)
+appendFileSync('pids', process.pid + ' ')`
+    const servers = `[{ name: deaf, command: ${JSON.stringify(process.execPath)}, args: [deaf.mjs] }]`
+    const agent = `id: tools\nmodules: [{ id: tools, module: tools/mcp, config: { servers: ${servers} } }, { id: echo, module: echo }]`
+    for (const processes of ['1', '2']) {
+      const { dir, path } = await makeProject({ 'agents/tools.yml': agent, 'deaf.mjs': deaf })
+      const server = startCli(['serve', ...CHAT, '--processes', processes], { cwd: dir })
+      const pids = await eventually(() => {
+        const all = readFileSync(path('pids'), 'utf8').trim().split(' ')
+        expect(all).to.have.length(Number(processes))
+        return all
+      }, 40_000)
+      expect(await server.stop()).to.equal(0)
+      for (const pid of pids) await eventually(() => expect(() => process.kill(Number(pid), 0)).to.throw('ESRCH'), 3000)
+    }
+  }).timeout(90_000)
 
   it('exits at once with 1 on a second signal', async () => {
     const { dir } = await makeProject(handler(`console.log('handling'); await new Promise(() => {})`))

@@ -251,6 +251,31 @@ export default defineModule({ name: 'Slow', provides: [TextMessageHandler], uses
     expect(await server.ended()).to.equal(1)
   }).timeout(90_000)
 
+  it('lets the others finish what they do when the first process is killed', async () => {
+    const { dir, write } = await makeProject({
+      ...RESPONSES_PROJECT,
+      ...AGENT('slow'),
+      'modules/slow.ts': `import { existsSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Slow', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText() {
+    console.log('busy')
+    while (!existsSync('go')) await setTimeout(20)
+    await response.respondText('done')
+  } }) })`,
+    })
+    const server = await startResponses(dir, ['--processes', '2'])
+    const answer = askAlone(server.url, { model: 'slow', input: 'hi' })
+    await server.printed(/^busy$/m)
+    server.signal('SIGKILL')
+    await Promise.race([server.printed(/Stopping: running work/), answer])
+    await write('go', '')
+    expect(textOf(await answer)).to.equal('done')
+    // They share its output: it ends with the last of them.
+    expect(await server.ended()).to.equal(null)
+  }).timeout(60_000)
+
   it('MCP conversations and waiting calls continue in any process', async () => {
     const { dir } = await makeProject({ ...MCP_WHERE, ...SHOP_MODULES, 'agents/shop.yml': SHOP })
     const server = startCli(['serve', '--adapter', 'McpApiAdapter', '--processes', '2', '--port', '0'], { cwd: dir })

@@ -6,7 +6,7 @@ import type { Questions } from '../../server/adapters/ui/questions/questions.ts'
 import type { ServerOptions } from '../../server/options/options.ts'
 import type { BuiltServer } from '../../server/server.ts'
 import { printError } from '../terminal/print-error.ts'
-import { hearStop, reloadOnSignal, stopOnSignal } from './signals.ts'
+import { reloadOnSignal, stopOnSignal } from './signals.ts'
 
 /** Called with the address whenever requests are answered. */
 export type OnReady = (server: BuiltServer, url: string) => void
@@ -35,7 +35,7 @@ export async function runServer(
   let report = printError
   containCrashes((message) => report(message))
   const logSdkWarnings = divertSdkWarnings()
-  const stopped = hearStop()
+  const stopInOrder = stopOnSignal({ endsWithTerminal: !options.noWatch })
   let server: BuiltServer
   const log = makeLog((level, message) => server.app.log[level](message))
   const start = (all: ServerOptions, onBuilt: (built: BuiltServer) => void) =>
@@ -44,8 +44,7 @@ export async function runServer(
     server = built
     report = log.error
     logSdkWarnings(log.warn)
-    const endsWithTerminal = !options.noWatch
-    stopOnSignal({ close: () => server.close() }, log, options.drainTimeout, { endsWithTerminal, stopped })
+    stopInOrder({ close: () => server.close() }, log, options.drainTimeout)
   })
   if (options.noWatch) reloadOnSignal(starting)
   let { port } = await starting
@@ -83,10 +82,11 @@ export async function runStdioServer(serve: () => Promise<StdioServer>, drainTim
   let report = printError
   containCrashes((message) => report(message))
   const logSdkWarnings = divertSdkWarnings()
+  const stopInOrder = stopOnSignal()
   const server = await serve()
   report = (message) => server.log.error(message)
   logSdkWarnings((message) => server.log.warn(message))
-  stopOnSignal(server, server.log, drainTimeout)
+  stopInOrder(server, server.log, drainTimeout)
   await server.ended
   await server.close()
   process.exit(0)

@@ -1,29 +1,33 @@
 import cluster from 'node:cluster'
+import { deferred } from '../../async.ts'
 import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { BuiltServer } from '../../server/server.ts'
 import { RELOAD, STOP } from './run-processes.ts'
 
-/** Resolves when the first process of a group says stop. No message waits for a listener: called before this process listens. */
-export function hearStop(): Promise<void> {
-  return new Promise((resolve) => {
-    if (cluster.isWorker) process.on('message', (message) => message === STOP && resolve())
-  })
-}
+/** Called once the server is built, before it listens: from then on a signal lets its work end. */
+type OnBuilt = (server: { close(): Promise<void> }, log: Pick<Log, 'info' | 'error'>, drainTimeout: number) => void
 
 /**
- * The first signal lets running work end; a second one does not wait.
- *
- * @param stopped as {@link hearStop} returns it, of a process that may be one of a group
+ * The first signal lets running work end; a second one does not wait. Called before the server starts: until it is built there is
+ * nothing to finish, and a signal ends this process at once, with the programs that it has started.
  */
-export function stopOnSignal(
-  server: { close(): Promise<void> },
-  log: Pick<Log, 'info' | 'error'>,
-  drainTimeout: number,
-  { endsWithTerminal = true, stopped = hearStop() } = {},
-): void {
+export function stopOnSignal({ endsWithTerminal = true } = {}): OnBuilt {
+  let stop = (): void => process.exit(0)
+  const built = deferred()
+  const onSignal = () => stop()
+  if (cluster.isWorker) stopWithPrimary(onSignal, built.promise)
+  // SIGHUP: the terminal was closed.
+  else for (const signal of ['SIGTERM', 'SIGINT', ...(endsWithTerminal ? ['SIGHUP'] : [])]) process.on(signal, onSignal)
+  return (server, log, drainTimeout) => {
+    stop = makeStop(server, log, drainTimeout)
+    built.resolve()
+  }
+}
+
+function makeStop(...[server, log, drainTimeout]: Parameters<OnBuilt>): () => void {
   let isStopping = false
-  const stop = (): void => {
+  return () => {
     if (isStopping) process.exit(1)
     isStopping = true
     log.info(`Stopping: running work has ${drainTimeout} s to finish. A second signal stops at once.`)
@@ -35,9 +39,6 @@ export function stopOnSignal(
       },
     )
   }
-  if (cluster.isWorker) stopWithPrimary(stop, stopped)
-  // SIGHUP: the terminal was closed.
-  else for (const signal of ['SIGTERM', 'SIGINT', ...(endsWithTerminal ? ['SIGHUP'] : [])]) process.on(signal, stop)
 }
 
 /** A signal that comes while the server starts, which may have read its files before, is obeyed once it listens. Of a group the first process hands it on. */
@@ -53,7 +54,7 @@ export function reloadOnSignal(starting: Promise<{ readonly server: BuiltServer 
 }
 
 /** Terminals and supervisors send their signals to all processes of a group: the first process decides, also about a second signal. */
-function stopWithPrimary(stop: () => void, stopped: Promise<void>): void {
+function stopWithPrimary(stop: () => void, built: Promise<void>): void {
   let isStopping = false
   const stopOnce = (): void => {
     if (!isStopping) stop()
@@ -61,6 +62,12 @@ function stopWithPrimary(stop: () => void, stopped: Promise<void>): void {
   }
   for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {})
   process.on('SIGTERM', stopOnce)
-  void stopped.then(stopOnce)
-  process.on('disconnect', () => (isStopping ? process.exit(1) : stopOnce()))
+  // The first process sends it as soon as this one listens.
+  process.on('message', (message) => message === STOP && void built.then(stopOnce))
+  cluster.worker?.on('disconnect', () => {
+    if (isStopping) process.exit(1)
+    // Otherwise Node ends this process at once.
+    if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
+    stopOnce()
+  })
 }
