@@ -58,7 +58,9 @@ export default defineModule({
         },
         needsApproval(name, args, run) {
           const rule = ruleOf(config.approval, name)
-          return rule === undefined ? (tools.get(name)?.needsApproval(args, run) ?? false) : needOf(rule)
+          const tool = tools.get(name)
+          if (rule === undefined) return tool?.needsApproval(args, run) ?? false
+          return needOf(rule, tool && (() => tool.check(args)))
         },
         [Symbol.asyncDispose]: () => python.close(),
       }

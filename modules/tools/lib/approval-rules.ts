@@ -12,8 +12,10 @@ export function ruleOf(approval: ApprovalRules | undefined, tool: string): strin
   return Object.entries(approval).find(([glob]) => fitsGlob(tool, glob))?.[1]
 }
 
-export function needOf(rule: string): ApprovalNeed {
-  return rule === 'always' || rule === 'never' ? rule === 'always' : { policy: rule }
+/** @param argsOf arguments of the call as its tool gets them, for a module that decides */
+export function needOf(rule: string, argsOf?: () => Readonly<Record<string, unknown>>): ApprovalNeed {
+  if (rule === 'always' || rule === 'never') return rule === 'always'
+  return { policy: rule, ...(argsOf && { arguments: argsOf() }) }
 }
 
 /** Says in a definition which of its calls need a person. @param need of all calls; `by-arguments` where it differs */

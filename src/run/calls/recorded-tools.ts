@@ -183,10 +183,10 @@ async function findRule(
   if (!provider.needsApproval) return 'never'
   const need: unknown = await provider.needsApproval(name, args, run)
   if (typeof need === 'boolean') return need ? 'always' : 'never'
-  const { policy } = fieldsOf(need)
+  const { policy, arguments: seen = args } = fieldsOf(need)
   if (typeof policy !== 'string')
     throw new Error(`needsApproval of the module '${moduleId}' must return true, false or a policy for '${name}'.`)
-  const rule = await findPolicy(policy, run.agentId).ruleFor(name, args, run)
+  const rule = await findPolicy(policy, run.agentId).ruleFor(name, seen as Arguments, run)
   if (rule === 'always' || rule === 'never' || typeof rule?.deny === 'string') return rule
   throw new Error(`The module '${policy}' returned no approval rule for '${name}': ${JSON.stringify(rule)}.`)
 }

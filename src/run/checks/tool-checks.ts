@@ -1,5 +1,6 @@
 import { type ArgumentCheck, makeLimitedCheck } from '../../definition/check-arguments.ts'
 import { messageOf } from '../../errors.ts'
+import { isObject } from '../../json.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { ToolProvider } from '../../protocols/tool-provider.ts'
 
@@ -27,7 +28,11 @@ export class ToolChecks {
       executeTool: async (...call) => provider.executeTool(...(await check(...call))),
       // By the arguments that the tool gets: what is left out may have a default.
       ...(needsApproval && {
-        needsApproval: async (...call: Call) => needsApproval.apply(provider, await check(...call)),
+        needsApproval: async (...call: Call) => {
+          const checked = await check(...call)
+          const need = await needsApproval.apply(provider, checked)
+          return isObject(need) ? { arguments: checked[1], ...need } : need
+        },
       }),
     }
   }

@@ -36,6 +36,18 @@ const LIMITS = `import { ApprovalPolicy, defineModule } from 'agent-host'
 export default defineModule({ name: 'Limits', provides: [ApprovalPolicy], create: () => ({
   ruleFor: (name, { euros }) => euros > 100 ? { deny: 'Too much.' } : euros > 50 ? 'always' : euros < 0 ? 'perhaps' : 'never' }) })
 `
+const TIPS = {
+  'tools/tip.ts': `import { defineTool, Type } from 'agent-host'
+export const tip = defineTool({ description: 'Tips.', parameters: Type.Object({ euros: Type.Number({ default: 60 }) }), execute: ({ euros }) => 'tipped ' + euros })`,
+  'tools/tip.py': `def tip(euros: float = 60) -> str:
+    "Tips."
+    return f"tipped {euros}"`,
+  'modules/tips.ts': `import { defineModule, ToolProvider, Type } from 'agent-host'
+export default defineModule({ name: 'Tips', provides: [ToolProvider], create: () => ({
+  listTools: () => [{ name: 'tip', description: 'Tips.', parameters: Type.Object({ euros: Type.Number({ default: 60 }) }) }],
+  executeTool: async (_, { euros }) => ({ text: 'tipped ' + euros }),
+  needsApproval: () => ({ policy: 'limits' }) }) })`,
+}
 const LOCAL = { id: 'tools', module: 'tools/local', config: { files: ['tools/a.ts', 'tools/b.py'] } }
 const TYPESCRIPT = { ...LOCAL, config: { files: ['tools/a.ts'] } }
 const PYTHON = { ...LOCAL, config: { files: ['tools/b.py'] } }
@@ -46,8 +58,14 @@ const mcpServer = {
 }
 
 /** Kinds of what a run waits for when a model makes this call, or the results of the call. */
-async function calling(tools: { config: object }, config: object, name: string, args: object, listens = false) {
-  const { dir } = await makeProject({ 'tools/a.ts': TS, 'tools/b.py': PY, 'modules/limits.ts': LIMITS })
+async function calling(
+  tools: { id: string; module: string; config: object },
+  config: object,
+  name: string,
+  args: object,
+  listens = false,
+) {
+  const { dir } = await makeProject({ 'tools/a.ts': TS, 'tools/b.py': PY, 'modules/limits.ts': LIMITS, ...TIPS })
   const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
   try {
     const replies = [{ tool_calls: [{ name, arguments: args }] }, 'done']
@@ -182,6 +200,19 @@ describe('approvals of tools', () => {
     })
   }
 
+  for (const [where, tools] of [
+    ['TypeScript', { ...LOCAL, config: { files: ['tools/tip.ts'], approval: 'limits' } }],
+    ['Python', { ...LOCAL, config: { files: ['tools/tip.py'], approval: 'limits' } }],
+    ['a module of the project', { id: 'tools', module: 'tips', config: {} }],
+  ] as const) {
+    it(`a module decides by the arguments that the tool gets, defaults included: ${where}`, async () => {
+      const ask = (args: object) => calling(tools, {}, 'tip', args)
+      expect([await ask({}), await ask({ euros: '70' })]).to.deep.equal([['approval'], ['approval']])
+      expect((await ask({ euros: '20' }))[0]).to.match(/^tipped 20/)
+      expect((await ask({ euros: 'much' }))[0]).to.match(/euros/)
+    })
+  }
+
   it('an agent with an unknown rule fails to load', async () => {
     const failure = await calling(TYPESCRIPT, { approval: 'loop' }, 'look', {}).catch((error: Error) => error.message)
     expect(failure).to.contain(
@@ -192,7 +223,7 @@ describe('approvals of tools', () => {
 
   it("tools/mcp: by rules, or by the server's annotations", async () => {
     const ask = (config: object, name: string, args: object = {}) =>
-      calling({ id: 'tools', module: 'tools/mcp', config: { servers: [mcpServer] } } as never, config, name, args)
+      calling({ id: 'tools', module: 'tools/mcp', config: { servers: [mcpServer] } }, config, name, args)
     const sum = { a: 1, b: 2 }
     const asked = [
       ask({}, 'dotted_name'),

@@ -41,6 +41,7 @@ function makeTool(name: string, tool: Tool, file: string, timeout: number): Loca
     file,
     definition: { name, description: tool.description, parameters: { ...tool.parameters } },
     approval: typeof tool.needsApproval === 'function' ? 'by-arguments' : (tool.needsApproval ?? false),
+    check,
     needsApproval: (args, run) => needsApproval(tool, check, args, run),
     execute: async (args, run) => execute(name, tool, check(args), timeout, run),
   }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { ModuleContext, Run, ToolDefinition, ToolResult } from 'agent-host'
+import { type ModuleContext, makeArgumentCheck, type Run, type ToolDefinition, type ToolResult } from 'agent-host'
 import { pickEnvironment } from '../child-environment.ts'
 import { toToolResult, withinTimeout } from '../tool-result.ts'
 import { findPython } from './find-python.ts'
@@ -55,6 +55,7 @@ export class PythonTools {
       definition,
       file,
       approval: needs_approval,
+      check: (args) => makeArgumentCheck(definition.name, definition.parameters ?? {})(args),
       needsApproval: () => needs_approval,
       execute: (args, run) => this.#execute(path, definition.name, args, run),
     }))
