@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -166,7 +166,10 @@ describe('runs save', () => {
     await callCli(['runs', 'save', 'aaaa', '--name', 'refund'], { cwd: project.dir })
     await project.write('agents/shop.yml', agent(7).replace("It's done.", 'Refunded.'))
     const update = ['replay', 'tests/tapes/refund.jsonl.gz', '--live', 'llm', '--update']
+    await project.write('notes.md', 'mine')
+    symlinkSync(project.path('notes.md'), project.path('tests/tapes/refund.jsonl.gz.tmp'))
     const { exitCode, stderr } = await callCli(update, { cwd: project.dir })
+    expect(await project.read('notes.md')).equal('mine')
     expect({ exitCode, stderr: stderr.split('\n').slice(1) }).deep.equal({
       exitCode: 0,
       stderr: [

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { readRegularFileSync } from '../../read-regular-file.ts'
@@ -30,7 +30,9 @@ export class RecordedAgain {
     const bytes = gzipSync(`${this.#lines.join('\n')}\n`)
     const now = await readTape(bytes, before.name)
     const draft = `${path}.tmp`
-    writeFileSync(draft, bytes, { mode: 0o600 })
+    // A link in its place would have a file elsewhere written.
+    rmSync(draft, { force: true })
+    writeFileSync(draft, bytes, { mode: 0o600, flag: 'wx' })
     renameSync(draft, path)
     const changes = describeDifferences(pinsOf(before), pinsOf(now)).map((line) => `  ${line}`)
     const told = changes.length === 0 ? ['The same calls of tools, the same answer.'] : ['Changed:', ...changes]
