@@ -241,6 +241,7 @@ for (const range of [
   // Addresses that hold an IPv4 address reach it through a gateway: NAT64, 6to4, Teredo.
   ...['::/128', '::1/128', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '2001::/23', '2001:db8::/32', '2002::/16'],
   ...['::ffff:0:0:0/96', '::/96', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
+  ...['100:0:0:1::/64', '3fff::/20', '5f00::/16'],
 ]) {
   const [network = '', bits = ''] = range.split('/')
   PRIVATE.addSubnet(network, Number(bits), network.includes(':') ? 'ipv6' : 'ipv4')

@@ -20,6 +20,9 @@ describe('the guarded fetch', () => {
       '::ffff:a9fe:a9fe',
       '64:ff9b::7f00:1',
       'fe80::1%lo',
+      '100:0:0:1::1',
+      '3fff::1',
+      '5f00::1',
     ]
     const open = ['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '::ffff:8.8.8.8']
     expect([...hidden, ...hidden6].filter((address) => !isPrivate(address))).to.deep.equal([])
