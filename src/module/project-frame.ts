@@ -10,8 +10,8 @@ export interface Frame {
   readonly column: string
 }
 
-/** `    at name (path:line:column)`, or without a name. */
-const FRAME = /^(\s+at (?:async )?(?:.*? \()?)(.+?):(\d+):(\d+)\)?$/
+/** `    at name (path:line:column)`, or without a name. A line without that end is refused first: the rest would try each of its brackets. */
+const FRAME = /^(?=.*:\d+:\d+\)?$)(\s+at (?:async )?(?:.*? \()?)(.+?):(\d+):(\d+)\)?$/
 
 /**
  * Reads a line of a stack, which may be of another machine: the text of an error contains anything.

@@ -10,6 +10,8 @@ const NAME = /^\w*Error: /
 const ABORT = /^\w+Error: (This|The) operation was aborted/
 /** Longer lines are text of an error, whatever they begin with. */
 const MAX_FRAME_CHARS = 4096
+/** Further causes are shown as they are: each would be compared with all before, and the message of a vendor may have thousands. */
+const MAX_COMPARED = 20
 // Each pattern reads a message in linear time: it may be an answer of 50,000 characters.
 /** Keys that a vendor has shortened, and what stands in their place elsewhere. */
 const SHORTENED = /\[redacted\]|(?<![\w-])[\w-]{1,4096}\*{3,}\w*/g
@@ -31,12 +33,13 @@ interface FoldOptions {
 export function foldStack(exception: string, options: FoldOptions = {}): string {
   const said: string[] = []
   let internal = 0
-  const parts = exception.split('\nCaused by: ').flatMap((part): string[] => {
+  const parts = exception.split('\nCaused by: ').flatMap((part, index): string[] => {
     const lines = part.split('\n')
     const frames = lines.filter(isFrame)
     const own = frames.flatMap((frame) => readOwnFrame(frame, options) ?? [])
     internal += frames.length - own.length
     const message = lines.filter((line) => !isFrame(line)).join('\n')
+    if (index >= MAX_COMPARED) return [[message, ...own].join('\n')]
     const core = reasonOf(message).replace(NAME, '').replace(SHORTENED, '').replace(SENTENCE_END, '')
     const isNew = !said.some((before) => before.includes(core)) && !(said.length > 0 && ABORT.test(message))
     said.push(core)

@@ -74,6 +74,15 @@ Caused by: TypeError: socket closed
     expect(spentMs()).below(1000)
   })
 
+  it('takes no time for lines and causes that a vendor has made up', () => {
+    const spentMs = measureCpuTime()
+    const line = `    at${' ('.repeat(2040)}x`
+    expect(foldStack(`Error: x${`\nno\n${line}`.repeat(1000)}`)).match(/no \(\+1000 internal frames\)$/)
+    const causes = Array.from({ length: 60_000 }, (_, index) => `\nCaused by: ${index}.`)
+    expect(foldStack(`Error: x${causes.join('')}`)).equal(`Error: x${causes.join('')}`)
+    expect(spentMs()).below(1000)
+  })
+
   it('understands Windows paths', () => {
     const stack =
       'Error: x\n    at execute (C:\\p\\tools\\orders.ts:24:23)\n    at file:///C:/p/lib/x.ts:1:2\n    at D:\\p\\node_modules\\a.js:1:1'
