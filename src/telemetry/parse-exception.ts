@@ -16,7 +16,8 @@ const MAX_STACK_CHARS = 8000
 export function parseException(exception: string, redact: Redact): ParsedException {
   // Before anything is cut: half a secret would not be found.
   const stack = redact(exception)
-  const head = stack.split(/\n\s+at |\nCaused by: /, 1)[0] ?? ''
+  // In linear time: a vendor may fill a message with empty lines.
+  const head = (stack.split(/\n[^\S\n]+at |\nCaused by: /, 1)[0] ?? '').trimEnd()
   const [, type = '_OTHER', message = head] = FIRST_LINES.exec(head) ?? []
   return { type, message: message.slice(0, MAX_MESSAGE_CHARS), stack: stack.slice(0, MAX_STACK_CHARS) }
 }

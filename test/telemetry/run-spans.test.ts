@@ -11,6 +11,7 @@ import { parseException } from '../../src/telemetry/parse-exception.ts'
 import { reportFailures } from '../../src/telemetry/report-failures.ts'
 import { RunSpans } from '../../src/telemetry/run-spans.ts'
 import { TraceIds } from '../../src/telemetry/trace-ids.ts'
+import { measureCpuTime } from '../support/cpu-time.ts'
 import { endOf } from '../support/events.ts'
 
 function makeSpans(maxOpenCalls?: number) {
@@ -232,6 +233,13 @@ describe('exceptions in spans', () => {
     const exception = `Error: ${'x'.repeat(995)}secret`
     const { message } = parseException(exception, (text) => text.replace('secret', '[redacted]'))
     expect(message).to.equal(`${'x'.repeat(995)}[reda`)
+  })
+
+  it('take no time for a message of empty lines', () => {
+    const spentMs = measureCpuTime()
+    expect(parseException(`Error: x${'\n'.repeat(60_000)}!`, (text) => text).type).to.equal('Error')
+    expect(spentMs()).below(500)
+    expect(parseException(`Error: x\n \n\n    at f (/x.js:1:2)`, (text) => text).message).to.equal('x')
   })
 })
 
