@@ -4,7 +4,7 @@ import { isatty } from 'node:tty'
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
-import type { Redact } from '../redaction/redact.ts'
+import { hideSecrets, type Redact } from '../redaction/redact.ts'
 import { cleanJson } from '../wire/clean-text.ts'
 
 /** Least severe level of the lines that the log writes. */
@@ -27,10 +27,11 @@ export async function openLog(
   redact: Redact,
   fd: 1 | 2 = 1,
 ): Promise<ServerLog> {
-  const settings = { level: logLevel, base: null, hooks: { streamWrite: redact, logMethod } }
+  const hide = (line: string) => `${hideSecrets(line.trimEnd(), redact)}\n`
+  const settings = { level: logLevel, base: null, hooks: { streamWrite: hide, logMethod } }
   if (!isatty(fd)) return pino(settings, openFile(fd))
   const { default: pretty } = await import('pino-pretty')
-  const shown = { ...settings, hooks: { logMethod, streamWrite: (line: string) => cleanJson(redact(line)) } }
+  const shown = { ...settings, hooks: { logMethod, streamWrite: (line: string) => cleanJson(hide(line)) } }
   const look = { colorize: true, ignore: 'reqId,address,key,tenant,agent', translateTime: 'SYS:HH:MM:ss' }
   return pino(shown, pretty({ ...look, destination: terminalOf(fd) }))
 }

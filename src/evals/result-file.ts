@@ -7,7 +7,7 @@ import { badOption, badProject, type HostError, messageOf, systemCodeOf } from '
 import { isObject } from '../json.ts'
 import { runsHere } from '../process-identity.ts'
 import { readRegularFile } from '../read-regular-file.ts'
-import type { Redact } from '../redaction/redact.ts'
+import { hideSecrets, type Redact } from '../redaction/redact.ts'
 import { EVAL_RESULT_FORMAT, EvalResult } from '../wire/eval-result.ts'
 import { EVAL_FOLDER } from './read-cases.ts'
 
@@ -174,7 +174,7 @@ export class ResultFile {
 
   /** One key a line: side by side, `--token","output"` would read as a flag with its value. */
   #toText(result: EvalResult): string {
-    return this.#redact(`${JSON.stringify(result, null, 1)}\n`)
+    return `${hideSecrets(JSON.stringify(result, null, 1), this.#redact)}\n`
   }
 
   /** Writes it, unless that was done a moment ago. */
@@ -187,7 +187,9 @@ export class ResultFile {
     const draft = `${this.path}.${process.pid}.tmp`
     try {
       mkdirSync(dirname(this.path), { recursive: true })
-      writeFileSync(draft, this.#toText(result))
+      // A link in its place would have a file elsewhere written.
+      rmSync(draft, { force: true })
+      writeFileSync(draft, this.#toText(result), { flag: 'wx' })
       renameSync(draft, this.path)
       this.#problem = undefined
     } catch (error) {

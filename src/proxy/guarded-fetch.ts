@@ -96,7 +96,7 @@ function toResponse(message: IncomingMessage, maxBytes: number): Response {
   }
   // A body that is given up before it is read takes its connection with it.
   const body = (Readable.toWeb(message) as ReadableStream<Uint8Array>).pipeThrough(countBytes(maxBytes, false))
-  return new Response(body, { status: Math.max(status, 200), headers })
+  return new Response(body, { status: Math.min(Math.max(status, 200), 599), headers })
 }
 
 type RefusePrivate = (address: string, host: string) => void

@@ -1,5 +1,6 @@
 import { decodeUri, encodeUri } from '../decode-uri.ts'
 import { OBJECT, requireGiven, TEXT } from '../given.ts'
+import { parseJson } from '../json.ts'
 import { anyOf, REDACTED } from './redacted.ts'
 import { isSecretName } from './secret-name.ts'
 
@@ -142,4 +143,25 @@ function hideCode(query: string): string {
 function hideNamed(match: string, sign: string, name: string, separator: string, value: string): string {
   const isProse = separator === ' ' && !/\d|.{20}/.test(value)
   return isSecretName(name) && !isProse ? `${sign}${name}${separator}${REDACTED}` : match
+}
+
+/**
+ * JSON without secrets, which is JSON again: a secret may be part of a number, and a pattern may reach beyond the text that it was
+ * found in.
+ */
+export function hideSecrets(json: string, hide: Redact): string {
+  const hidden = hide(json)
+  if (hidden === json) return json
+  return parseJson(hidden) === undefined ? JSON.stringify(hideWithin(JSON.parse(json), hide)) : hidden
+}
+
+function hideWithin(value: unknown, hide: Redact): unknown {
+  if (typeof value === 'string') return hide(value)
+  if (typeof value === 'number') {
+    const hidden = hide(String(value))
+    return hidden === String(value) ? value : hidden
+  }
+  if (Array.isArray(value)) return value.map((item) => hideWithin(item, hide))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [hide(name), hideWithin(inner, hide)]))
 }

@@ -58,6 +58,17 @@ describe('the guarded fetch', () => {
     }
   })
 
+  it('takes a status that no answer should have, as 599', async () => {
+    await using fetch = makeGuardedFetch({ namedHosts: new Set(['127.0.0.1']), maxBytes: 1000 })
+    const answer = 'HTTP/1.1 999 Request denied\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno'
+    const server = createTcpServer((socket) => socket.once('data', () => socket.end(answer))).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const response = await fetch(`http://127.0.0.1:${port}/`)
+    expect([response.status, await response.text()]).to.deep.equal([599, 'no'])
+    server.close()
+  })
+
   it('ends with its signal', async () => {
     await using fetch = makeGuardedFetch({ namedHosts: new Set(['127.0.0.1']), maxBytes: 1000 })
     const server = createTcpServer(() => {}).listen(0, '127.0.0.1')

@@ -781,6 +781,17 @@ describe('Traces', () => {
     }
   })
 
+  it('writes each line whole where a text names the beginning of a private key', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project, { redact: makeRedact({}) })
+    const events = echoRun('run-1', 'It begins with -----BEGIN PRIVATE KEY-----, always.')
+    recordAll(traces, events)
+    await traces.close()
+    const written = (await linesOf(project, 'echo.jsonl')).map((line) => JSON.parse(line) as AgentEvent)
+    expect(written.map(({ call_id }) => call_id)).deep.equal(events.map(({ call_id }) => call_id))
+    expect(JSON.stringify(written[0]?.arguments)).contain('with -----BEGIN PRIVATE KEY-----[redacted]"')
+  })
+
   it('aggregates runs and calls of modules over time', async () => {
     const traces = await openTraces(await makeProject())
     recordEcho(traces, 'run-1', 'a', 1_700_000_000)

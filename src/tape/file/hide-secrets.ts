@@ -1,7 +1,7 @@
 import { getOrAdd } from '../../get-or-add.ts'
-import { fieldsOf, parseJson } from '../../json.ts'
+import { fieldsOf } from '../../json.ts'
 import { hideInPieces, joinPieces, type Piece, textOf } from '../../redaction/hide-in-pieces.ts'
-import type { Redact } from '../../redaction/redact.ts'
+import { hideSecrets, type Redact } from '../../redaction/redact.ts'
 
 /** Lines of JSON without secrets. Searching them together costs a fraction of one search for each; few have any. */
 export function hideSecretsInLines(text: string, hide: Redact): string {
@@ -127,25 +127,4 @@ function replacePiece(line: string, { key, text }: { key: string; text: string }
   const part = JSON.parse(line)
   const name = key.split(' ').at(-1) ?? ''
   return JSON.stringify({ ...part, value: typeof part.value === 'string' ? text : { ...part.value, [name]: text } })
-}
-
-/**
- * A line of JSON without secrets, which is JSON again: a secret may be part of a number, and a pattern may reach beyond the text
- * that it was found in.
- */
-export function hideSecrets(line: string, hide: Redact): string {
-  const hidden = hide(line)
-  if (hidden === line) return line
-  return parseJson(hidden) === undefined ? JSON.stringify(hideWithin(JSON.parse(line), hide)) : hidden
-}
-
-function hideWithin(value: unknown, hide: Redact): unknown {
-  if (typeof value === 'string') return hide(value)
-  if (typeof value === 'number') {
-    const hidden = hide(String(value))
-    return hidden === String(value) ? value : hidden
-  }
-  if (Array.isArray(value)) return value.map((item) => hideWithin(item, hide))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [hide(name), hideWithin(inner, hide)]))
 }

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../json.ts'
 import { hidePieces } from '../../redaction/hide-pieces.ts'
-import type { Redact } from '../../redaction/redact.ts'
+import { hideSecrets, type Redact } from '../../redaction/redact.ts'
 import { StreamedSecrets } from '../../redaction/streamed-secrets.ts'
 import { isBeginning } from '../run-index/run-summary.ts'
 import { writePayload } from './payload.ts'
@@ -57,7 +57,8 @@ export class TraceLineWriter {
     const said = `"arguments":${this.#arguments(event)},"result":${this.#result(event)},"exception":${thrown}}`
     const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
     const origin = isBeginning(event) ? `${this.#server}${this.#longFacts(event)}${writeOrigin(event)}` : ''
-    return this.#redact(`${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`)
+    const line = `${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`
+    return hideSecrets(line, this.#redact)
   }
 
   #beginningOf(event: TracedEvent): string {

@@ -191,6 +191,20 @@ export default defineModule({ name: 'Reads', provides: [Memory], create: () => (
     expect(uris).to.deep.equal([...new Set(uris)].sort())
   })
 
+  it('are JSON where a text names the beginning of a private key', async () => {
+    const notes = FILES['modules/notes.ts'].replace(
+      'Tea at five',
+      'It begins with -----BEGIN PRIVATE KEY-----, always.',
+    )
+    const { client } = await connect('2025-06-18', { ...FILES, 'modules/notes.ts': notes })
+    expect(await readJson(client, 'agent-host://keeper/memory/notes/a%2F1')).to.deep.equal({
+      id: 'a/1',
+      text: 'It begins with -----BEGIN PRIVATE KEY-----[redacted]',
+      metadata: {},
+    })
+    await client.close()
+  })
+
   it('contain no secrets of the environment', async () => {
     process.env.NOTES_SECRET = 'hunter2-secret'
     try {

@@ -383,6 +383,22 @@ describe('GraphQL of the debug UI', () => {
     )
   })
 
+  it('shows config and events whole where a text names the beginning of a private key', async () => {
+    const begins = 'It begins with -----BEGIN PRIVATE KEY-----'
+    const agent = SECRETIVE['agents/secretive.yml'].replace('"${UI_TEST_KEY}!"', `"${begins}, always."`)
+    const server = await makeServer({ debug: true }, { ...SECRETIVE, 'agents/secretive.yml': agent })
+    await complete(server, 'secretive', `${begins}, always.`)
+    const query = `{ agent_config(agent_id: "secretive") { modules { config } }
+      debug_log(agent_id: "secretive", event_type: "call") { events { method_name arguments } } }`
+    const { agent_config: shown, debug_log: log } = await ask<{
+      agent_config: { modules: { config: { note: string } }[] }
+      debug_log: { events: { method_name: string; arguments: { args: unknown[] } }[] }
+    }>(server, query)
+    expect(shown.modules[0]?.config.note).equal(`${begins}[redacted]`)
+    const called = log.events.find(({ method_name }) => method_name === 'handleText')
+    expect(called?.arguments.args[0]).equal(`${begins}[redacted]`)
+  })
+
   it('shows no fields that a schema marks as secret', async () => {
     const servers = `- name: files
           command: no-such-program

@@ -6,6 +6,7 @@ import { ConversationHistory } from '../../../protocols/conversation-history.ts'
 import { Memory } from '../../../protocols/memory.ts'
 import type { Run } from '../../../protocols/run.ts'
 import { ToolProvider } from '../../../protocols/tool-provider.ts'
+import { hideSecrets } from '../../../redaction/redact.ts'
 import type { ModuleCall } from '../../../run/agent/agent.ts'
 import { writePayload } from '../../../trace/files/payload.ts'
 import type { DebugAdapterOptions } from '../adapter.ts'
@@ -61,7 +62,7 @@ class Modules {
   }
 
   show(value: unknown): unknown {
-    return JSON.parse(this.#redact(writePayload(value, this.#redact)))
+    return JSON.parse(hideSecrets(writePayload(value, this.#redact), this.#redact))
   }
 
   /** Has a module do something, as a request of this owner would. */

@@ -8,7 +8,7 @@ import { Memory, type MemoryEntry } from '../../../../protocols/memory.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { Response } from '../../../../protocols/response.ts'
 import type { Run } from '../../../../protocols/run.ts'
-import type { Redact } from '../../../../redaction/redact.ts'
+import { hideSecrets, type Redact } from '../../../../redaction/redact.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import { heapShare } from '../../../bodies/byte-budget.ts'
 import type { CallMemory, TitleRange } from '../call-memory/call-memory.ts'
@@ -116,7 +116,7 @@ export class AgentResources {
     // Before the texts are written once more.
     const text = lengthOfTexts(value) > maxLength() ? undefined : JSON.stringify(value, null, 2)
     if (text === undefined || text.length > maxLength()) throw tooLongResource(uri)
-    return { contents: [{ uri, mimeType: JSON_TYPE, text: this.#options.redact(text) }] }
+    return { contents: [{ uri, mimeType: JSON_TYPE, text: hideSecrets(text, this.#options.redact) }] }
   }
 
   /** Returns undefined for resources that do not exist or are not exposed. */

@@ -3,7 +3,7 @@ import type { ReplacedVersion } from '../../../../host/agent-folder/load-history
 import { fieldsOf } from '../../../../json.ts'
 import type { Prices } from '../../../../prices/prices.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
-import type { Redact } from '../../../../redaction/redact.ts'
+import { hideSecrets, type Redact } from '../../../../redaction/redact.ts'
 import type { AgentInfo } from '../../../../run/agent/agent-info.ts'
 import { writePayload } from '../../../../trace/files/payload.ts'
 import { readTraceLine } from '../../../../trace/files/trace-line.ts'
@@ -95,7 +95,7 @@ function viewModule(agentId: string, module: ModuleDescription, { redact, traces
     module_class: moduleClass,
     model: (_: unknown, viewer: Viewer) => contentFor(viewer, modelOf(module)),
     config: (_: unknown, { seesContent }: Viewer) =>
-      seesContent ? JSON.parse(redact(writePayload(config, redact))) : null,
+      seesContent ? JSON.parse(hideSecrets(writePayload(config, redact), redact)) : null,
     variables: (_: unknown, { seesContent }: Viewer) =>
       variables.map(({ path, schema, value }) => ({
         path,
@@ -112,7 +112,7 @@ function viewModule(agentId: string, module: ModuleDescription, { redact, traces
 
 /** Whole, unlike the values of traces: it is edited. */
 function viewValue(value: unknown, redact: Redact): unknown {
-  return value === undefined ? null : JSON.parse(redact(JSON.stringify(value)))
+  return value === undefined ? null : JSON.parse(hideSecrets(JSON.stringify(value), redact))
 }
 
 function modelOf({ provides, config }: ModuleDescription): string | null {
