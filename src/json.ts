@@ -84,6 +84,15 @@ const NONE: Fields = Object.freeze({})
 /** Maximum length of a page of a list in JSON; its first entry may be longer. */
 export const MAX_PAGE_LENGTH = 10 * 1024 * 1024
 
+/** Levels of lists and objects that the JSON of others may have: deeper ones can be parsed and then break JSON.stringify. */
+export const MAX_LEVELS = 100
+
+/** Tells whether a value has more levels than this, or a circle. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((child) => isDeeper(child, levels - 1))
+}
+
 /** Returns what is left of a length after the texts of a value, without making its JSON; negative as soon as it is too much. */
 export function spendLength(value: unknown, left: number): number {
   if (typeof value === 'string') return left - value.length

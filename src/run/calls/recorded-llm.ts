@@ -1,7 +1,8 @@
 import { isPromise } from '../../async.ts'
-import { fieldsOf } from '../../json.ts'
+import { fieldsOf, isDeeper, MAX_LEVELS } from '../../json.ts'
 import { AnswerParts } from '../../protocols/answer-parts.ts'
 import type { LLM, LLMPart, LLMRequest } from '../../protocols/llm.ts'
+import type { ToolCall } from '../../protocols/message.ts'
 import type { Run } from '../../protocols/run.ts'
 import { AgentRun } from '../agent-run.ts'
 import type { RunQuota } from '../state/run-quota.ts'
@@ -85,13 +86,15 @@ class AnswerTap implements StreamTap {
 
   replace(value: unknown): LLMPart {
     const part = value as LLMPart
-    const { type } = fieldsOf(value)
+    const { type, providerMetadata } = fieldsOf(value)
     if (!PARTS.has(type))
       this.#warn(`yields a part of the unknown type '${type}'. The types: ${[...PARTS].join(', ')}.`)
+    if (providerMetadata !== undefined) refuseDeep(providerMetadata)
     if (part.type !== 'tool_call') return part
     const { id, name } = fieldsOf(part.call)
     if (typeof id !== 'string' || typeof name !== 'string') throw new TypeError(NO_CALL)
-    return { ...part, call: this.#trail.propose(part.call, this.#answer).call }
+    refuseDeep(part.call.providerMetadata)
+    return { ...part, call: this.#trail.propose(readable(part.call), this.#answer).call }
   }
 
   part(value: unknown): void {
@@ -104,4 +107,15 @@ class AnswerTap implements StreamTap {
 
   /** Half an answer is no part of the conversation, but its calls may have been executed. */
   fail(): void {}
+}
+
+/** @throws TypeError for what no store takes */
+function refuseDeep(metadata: unknown): void {
+  if (isDeeper(metadata, MAX_LEVELS)) throw new TypeError(`The model sent metadata of more than ${MAX_LEVELS} levels.`)
+}
+
+/** The call with arguments that a store takes: too deep ones are as those that are no JSON. */
+function readable(call: ToolCall): ToolCall {
+  if (!isDeeper(call.arguments, MAX_LEVELS)) return call
+  return { ...call, arguments: {}, unreadable: `(more than ${MAX_LEVELS} levels of lists and objects)` }
 }

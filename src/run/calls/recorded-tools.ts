@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../../errors.ts'
-import { fieldsOf } from '../../json.ts'
+import { fieldsOf, isDeeper, MAX_LEVELS } from '../../json.ts'
 import type { ApprovalPolicy, ApprovalRule } from '../../protocols/approval-policy.ts'
 import type { Run } from '../../protocols/run.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
@@ -23,6 +23,9 @@ export function recordToolProvider(provider: ToolProvider, moduleId: string, fin
     },
     executeTool(name, args, run) {
       if (!(run instanceof AgentRun)) return provider.executeTool(name, args, run)
+      // No store takes them.
+      if (isDeeper(args, MAX_LEVELS))
+        return Promise.reject(new Error(`The arguments of '${name}' have more than ${MAX_LEVELS} levels.`))
       const tools: Tools = { provider, moduleId, findPolicy }
       const { isInTool, toolCallId } = run
       return isInTool && toolCallId !== undefined

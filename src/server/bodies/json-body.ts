@@ -2,11 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import secureJson from 'secure-json-parse'
 import { badRequest, type HostError, messageOf } from '../../errors.ts'
+import { MAX_LEVELS } from '../../json.ts'
 import { formatPath } from '../../wire/format-path.ts'
 import { invalidField } from './invalid-field.ts'
-
-/** Maximum depth of a body. Deeper ones can be parsed and then break JSON.stringify. */
-const MAX_DEPTH = 100
 
 /**
  * Accepts JSON bodies only. Fastify's parser for `text/plain` goes: such a request needs no preflight, so any page could
@@ -70,8 +68,8 @@ class RefusedJson extends Error {
 
 /** @throws Error also for bodies that are nested too deep, or have keys that change prototypes (`__proto__`) */
 export function parseJson(text: string): unknown {
-  const deep = findDeeper(MAX_DEPTH, text)
-  if (deep !== -1) throw new RefusedJson(`it is nested deeper than ${MAX_DEPTH} levels`, pathAt(text, deep))
+  const deep = findDeeper(MAX_LEVELS, text)
+  if (deep !== -1) throw new RefusedJson(`it is nested deeper than ${MAX_LEVELS} levels`, pathAt(text, deep))
   const value = JSON.parse(text)
   if (mayChangePrototypes(text) && secureJson.scan(Object(value), { safe: true }) === null)
     throw new RefusedJson("it has a key that would change prototypes, '__proto__' or 'constructor'")
