@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { cleanJson, cleanText } from '../../src/wire/clean-text.ts'
+import { cleanJson, cleanText, cleanToDecide } from '../../src/wire/clean-text.ts'
 
 describe('a text that people read', () => {
   const shown = [
@@ -12,6 +12,17 @@ describe('a text that people read', () => {
 
   it('has its control characters and changes of direction escaped', () => {
     for (const [text, clean] of shown) expect(cleanText(text)).to.equal(clean)
+  })
+
+  it('shows what nobody sees where a person decides, but for what emoji and other scripts need', () => {
+    for (const [text, clean] of [
+      ['pay\u200bpal', 'pay\\u200bpal'],
+      ['a\u00adb\u2028c\ufe0f', 'a\\u00adb\\u2028c\\ufe0f'],
+      ['x\u{e0061}\u202e', 'x\\udb40\\udc61\\u202e'],
+      ['\u2764\ufe0f \u0646\u200c\u0647', '\u2764\ufe0f \u0646\u200c\u0647'],
+      ['\u2764\ufe01\ufe02', '\u2764\ufe01\\ufe02'],
+    ] as const)
+      expect(cleanToDecide(text)).to.equal(clean)
   })
 
   it('may be within JSON', () => {

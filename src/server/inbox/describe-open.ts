@@ -1,5 +1,6 @@
 import type { OpenCall } from '../../durable/adapter-runs/adapter-runs.ts'
 import type { PendingCall } from '../../run/waiting/pending-call.ts'
+import { cleanText, cleanToDecide } from '../../wire/clean-text.ts'
 import { nameAsker } from '../../wire/name-asker.ts'
 
 /**
@@ -18,6 +19,6 @@ function describeApproval({ id, call }: OpenCall, baseUrl: string | undefined): 
 
 function describeCall({ kind, name, arguments: args, message = '', asker }: PendingCall): string {
   const of = asker ? ` of ${nameAsker(asker)}` : ''
-  if (kind === 'question') return `\n\n${name}${of} waits for an answer: ${message}`
-  return `\n\nWaiting for approval of ${name}${of} ${JSON.stringify(args)}.`
+  if (kind === 'question') return `\n\n${name}${of} waits for an answer: ${cleanText(message)}`
+  return `\n\nWaiting for approval of ${name}${of} ${cleanToDecide(JSON.stringify(args))}.`
 }

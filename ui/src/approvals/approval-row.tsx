@@ -1,7 +1,7 @@
 import { Fragment } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
-import { cleanText } from '../../../src/wire/clean-text.ts'
+import { cleanText, cleanToDecide } from '../../../src/wire/clean-text.ts'
 import { nameAsker } from '../../../src/wire/name-asker.ts'
 import { Boundary } from '../components/boundary.tsx'
 import { Notice } from '../components/notice.tsx'
@@ -140,8 +140,8 @@ function Arguments({ values }: { values: Readonly<Record<string, unknown>> }) {
     <dl class="facts-list approval-arguments">
       {entries.map(([name, value]) => (
         <Fragment key={name}>
-          <dt>{cleanText(name)}</dt>
-          <dd>{cleanText(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</dd>
+          <dt>{cleanToDecide(name)}</dt>
+          <dd>{cleanToDecide(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</dd>
         </Fragment>
       ))}
     </dl>

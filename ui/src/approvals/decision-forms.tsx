@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
-import { cleanText } from '../../../src/wire/clean-text.ts'
+import { cleanText, cleanToDecide } from '../../../src/wire/clean-text.ts'
 import { Notice } from '../components/notice.tsx'
 import { readFields, type Schema, SchemaFields, type Texts } from '../components/schema-fields.tsx'
 
@@ -141,7 +141,7 @@ function readEdited(args: Approval['arguments'], schema: Schema, texts: Texts): 
 }
 
 function writeText(value: unknown): string {
-  return cleanText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+  return cleanToDecide(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 }
 
 function mapValues<T, Result>(

@@ -1,4 +1,5 @@
 import type { OpenCall } from '../../../../durable/adapter-runs/adapter-runs.ts'
+import { cleanToDecide } from '../../../../wire/clean-text.ts'
 import { nameAsker } from '../../../../wire/name-asker.ts'
 
 /** Tells a client whose user cannot be asked who decides, and how the agent goes on then. */
@@ -10,7 +11,7 @@ export function describeOpen(
   const calls = open
     .map(
       ({ call }) =>
-        `${call.name}(${JSON.stringify(call.arguments)})${call.asker ? ` of ${nameAsker(call.asker)}` : ''}`,
+        `${cleanToDecide(`${call.name}(${JSON.stringify(call.arguments)})`)}${call.asker ? ` of ${nameAsker(call.asker)}` : ''}`,
     )
     .join(', ')
   const links = open.map(({ id }) => `${baseUrl}/compat/approvals/${id}`).join(' and ')

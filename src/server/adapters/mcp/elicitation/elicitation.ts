@@ -1,6 +1,7 @@
 import { fieldsOf, isObject } from '../../../../json.ts'
 import { nowSeconds } from '../../../../now-seconds.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/waiting/pending-call.ts'
+import { cleanText, cleanToDecide } from '../../../../wire/clean-text.ts'
 import { nameAsker } from '../../../../wire/name-asker.ts'
 
 /** Response of a person to an elicitation (`ElicitResult` of the MCP schema); `invalid` is one that the schema does not know. */
@@ -34,9 +35,9 @@ export function canElicitForm(elicitation: unknown): boolean {
 /** Sentence and form that a person is asked with. Forms are flat objects by the specification. */
 export function toElicitation(pending: PendingCall): { message: string; requestedSchema: Record<string, unknown> } {
   const { kind, name, message, schema = {} } = pending
-  if (kind === 'question') return { message: message ?? name, requestedSchema: { ...toForm(schema) } }
+  if (kind === 'question') return { message: cleanText(message ?? name), requestedSchema: { ...toForm(schema) } }
   return {
-    message: `May ${pending.asker ? nameAsker(pending.asker) : 'I'} call ${name}(${JSON.stringify(pending.arguments)})?`,
+    message: `May ${pending.asker ? nameAsker(pending.asker) : 'I'} call ${cleanToDecide(`${name}(${JSON.stringify(pending.arguments)})`)}?`,
     requestedSchema: { type: 'object', properties: {} },
   }
 }
