@@ -16,6 +16,14 @@ describe('scorers', () => {
     expect(score('x', undefined)).equal(null)
   })
 
+  it('exact reads a fence with empty lines, and takes no time for thousands of them', () => {
+    const score = (output: string) => exact(given({ output, expected: { a: 1 } }))
+    expect(score(' ```\r\n\n{"a": 1}\r\n \n ``` \n')).include({ score: 1 })
+    const spentMs = measureCpuTime()
+    expect(score(`\`\`\`json\n${'\n'.repeat(2000)}{`)).include({ score: 0 })
+    expect(spentMs()).below(500)
+  })
+
   it('contains gives the share of the expected texts, and names those that are missing', () => {
     const score = (expected: unknown) => contains(given({ output: 'Your order is shipped.', expected }))
     expect(score('ORDER')).deep.equal({ name: 'contains', score: 1 })

@@ -69,7 +69,7 @@ const DATE = /\b\d{4}-\d\d-\d\d\b/g
 
 /** Up to the end of the phrase, or to a word of time. */
 const PLACE_IN_LOWER_CASE =
-  /\b(?:in|at|for)\s+([\p{L}' -]{1,60}?)(?=\s+(?:today|tomorrow|tonight|now|right|please|on|at|this)\b|[?.!,]|\s*$)/gu
+  /\b(?:in|at|for)\s+([\p{L}'-][\p{L}' -]{0,59}?)(?=\s+(?:today|tomorrow|tonight|now|right|please|on|at|this)\b|[?.!,]|\s*$)/gu
 
 /** Limit of the text that is searched repeatedly: a user may send megabytes. */
 const LONGEST_SEARCH = 4000

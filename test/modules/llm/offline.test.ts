@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { Value } from 'typebox/value'
 import offline from '../../../modules/llm/offline.ts'
 import { collect, describeLLM, textOf } from '../../suites/llm-suite.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { makeContext, says } from '../../support/fake-run.ts'
 
 const make = (introduce = false) => offline.create({}, { introduce }, makeContext())
@@ -99,6 +100,10 @@ describe('llm/offline', () => {
     const result: Message = { role: 'tool', content, toolCallId: 'c' }
     const parts = await collect(await make(), { messages: [says('time?'), result] })
     expect(textOf(parts)).to.equal(`The tool says: ${content}`)
+    const spentMs = measureCpuTime()
+    const [blank] = await callFor(`time in${' '.repeat(3900)}1`)
+    expect(blank?.[0]).to.equal('currentTime')
+    expect(spentMs()).below(1000)
   })
 
   it('reports the results of the turn, and calls no tool twice', async () => {
