@@ -3,9 +3,11 @@ import type { FastifyReply } from 'fastify'
 import { type Deferred, deferred } from '../../async.ts'
 
 /** Maximum number of bytes queued for a stream that is not read. */
-const MAX_QUEUED_BYTES = 1024 * 1024
+export const MAX_QUEUED_BYTES = 1024 * 1024
+/** Error of an agent that goes on regardless. */
+export const READS_SLOWLY = 'The client reads more slowly than the agent responds: await respondText.'
 /** Number of unsent bytes above which the sender waits. */
-const HIGH_WATER_BYTES = 64 * 1024
+export const HIGH_WATER_BYTES = 64 * 1024
 const BLOCKED_LIMIT_MS = 30_000
 const TICK_MS = 250
 
@@ -154,7 +156,7 @@ export class EventStream {
   send(event: string): void | Promise<void> {
     if (this.#ended) return
     if (this.#room && this.#queuedBytes() > MAX_QUEUED_BYTES) {
-      throw new Error('The client reads more slowly than the agent responds: await respondText.')
+      throw new Error(READS_SLOWLY)
     }
     this.#buffer += event
     if (this.#buffer.length >= HIGH_WATER_BYTES) this.#flush()

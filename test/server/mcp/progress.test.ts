@@ -2,11 +2,29 @@ import { expect } from 'chai'
 import { deferred } from '../../../src/async.ts'
 import { eventually } from '../../support/eventually.ts'
 import { actState, makeMcp } from '../../support/mcp.ts'
+import { connectRaw, rawPost } from '../../support/raw-http.ts'
 import { readAsItComes } from '../../support/read-stream.ts'
 import type { Json } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
 
 const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+
+/** Of a request of the newest version. */
+const NEWEST = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+/** An agent that says 30 MiB, and counts the pieces that it could send. */
+const FLOOD = {
+  'agents/flood.yml': 'id: flood\nmodules: [{ id: main, module: flood }]',
+  'modules/flood.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Flood', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText() {
+    for (let n = 0; n < 30 * 1024; n++) { await response.respondText('.'.repeat(1024)); globalThis.floodSaid++ }
+  } }) })`,
+}
 
 const called = (
   message: string,
@@ -93,6 +111,27 @@ describe('progress of a call', () => {
     expect(messages.length).to.be.below(5000)
   })
 
+  it('waits for a client of the newest version that does not read, and goes on when it does', async () => {
+    const state = globalThis as { floodSaid?: number }
+    state.floodSaid = 0
+    const { listen } = await makeMcp({}, FLOOD)
+    const body = called('go', { progressToken: 1 })
+    Object.assign(body.params, { name: 'flood', _meta: { ...body.params._meta, ...NEWEST } })
+    const head = `Host: localhost\r\nAccept: ${ACCEPT.accept}\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: flood`
+    const { socket } = await connectRaw(await listen(), rawPost('/mcp', body, head), { reads: false })
+    let said = -1
+    await eventually(() => {
+      const before = said
+      said = state.floodSaid ?? 0
+      expect(said).to.equal(before).and.greaterThan(0)
+    })
+    // The system's buffers between them hold several megabytes.
+    expect(said).to.be.lessThan(20 * 1024)
+    socket.resume()
+    await eventually(() => expect(state.floodSaid).to.equal(30 * 1024), 30_000)
+    socket.destroy()
+  })
+
   it('is omitted for clients that cannot read a stream, or do not want one', async () => {
     const { listen } = await makeMcp()
     const url = await listen()
@@ -160,13 +199,7 @@ describe('progress of a call', () => {
     it('when a client of the newest version disconnects', async () => {
       const { listen } = await makeMcp()
       const body = called('hang newest')
-      Object.assign(body.params, {
-        _meta: {
-          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-          'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-          'io.modelcontextprotocol/clientCapabilities': {},
-        },
-      })
+      Object.assign(body.params, { _meta: NEWEST })
       const leaving = new AbortController()
       const headers = { ...ACCEPT, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'act' }
       const init = { method: 'POST', headers, body: JSON.stringify(body), signal: leaving.signal }

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type CallToolResult,
   createMcpHandler,
@@ -18,6 +21,7 @@ import {
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { onAbort } from '../../../async.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
+import { HIGH_WATER_BYTES, MAX_QUEUED_BYTES, READS_SLOWLY } from '../../streams/event-streams.ts'
 import { signalOfLeaving } from '../../streams/serve-turn.ts'
 import type { AdapterOptions } from '../adapter.ts'
 import { canElicitForm, type ElicitationResponse, readResponse, toElicitation } from './elicitation/elicitation.ts'
@@ -107,11 +111,15 @@ export function makeSdkServer(tools: AgentTools, client: SdkClient): Server {
     inSdkTerms(async () => {
       const progressToken = mcpReq._meta?.progressToken
       let progress = 0
-      const onProgress = (message: string) =>
-        mcpReq.notify({
+      const untilRead = makeBackPressure(client.answer, mcpReq.signal)
+      const onProgress = async (message: string) => {
+        const read = untilRead(message.length)
+        await mcpReq.notify({
           method: 'notifications/progress',
           params: { progressToken, progress: ++progress, message },
         })
+        await read
+      }
       const by = deciderOfClient()
       const answered = { state: mcpReq.requestState<string>(), responses: readResponses(mcpReq.inputResponses) }
       const call = tools.call(params, {
@@ -139,6 +147,38 @@ export function makeSdkServer(tools: AgentTools, client: SdkClient): Server {
     }),
   )
   return server
+}
+
+/** Length of what is around a message of progress. */
+const AROUND = 256
+
+/**
+ * Returns what holds an agent back whose client reads more slowly: the SDK keeps all that the connection does not take, in memory that no
+ * limit of the server counts.
+ *
+ * @throws Error if more than 1 MiB waits, since the agent ignores the promise
+ */
+function makeBackPressure(answer: Writable | undefined, signal: AbortSignal) {
+  let unread = 0
+  let reading: Promise<void> | undefined
+  const read = async (connection: Writable) => {
+    // What waits goes out in later turns of the event loop, as far as there is room.
+    await nextTurn()
+    while (connection.writableNeedDrain && !signal.aborted) {
+      await once(connection, 'drain', { signal }).catch(() => {})
+      await nextTurn()
+    }
+    unread = 0
+    reading = undefined
+  }
+  return (length: number): Promise<void> | undefined => {
+    // Over stdio the SDK waits by itself.
+    if (!answer) return undefined
+    unread += length + AROUND
+    if (unread > MAX_QUEUED_BYTES && reading) throw new Error(READS_SLOWLY)
+    if (unread >= HIGH_WATER_BYTES) reading ??= read(answer)
+    return reading
+  }
 }
 
 function capabilitiesOf({ moreCapabilities, hasTasks }: AgentTools): ServerCapabilities {
