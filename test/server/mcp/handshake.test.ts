@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { LocalCallMemory } from '../../../src/server/adapters/mcp/call-memory/local-call-memory.ts'
+import { HandshakeProtocol } from '../../../src/server/adapters/mcp/handshake-protocol.ts'
+import { toCall } from '../../../src/server/adapters/mcp/tools/call.ts'
+import { countTurns } from '../../support/count-turns.ts'
 import { makeMcp } from '../../support/mcp.ts'
 import type { Json } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -224,6 +229,29 @@ describe('MCP requests with a handshake', () => {
       await new Promise((resolve) => setImmediate(resolve))
       process.off('warning', note)
       expect(warnings).to.deep.equal([])
+    })
+
+    it('take a turn of the event loop each, so that others are served between them', async () => {
+      const { post } = await makeMcp()
+      const lists = Array.from({ length: 100 }, (_, id) => ({ ...ping(id), method: 'tools/list' }))
+      const turns = countTurns()
+      const answers: Json[] = (await post(JSON.stringify(lists))).json()
+      expect(turns()).to.be.greaterThan(90)
+      expect(answers.map(({ id }) => id)).to.deep.equal(lists.map(({ id }) => id))
+    })
+
+    it('are not begun once their client has left', async () => {
+      const begun: unknown[] = []
+      const tools = { call: () => toCall(new Promise<never>(() => begun.push('a call'))) }
+      const protocol = new HandshakeProtocol(tools as never, new LocalCallMemory())
+      const answer = { destroyed: false }
+      const peer = { version: '2025-03-26', tenant: '', answer } as never
+      const leave = () => {
+        answer.destroyed = true
+      }
+      void protocol.answerBatch([called(1, 'say x'), called(2, 'say x')], peer, leave)
+      for (let turn = 0; turn < 5; turn++) await nextTurn()
+      expect(begun).to.deep.equal(['a call'])
     })
 
     it('are not answered when all are notifications', async () => {

@@ -7,6 +7,7 @@ import { LocalCallMemory } from '../../../src/server/adapters/mcp/call-memory/lo
 import { AgentResources, maxLength } from '../../../src/server/adapters/mcp/resources/agent-resources.ts'
 import { BatchReads } from '../../../src/server/adapters/mcp/tools/agent-tools.ts'
 import { MIN_BYTES } from '../../../src/server/bodies/byte-budget.ts'
+import { countTurns } from '../../support/count-turns.ts'
 import { makeMcp } from '../../support/mcp.ts'
 import type { Json } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -241,6 +242,19 @@ function problemOf(client: Client, uri: string): Promise<string> {
 }
 
 describe('reads of a batch', () => {
+  it('take a turn of the event loop each, also where all is in memory', async () => {
+    const batch = new BatchReads()
+    const turns = countTurns()
+    const read = (_: unknown, index: number) =>
+      batch.read(
+        `${index}`,
+        async () => ({ index }),
+        (look) => look(),
+      )
+    expect(await Promise.all(Array.from({ length: 50 }, read))).to.have.length(50)
+    expect(turns()).to.be.greaterThan(45)
+  })
+
   it('take the room of a large answer once, also where other messages have come to as much before', async () => {
     for (const before of [0, MIN_BYTES]) {
       const batch = new BatchReads()

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isObject } from '../../../json.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import type { CallMemory } from './call-memory/call-memory.ts'
@@ -202,15 +203,30 @@ export class HandshakeProtocol {
     const refusal = checkBatch(values, peer)
     if (refusal !== undefined) return failure(null, INVALID_REQUEST, `Invalid Request: ${refusal}`)
     const batch = new BatchReads()
-    const answers = values.map((value) => {
-      const answer = this.answer(value, { ...peer, batch })
-      if (answer === NOTHING) return answer
-      if (typeof answer === 'string') return batch.admits(answer.length) ? answer : toFailure(idOf(value), tooLong())
-      onCall(answer)
-      return answer.answer
-    })
+    const answers: (string | Promise<string>)[] = []
+    for (const value of values) {
+      // What is started for a client that has left would not be aborted.
+      if (peer.answer?.destroyed) break
+      answers.push(this.#answerInBatch(value, { ...peer, batch }, onCall))
+      // Each may list all agents, or name one that there is none of: others get their turn.
+      await nextTurn()
+    }
     const replies = (await Promise.all(answers)).filter((answer) => answer !== NOTHING)
     return replies.length === 0 ? NOTHING : `[${replies.join(',')}]`
+  }
+
+  #answerInBatch(
+    value: unknown,
+    peer: Peer & { readonly batch: BatchReads },
+    onCall: (call: CallInFlight) => void,
+  ): string | Promise<string> {
+    const answer = this.answer(value, peer)
+    if (answer === NOTHING) return answer
+    if (typeof answer === 'string') return peer.batch.admits(answer.length) ? answer : toFailure(idOf(value), tooLong())
+    onCall(answer)
+    // It may fail while others are not begun: then all of them fail with it.
+    answer.answer.catch(() => {})
+    return answer.answer
   }
 
   #answer(request: Request & { id: RequestId }, peer: Peer): string | CallInFlight {

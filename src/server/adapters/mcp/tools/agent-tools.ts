@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AdapterRuns } from '../../../../durable/adapter-runs/adapter-runs.ts'
 import type { HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
 import { hasCode } from '../../../../errors.ts'
@@ -211,6 +212,8 @@ export class BatchReads {
   }
 
   async #read(name: string, read: () => Promise<object>, gate: Gate): Promise<object> {
+    // One that finds all in memory takes no turn of its own: others come between.
+    await nextTurn()
     if (this.#refusal) throw this.#refusal
     // At once for all that may come: batches with a part each would wait for one another.
     const bytesOf = (value: object) => {
