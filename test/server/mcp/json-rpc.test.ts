@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { withExactId } from '../../../src/server/adapters/mcp/json-rpc.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { eventually } from '../../support/eventually.ts'
 import { actState, makeMcp } from '../../support/mcp.ts'
 import { closeServers } from '../../support/server.ts'
@@ -56,6 +58,17 @@ describe('JSON-RPC over HTTP', () => {
     expect((await post('{"jsonrpc":"2.0","id":9007199254740993,"method":"no"}')).body).to.contain(
       '"id":9007199254740993,',
     )
+  })
+
+  it('finds its id among millions of others, or of none that is sure', () => {
+    const spentMs = measureCpuTime()
+    const message = { id: 2 ** 53 }
+    const others = '{"id":1},'.repeat(4_000_000)
+    expect(withExactId(message, `{"list":[${others}{}],"id":9007199254740993}`)).to.deep.equal({
+      id: 9007199254740993n,
+    })
+    expect(withExactId(message, '{"id":9007199254740993,"other":{"id":9007199254740992}}')).to.equal(message)
+    expect(spentMs()).to.be.below(700)
   })
 
   it('lets only the same session cancel a call', async () => {

@@ -92,10 +92,14 @@ export function isNotification(value: unknown): boolean {
 export function withExactId(message: unknown, text: string): unknown {
   if (!isObject(message) || typeof message.id !== 'number' || !Number.isInteger(message.id)) return message
   if (Number.isSafeInteger(message.id)) return message
-  const written = [...text.matchAll(/"id"\s*:\s*(-?\d+)\b/g)].map(([, digits]) => digits)
-  const fitting = new Set(written.filter((digits) => Number(digits) === message.id))
+  const fitting = new Set<string>()
+  // One after another: a text may have millions of ids. Shorter ones are not rounded.
+  for (const [, digits = ''] of text.matchAll(/"id"\s*:\s*(-?\d{16,})\b/g)) {
+    if (Number(digits) === message.id) fitting.add(digits)
+    if (fitting.size > 1) return message
+  }
   const [digits] = fitting
-  return fitting.size === 1 && digits !== undefined ? { ...message, id: BigInt(digits) } : message
+  return digits === undefined ? message : { ...message, id: BigInt(digits) }
 }
 
 /** Compares an id with one that stands where only plain JSON numbers are read. */
