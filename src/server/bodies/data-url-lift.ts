@@ -109,12 +109,19 @@ export class DataUrlLift extends Transform {
   }
 
   #restoreFields(value: object, isContent: (key: string) => boolean): unknown {
+    if (Array.isArray(value)) return this.#restoreItems(value, isContent(''))
     const fields = value as Record<string, unknown>
     for (const key of Object.keys(fields)) {
       if (key.includes(this.#mark)) throw badRequest('A key of the body is too long')
       fields[key] = this.#restore(fields[key], key, isContent(key))
     }
     return value
+  }
+
+  /** Without a key for each item: a body may have a list of millions of numbers. */
+  #restoreItems(items: unknown[], isContent: boolean): unknown {
+    for (let index = 0; index < items.length; index++) items[index] = this.#restore(items[index], '', isContent)
+    return items
   }
 
   #restoreText(text: string, isUrl: boolean): string | DecodedUrl {

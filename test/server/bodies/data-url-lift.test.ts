@@ -95,6 +95,17 @@ describe('DataUrlLift', () => {
     expect(spentMs()).to.be.below(3000)
   })
 
+  it('looks at a list of millions of numbers beside a picture without a key for each', async () => {
+    const numbers = Array.from({ length: 8_000_000 }, () => 0)
+    const body = `{"metadata":{"numbers":[${numbers.join()}]},${bodyOf(url).slice(1)}`
+    const stream = new DataUrlLift({ length: undefined, maxBytes: 1024 ** 3 })
+    const value = JSON.parse(await text(Readable.from(cut(Buffer.from(body), [64 * 1024])).pipe(stream)))
+    const spentMs = measureCpuTime()
+    const { messages } = stream.restore(value) as { messages: [{ content: [{ image_url: { url: DecodedUrl } }] }] }
+    expect(spentMs()).to.be.below(700)
+    expect(bytes.equals(messages[0].content[0].image_url.url.data)).to.equal(true)
+  })
+
   it('passes on what is over the limit, so that the reader refuses it', async () => {
     const stream = new DataUrlLift({ length: undefined, maxBytes: 1000 })
     const sent = Buffer.from(bodyOf(url))
