@@ -27,8 +27,10 @@ export function readDataUrl(url: string | DecodedUrl): DataUrl | undefined {
   const text = typeof url === 'string' ? url : url.head
   const comma = text.startsWith('data:') ? text.indexOf(',') : -1
   if (comma === -1) return undefined
-  const [mediaType = '', ...parameters] = text.slice('data:'.length, comma).toLowerCase().split(';')
-  if (parameters.at(-1) !== 'base64') return undefined
+  const head = text.slice('data:'.length, comma).toLowerCase()
+  // Not taken apart: what a client sends may have millions of parameters.
+  if (!head.endsWith(';base64')) return undefined
+  const [mediaType = ''] = head.split(';', 1)
   const data = typeof url === 'string' ? decodeBase64(url, comma + 1) : url.data
   return { mediaType: mediaType || 'text/plain', data }
 }

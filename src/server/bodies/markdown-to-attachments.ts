@@ -2,10 +2,8 @@ import { readDataUrl } from '../../data-url.ts'
 import type { Attachment } from '../../protocols/message.ts'
 
 const MARK = '](data:'
-/** Everything of the address but its bytes. Looked for in as many characters. */
-const HEAD = /^data:[^,;()]{0,100};base64,/
-const MAX_HEAD = 128
-const MAX_NAME = 256
+/** Beginning of a link: its name, and everything of its address but the bytes. */
+const LINK = /\[([^[]{0,255}?)\]\((data:[^,;()]{0,100};base64,)/g
 
 const NONE: readonly Attachment[] = Object.freeze([])
 
@@ -23,18 +21,16 @@ export function markdownToAttachments(answer: string): Split {
   const attachments: Attachment[] = []
   let text = ''
   let from = 0
+  const links = new RegExp(LINK)
   // In linear time, whatever the text: an end is only looked for after what is sure to be a beginning.
-  for (let mark = answer.indexOf(MARK); mark !== -1; mark = answer.indexOf(MARK, Math.max(mark + 1, from))) {
-    const start = Math.max(from, mark - MAX_NAME)
-    const bracket = answer.slice(start, mark).lastIndexOf('[')
-    if (bracket === -1 || !HEAD.test(answer.slice(mark + 2, mark + 2 + MAX_HEAD))) continue
-    const end = answer.indexOf(')', mark)
-    const read = end === -1 ? undefined : readDataUrl(answer.slice(mark + 2, end))
+  for (let link = links.exec(answer); link; link = links.exec(answer)) {
+    const [beginning, name = '', head = ''] = link
+    const end = answer.indexOf(')', links.lastIndex)
+    const read = end === -1 ? undefined : readDataUrl(answer.slice(links.lastIndex - head.length, end))
     if (!read) break
-    const name = answer.slice(start + bracket + 1, mark)
     attachments.push(name === read.mediaType || name === '' ? read : { ...read, name })
-    text += withoutEnd(answer.slice(from, start + bracket))
-    from = answer[end + 1] === '\n' ? end + 2 : end + 1
+    text += withoutEnd(answer.slice(from, links.lastIndex - beginning.length))
+    from = links.lastIndex = answer[end + 1] === '\n' ? end + 2 : end + 1
   }
   return { text: text + answer.slice(from), attachments }
 }

@@ -37,4 +37,30 @@ describe('links with data URLs in an earlier answer', () => {
       for (const end of ['', ')']) markdownToAttachments(piece.repeat(200_000) + end)
     expect(spentMs()).to.be.below(10_000)
   })
+
+  it('take no time for millions of beginnings without an end', () => {
+    const answer = `[${'](data:'.repeat(6_000_000)}`
+    const spentMs = measureCpuTime()
+    expect(markdownToAttachments(answer).text).to.have.length(answer.length)
+    expect(spentMs()).to.be.below(700)
+  })
+
+  it('have the name from the nearest bracket on, of 255 characters at most', () => {
+    const link = '](data:image/png;base64,ZG90)'
+    expect(plain(markdownToAttachments(`a [b [c]d${link} e`))).to.deep.equal({
+      text: 'a [b  e',
+      attachments: [{ mediaType: 'image/png', data: 'dot', name: 'c]d' }],
+    })
+    for (const [length, count] of [
+      [255, 1],
+      [256, 0],
+    ] as const) {
+      const answer = `[${'n'.repeat(length)}${link}`
+      expect([length, markdownToAttachments(answer).attachments.length]).to.deep.equal([length, count])
+    }
+    const other = `[](data:image/png,x)${link}`
+    expect(plain(markdownToAttachments(other)).attachments).to.deep.equal([
+      { mediaType: 'image/png', data: 'dot', name: '](data:image/png,x)' },
+    ])
+  })
 })
