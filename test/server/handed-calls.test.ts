@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { HandedCalls } from '../../src/server/adapters/chat-compat/handed-calls.ts'
+import { measureCpuTime } from '../support/cpu-time.ts'
 
 const user = { role: 'user' as const, content: 'go' }
 const output = { role: 'tool' as const, content: 'x', toolCallId: 'c1' }
@@ -41,6 +42,17 @@ describe('calls that were handed to chat clients', () => {
     handed.note('a', { tenant: '', messages: [user] }, waiting)
     expect(['c1', 'n0', 'n1', 'n2', 'n9999'].map((id) => find(id))).to.deep.equal(['r1', 'r1', 'r1', undefined, 'r1'])
     expect(find('c1', new HandedCalls())).to.equal(undefined)
+  })
+
+  it('of one answer are kept in the time that one takes, however long the conversation is', () => {
+    const messages = Array.from({ length: 100_000 }, () => ({ ...user, content: 'a question of some length' }))
+    const [call] = waiting.pending
+    const pending = Array.from({ length: 100 }, (_, index) => ({ ...call, callId: `n${index}` }))
+    const handed = new HandedCalls()
+    const spentMs = measureCpuTime()
+    handed.note('a', { tenant: '', messages }, { ...waiting, pending } as typeof waiting)
+    expect(spentMs()).to.be.below(500)
+    expect(handed.find('a', { tenant: '', messages: [...messages, { ...output, toolCallId: 'n99' }] })).to.equal('r1')
   })
 
   it('are kept without the words of the user, in keys that are short for a long id, too', () => {

@@ -21,18 +21,28 @@ export class HandedCalls {
 
   /** Keeps the run of the calls. */
   note(agent: string, turn: Asked, { runId, pending }: Pick<RunResult, 'runId' | 'pending'>): void {
-    for (const call of pending) if (isClientCall(call)) this.#runs.set(keyOf(agent, turn, call.callId), runId)
+    let asked: string | undefined
+    for (const call of pending) {
+      if (!isClientCall(call)) continue
+      // Once for all calls of an answer: a conversation may be as long as a body.
+      asked ??= digestOf(agent, turn)
+      this.#runs.set(keyOf(asked, call.callId), runId)
+    }
   }
 
   /** Returns the run whose calls the conversation ends with the outputs of; undefined where it is not known. */
   find(agent: string, turn: Asked): string | undefined {
     const last = turn.messages.at(-1)
-    return last?.role === 'tool' ? this.#runs.get(keyOf(agent, turn, last.toolCallId)) : undefined
+    return last?.role === 'tool' ? this.#runs.get(keyOf(digestOf(agent, turn), last.toolCallId)) : undefined
   }
 }
 
 /** Digest of what the requests before and after a call of the client have in common: what a user said is not kept. */
-function keyOf(agent: string, { tenant, user, messages }: Asked, callId: string): string {
+function digestOf(agent: string, { tenant, user, messages }: Asked): string {
   const questions = messages.filter(isUser).map(({ content }) => content.slice(0, QUESTION_LENGTH))
-  return hash('sha256', JSON.stringify([tenant, user, agent, callId, questions]), 'base64url')
+  return hash('sha256', JSON.stringify([tenant, user, agent, questions]), 'base64url')
+}
+
+function keyOf(asked: string, callId: string): string {
+  return hash('sha256', `${asked} ${callId}`, 'base64url')
 }
