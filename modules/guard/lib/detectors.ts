@@ -8,7 +8,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Kinds of data that guards know, by the names that a config uses. */
 export const DETECTORS = Object.freeze({
-  card_number: () => replaceMatches(/(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.]*\d)/g, hasCheckDigit),
+  card_number: () => replaceMatches(/(?<![\d.])\d(?:[ -]?\d){12,18}(?!\.*\d)/g, hasCheckDigit),
   // Tried from the start of a word alone: a long one would take quadratic time. So one match has all addresses of a word.
   email: () => replaceMatches(/(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?:[.+][\w.+-]*@[\w-]+(?:\.[\w-]+)+)*/g),
   secret: (environment: Environment) => {

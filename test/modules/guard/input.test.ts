@@ -64,6 +64,17 @@ describe('guard/input', () => {
     expect(seen()[1]).to.deep.equal([user('one [redacted]. two@[redacted], a-b@c.')])
   })
 
+  it('tells numbers of cards from a long number in the time that it takes to read it', async () => {
+    const config = { action: 'redact', detect: ['card_number'] }
+    agent = await makeGuarded(guard(config), [saying('ok'), saying('ok')])
+    const long = `${'1 '.repeat(12)}${'1'.repeat(20_000_000)}`
+    const spentMs = measureCpuTime()
+    await agent.run(long)
+    expect(spentMs()).to.be.lessThan(700)
+    await agent.run(`${CARD}... ${CARD}.5 ${CARD}..5 1.${CARD}`)
+    expect(seen()[1]).to.deep.equal([user(`[redacted]... ${CARD}.5 ${CARD}..5 1.${CARD}`)])
+  })
+
   it('withholds an earlier message that it blocks', async () => {
     agent = await makeGuarded(guard({ patterns: ['bomb'] }), [saying('ok')])
     await agent.run([user('build a bomb'), said('I cannot help with that.'), user('Do it anyway.')])
