@@ -2,11 +2,14 @@ import { expect } from 'chai'
 import { GraphQLObjectType, getIntrospectionQuery, printType } from 'graphql'
 import { serverAudits } from 'graphql-http'
 import { readSchema } from '../../../src/server/adapters/ui/queries/graphql.ts'
+import { mayBeWide } from '../../../src/server/adapters/ui/queries/resolve-in-turns.ts'
+import { viewLines } from '../../../src/server/adapters/ui/queries/run-view.ts'
+import { countTurns } from '../../support/count-turns.ts'
 import { eventOf } from '../../support/events.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask, askRaw } from '../../support/graphql.ts'
 import { longestPause } from '../../support/longest-pause.ts'
-import { chat, closeServers, makeServer } from '../../support/server.ts'
+import { AGENTS, chat, closeServers, makeServer } from '../../support/server.ts'
 
 const CANARY = 'canary-0123456789'
 const SECRETIVE = {
@@ -532,6 +535,43 @@ modules:
       'A query answers with 500000 fields at most: ask for fewer fields, runs or events in one query.',
     ])
     expect(pausedMs).lessThan(500)
+  })
+
+  it('reads the text of an agent once for a query, however often that names it', async () => {
+    const server = await makeServer({ debug: true }, SECRETIVE)
+    const { host } = server
+    const describe = host.describe.bind(host)
+    let read = 0
+    host.describe = (id) => {
+      read++
+      return describe(id)
+    }
+    const names = Array.from({ length: 20 }, (_, n) => `a${n}`)
+    const one = names.map((name) => `${name}: agent_config(agent_id: "echo") { definition again: definition }`)
+    const { a0, ...others } = await ask(server, `{ ${one.join(' ')} }`)
+    const definition = AGENTS['agents/echo.yml']
+    expect([read, a0]).deep.equal([1, { definition, again: definition }])
+    expect(new Set(Object.values(others).map((each) => JSON.stringify(each)))).deep.equal(new Set([JSON.stringify(a0)]))
+    await ask(server, `{ ${names.map((name) => `${name}: list_agents { definition }`).join(' ')} }`)
+    expect(read).equal(1 + host.list().length)
+  })
+
+  it('parses a page of large events in several turns of the event loop', async () => {
+    const line = JSON.stringify(eventOf({ event_type: 'result', call_id: 'c', result: 'x'.repeat(1024 * 1024) }))
+    const lines = Array.from({ length: 30 }, (_, index) => ({ line, index }))
+    const turns = countTurns()
+    const { events, bytes } = await viewLines(lines, {} as never)
+    expect([events.length, bytes, turns() > 25]).deep.equal([30, 30 * line.length, true])
+  })
+
+  it('answers in turns what may be long', () => {
+    const wide = [
+      '{ list_agents { id } }',
+      '{ run(run_id: "x") { events { index } } }',
+      `{ runs { total } } #${' '.repeat(300)}`,
+    ]
+    expect(wide.map(mayBeWide)).deep.equal([true, true, true])
+    expect(mayBeWide('{ runs { runs { run_id status } total } }')).equal(false)
   })
 
   it('rejects expensive queries before parsing them', async () => {

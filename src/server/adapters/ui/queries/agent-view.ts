@@ -27,7 +27,7 @@ export interface AgentSources
 interface LoadedVersion {
   readonly version: string
   /** Without its secrets. */
-  readonly text: () => string | null
+  readonly text: () => Promise<string | null>
 }
 
 /** An agent in GraphQL. Expensive fields are computed only when a query selects them. */
@@ -45,7 +45,7 @@ export function viewAgent(info: AgentInfo, sources: AgentSources) {
     modules: () => describe().modules.map((module) => viewModule(id, module, sources)),
     exchange: () => describe().exchange,
     calls: () => host.callsOf(id),
-    definition: (_: unknown, { seesContent }: Viewer) => (seesContent ? shownDefinition(id, sources) : null),
+    definition: (_: unknown, viewer: Viewer) => (viewer.seesContent ? definitionOf(info, sources, viewer) : null),
     loads: (_: unknown, viewer: Viewer) => viewLoads(info, sources, viewer),
     schedules: (_: unknown, { seesContent, tenant: own }: Viewer) =>
       schedules
@@ -55,18 +55,25 @@ export function viewAgent(info: AgentInfo, sources: AgentSources) {
   }
 }
 
-function viewLoads({ id, file, version: current }: AgentInfo, sources: AgentSources, viewer: Viewer): object[] {
+/** To read the text of an agent takes as long as to load it: once for a query, however often that names it. */
+function definitionOf(info: AgentInfo, sources: AgentSources, viewer: Viewer): Promise<string | null> {
+  return sources.reads.make(viewer, info, () => shownDefinition(info.id, sources))
+}
+
+function viewLoads(info: AgentInfo, sources: AgentSources, viewer: Viewer): object[] {
+  const { id, file, version: current } = info
   const loads = sources.agents.history.records.filter((load) => load.id === id || load.file === file)
-  let version: LoadedVersion | undefined = { version: current, text: () => shownDefinition(id, sources) }
+  let version: LoadedVersion | undefined = { version: current, text: () => definitionOf(info, sources, viewer) }
   return [...loads].reverse().map(({ replaced, problems, ...load }) => {
     const loaded = load.kind === 'rejected' || load.kind === 'removed' ? undefined : version
-    const textOf = ({ text, secretPaths }: ReplacedVersion) => redactDefinition(text, secretPaths, sources.redact)
+    const textOf = (before: ReplacedVersion) =>
+      sources.reads.make(viewer, before, () => redactDefinition(before.text, before.secretPaths, sources.redact))
     if (loaded) version = replaced && { version: replaced.version, text: () => textOf(replaced) }
     return {
       ...load,
       problems: viewProblems(problems, viewer),
       version: loaded?.version ?? null,
-      definition: () => contentFor(viewer, loaded?.text() ?? null),
+      definition: () => (viewer.seesContent ? (loaded?.text() ?? null) : null),
     }
   })
 }

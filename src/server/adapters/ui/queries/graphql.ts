@@ -6,10 +6,8 @@ import { HostError, hasCode } from '../../../../errors.ts'
 import { isObject } from '../../../../json.ts'
 import { type Viewer, viewerOf } from '../viewer.ts'
 import { checkQueryLimits } from './query-limits.ts'
-import { resolveInTurns } from './resolve-in-turns.ts'
+import { mayBeWide, resolveInTurns } from './resolve-in-turns.ts'
 
-/** A query of so few characters cannot ask for so much that others wait for it. */
-const NARROW_CHARS = 256
 /** Maximum characters of the queries that are remembered, parsed and validated: the page sends a dozen, of a few hundred each. */
 const MAX_REMEMBERED_CHARS = 64 * 1024
 
@@ -58,7 +56,7 @@ export function makeGraphqlRoute(root: object, onError: (error: unknown, request
           variableValues: variables,
           rootValue: root,
           contextValue,
-          ...(query.length > NARROW_CHARS && { fieldResolver: resolveInTurns() }),
+          ...(mayBeWide(query) && { fieldResolver: resolveInTurns() }),
         }
       } catch (error) {
         return [error instanceof GraphQLError ? error : new GraphQLError(String(error))]

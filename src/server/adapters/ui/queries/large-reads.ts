@@ -86,7 +86,9 @@ export class QueryEvents {
 export class LargeReads {
   readonly #ofQueries = new WeakMap<Viewer, Map<string, Promise<unknown>>>()
   readonly #eventsOfQueries = new WeakMap<Viewer, QueryEvents>()
+  readonly #madeForQueries = new WeakMap<Viewer, Map<object, Promise<unknown>>>()
   #reading: Promise<unknown> = Promise.resolve()
+  #making: Promise<unknown> = Promise.resolve()
 
   /** @param viewer of the query: each has its own */
   events(viewer: Viewer): QueryEvents {
@@ -109,5 +111,20 @@ export class LargeReads {
     known.set(name, file)
     this.#reading = file.catch(() => {})
     return file
+  }
+
+  /**
+   * Returns what was made for this query, or makes it: one after another, each in its turn of the event loop.
+   *
+   * @param viewer of the query: each has its own
+   * @param of tells things apart; of the same one the same is always made
+   */
+  make<T>(viewer: Viewer, of: object, make: () => T): Promise<T> {
+    const known = getOrAdd(this.#madeForQueries, viewer, () => new Map<object, Promise<unknown>>())
+    return getOrAdd(known, of, () => {
+      const made = this.#making.then(() => setImmediate()).then(make)
+      this.#making = made.catch(() => {})
+      return made
+    }) as Promise<T>
   }
 }

@@ -3,11 +3,19 @@ import { defaultFieldResolver, type GraphQLFieldResolver, getNullableType, isLis
 import { badRequest } from '../../../../errors.ts'
 import type { Viewer } from '../viewer.ts'
 
+/** A query of so few characters cannot ask for so much that others wait for it, unless it names a list that may be long. */
+const NARROW_CHARS = 256
+const LONG_LISTS = /\b(?:list_agents|events|cases|below)\b/
 /** Time after which other requests get their turn. */
 const TURN_MS = 20
 /** Maximum of the fields in the answer to one query, lists counted by their items. */
 const MAX_FIELDS = 500_000
 const TOO_MANY = `A query answers with ${MAX_FIELDS} fields at most: ask for fewer fields, runs or events in one query.`
+
+/** Tells whether a query may ask for so much that it is answered in turns. */
+export function mayBeWide(query: string): boolean {
+  return query.length > NARROW_CHARS || LONG_LISTS.test(query)
+}
 
 /**
  * Returns the resolver for the fields of one query. The library completes a list at one go, but pulls its items one by one: those that

@@ -63,7 +63,7 @@ export function makeRunQueries(sources: Pick<AgentSources, 'traces' | 'prices' |
         return ofQuery.read(JSON.stringify(log), async () => {
           const { lines, hasMore } = await traces.query('log', log)
           const found = lines.map((line) => ({ line, index: null }))
-          return { agent_id, ...viewLines(found, { prices, ofQuery }), has_more: hasMore }
+          return { agent_id, ...(await viewLines(found, { prices, ofQuery })), has_more: hasMore }
         })
       }
       await traces.refresh()
@@ -72,7 +72,7 @@ export function makeRunQueries(sources: Pick<AgentSources, 'traces' | 'prices' |
       const query = { runId: run_id, after: -1, first: limit, eventType, moduleId }
       return ofQuery.read(`log ${JSON.stringify(query)}`, async () => {
         const { events, hasMore } = await traces.events(run, query)
-        return { agent_id, ...viewLines(events, { prices, ofQuery }), has_more: hasMore }
+        return { agent_id, ...(await viewLines(events, { prices, ofQuery })), has_more: hasMore }
       })
     },
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { badRequest } from '../../../../errors.ts'
 import type { Prices } from '../../../../prices/prices.ts'
 import { foldStack } from '../../../../run/calls/fold-stack.ts'
@@ -86,21 +87,30 @@ async function eventsOf(
   return ofQuery.read(JSON.stringify(query), async () => {
     const { events, hasMore, elsewhere } = await traces.events(run, query)
     const cursor = writeCursor(from, events)
-    return { ...viewLines(events, { prices, ofQuery }), cursor, has_more: hasMore, elsewhere }
+    return { ...(await viewLines(events, { prices, ofQuery })), cursor, has_more: hasMore, elsewhere }
   })
 }
 
+/** Characters of lines that are parsed in one turn of the event loop. */
+const CHARS_IN_TURN = 1024 * 1024
+
 /** The events of lines in GraphQL, without lines that cannot be read. */
-export function viewLines(
+export async function viewLines(
   lines: readonly (Pick<RunLine, 'line'> & { readonly index: number | null })[],
   sources: EventSources,
-): EventViews {
-  let bytes = 0
-  const events = lines.flatMap(({ line, index }) => {
+): Promise<EventViews> {
+  const events: EventView[] = []
+  let [bytes, inTurn] = [0, 0]
+  for (const { line, index } of lines) {
     bytes += line.length
+    inTurn += line.length
+    if (inTurn > CHARS_IN_TURN) {
+      inTurn = 0
+      await setImmediate()
+    }
     const event = readTraceLine(line)
-    return event ? [new EventView(event, index, line.length, sources)] : []
-  })
+    if (event) events.push(new EventView(event, index, line.length, sources))
+  }
   return { events, bytes }
 }
 
