@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Message } from '../../protocols/message.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { PendingAnswer, PendingCall } from '../../run/waiting/pending-call.ts'
@@ -65,6 +66,10 @@ export interface LoadOptions {
 }
 
 const BLOCK = 32
+/** Turns that are read at once: each may be as large as a request, and a budget counts what is read. */
+const PAGE = 4
+/** Turns from this size on are parsed one by one, with others' work in between. Characters. */
+const LARGE = 256 * 1024
 /** More conversations than end with one turn. */
 const MAX_BRANCHES = 100
 
@@ -99,20 +104,15 @@ export async function loadConversation(
   runId: string,
   { budget, isTruncated = false }: LoadOptions = {},
 ): Promise<LoadedConversation | undefined> {
-  const [text] = await store.get([turnKey(runId)])
-  const last = parseTurn(runId, text)
-  if (!last) return undefined
   const turns: StoredTurn[] = []
-  for (let block = [{ turn: last, bytes: text?.length ?? 0 }]; block.length > 0; ) {
-    for (const { turn, bytes } of block) {
-      // The last one is needed, whatever its size.
-      if (!spend(budget, turn, bytes, isTruncated) && turns.length > 0) return toConversation(store, last, turns)
-      turns.push(turn)
-      if (turn.startsOver) return toConversation(store, last, turns)
-    }
-    block = await readBlockBefore(store, turns.at(-1) as StoredTurn)
+  for await (const { turn, bytes } of readBackwards(store, runId)) {
+    // The last one is needed, whatever its size.
+    if (!spend(budget, turn, bytes, isTruncated) && turns.length > 0) break
+    turns.push(turn)
+    if (turn.startsOver) break
   }
-  return toConversation(store, last, turns)
+  const [last] = turns
+  return last && toConversation(store, last, turns)
 }
 
 /** Ids of the turns of a conversation up to one of them, oldest first. */
@@ -134,19 +134,33 @@ export async function listNextTurns(store: RecordStore, runId: string): Promise<
   return keys.map((key) => key.slice(prefix.length))
 }
 
-/** Turns of the block before a turn, newest first. A turn within its block has the others of the block before it. */
-async function readBlockBefore(
+/** Turns up to one of them, newest first, with the lengths of their rows. */
+async function* readBackwards(
   store: RecordStore,
-  { block, block_before }: StoredTurn,
-): Promise<{ turn: StoredTurn; bytes: number }[]> {
-  const ids = [...(block_before === null ? [] : [block_before]), ...block]
-  const texts = await store.get(ids.map(turnKey))
-  const read = ids.flatMap((id, index) => {
-    const text = texts[index]
-    const turn = parseTurn(id, text)
-    return turn ? [{ turn, bytes: text?.length ?? 0 }] : []
-  })
-  return read.reverse()
+  runId: string,
+): AsyncGenerator<{ readonly turn: StoredTurn; readonly bytes: number }> {
+  let oldest: StoredTurn | undefined
+  for (let left: readonly string[] = [runId]; left.length > 0; ) {
+    const page = left.slice(0, PAGE)
+    const texts = await store.get(page.map(turnKey))
+    for (const [index, id] of page.entries()) {
+      const text = texts[index]
+      const bytes = text?.length ?? 0
+      if (bytes >= LARGE) await nextTurn()
+      const turn = parseTurn(id, text)
+      if (turn) yield { turn, bytes }
+      oldest = turn ?? oldest
+    }
+    left = left.slice(PAGE)
+    if (left.length > 0 || !oldest) continue
+    left = idsBefore(oldest)
+    oldest = undefined
+  }
+}
+
+/** Ids of the block before a turn, newest first. A turn within its block has the others of the block before it. */
+function idsBefore({ block, block_before: before }: StoredTurn): string[] {
+  return [...(before === null ? [] : [before]), ...block].reverse()
 }
 
 function spend(budget: HistoryBudget | undefined, turn: StoredTurn, bytes: number, isTruncated: boolean): boolean {
