@@ -193,16 +193,19 @@ export class ConversationStore {
     })
   }
 
-  /** Messages that are left of the turns with removed items, by the ids of the turns. */
-  async rests(id: string): Promise<ReadonlyMap<string, readonly Message[]>> {
-    const prefix = restKey(id, '')
-    const entries = await this.#records.entries({ prefix, limit: MAX_ITEMS })
-    return new Map(
-      entries.map(([key, text]) => [
-        key.slice(prefix.length),
-        (JSON.parse(text) as MessageJson[]).map(fromMessageJson),
-      ]),
-    )
+  /**
+   * Messages that are left of those of the turns that have removed items, by the ids of the turns.
+   *
+   * @param turnIds of the turns that are read: a conversation may have far more
+   */
+  async rests(id: string, turnIds: readonly string[]): Promise<ReadonlyMap<string, readonly Message[]>> {
+    const keys = new Set(await this.#records.list({ prefix: restKey(id, ''), limit: MAX_ITEMS }))
+    const rests = new Map<string, readonly Message[]>()
+    for (const turnId of turnIds.filter((each) => keys.has(restKey(id, each)))) {
+      const [text] = await this.#records.get([restKey(id, turnId)])
+      if (text !== undefined) rests.set(turnId, (JSON.parse(text) as MessageJson[]).map(fromMessageJson))
+    }
+    return rests
   }
 
   /** Removes what is left of a turn with removed items. */

@@ -14,9 +14,12 @@ export async function withoutRemoved(
   id: string,
   loaded: LoadedConversation,
 ): Promise<LoadedConversation> {
-  const rests = await conversations.rests(id)
-  if (rests.size === 0) return loaded
   const { last, turns } = loaded
+  const rests = await conversations.rests(
+    id,
+    turns.map(({ response_id }) => response_id),
+  )
+  if (rests.size === 0) return loaded
   let from = 0
   const messages = turns.flatMap(({ response_id: turnId, conversation_data: data }) => {
     const own = loaded.messages.slice(from, from + data.messages.length)

@@ -11,6 +11,9 @@ import { DELIVERIES, runOfDelivery } from '../webhooks/delivery-rows.ts'
 /** Prefixes of the records of which some do not exist for the visitor. */
 const HIDDEN = [RUNS, APPROVALS, OPEN, CONVERSATIONS, TURNS, DELIVERIES]
 
+/** Rows that are read at once: each may be as large as a request and its answer. */
+const READ_AT_ONCE = 4
+
 /**
  * The records of a tenant as a visitor sees them for whom some agents do not exist: neither do their runs, approvals and deliveries, nor conversations in which
  * one of them has spoken, or that another key has made and in which none has. Records of unknown agents are hidden. Writes pass.
@@ -110,18 +113,27 @@ export class SeenRecords implements RecordStore {
 
   async #seesConversation(id: string, { head, key, metadata }: Fields): Promise<boolean> {
     const ids = typeof head === 'string' ? await listTurnIds(this.#records, head) : []
-    const rows = await this.#records.get(ids.map(rowKey))
-    const agents = rows.flatMap((row) => (row === undefined ? [] : [agentOf(row)]))
-    const others = await this.#records.get(
-      ids.flatMap((turn, index) => (rows[index] === undefined ? [TURNS + turn] : [])),
-    )
-    // The agent of a run that was deleted is not known.
-    if (!agents.every((agent) => this.#seesAgent(agent)) || !others.every(isAdded)) return false
-    if (agents.length > 0) return true
+    let hasAgents = false
+    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+      const rows = await this.#seenRunsOf(ids.slice(at, at + READ_AT_ONCE))
+      if (!rows) return false
+      hasAgents ||= rows.length > 0
+    }
+    if (hasAgents) return true
     if (!isNamedId(id)) return key !== undefined && key === this.#sees.key
     // It has nothing yet. All who know its name may go on in it, but for one that is of a schedule of another agent.
     const { agent } = fieldsOf(metadata)
     return agent === undefined || this.#seesAgent(agent)
+  }
+
+  /** Rows of the runs of these turns; undefined where one of them does not exist for the visitor. The agent of a run that was deleted is not known. */
+  async #seenRunsOf(turnIds: readonly string[]): Promise<string[] | undefined> {
+    const rows = await this.#records.get(turnIds.map(rowKey))
+    const others = await this.#records.get(
+      turnIds.flatMap((turn, index) => (rows[index] === undefined ? [TURNS + turn] : [])),
+    )
+    const runs = rows.filter((row) => row !== undefined)
+    return runs.every((row) => this.#seesAgent(agentOf(row))) && others.every(isAdded) ? runs : undefined
   }
 }
 
