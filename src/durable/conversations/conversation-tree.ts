@@ -178,9 +178,10 @@ async function toConversation(
   newestFirst: StoredTurn[],
 ): Promise<LoadedConversation> {
   const turns = newestFirst.reverse()
-  const messages: Message[] = []
-  for (const turn of turns) messages.push(...(await readMessages(store, turn)))
-  return { last, turns, messages }
+  // A turn may have hundreds of thousands of messages, more than a call takes as arguments.
+  const messages: Message[][] = []
+  for (const turn of turns) messages.push(await readMessages(store, turn))
+  return { last, turns, messages: messages.flat() }
 }
 
 /** Messages of a turn that is not stored. */

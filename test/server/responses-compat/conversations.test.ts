@@ -344,6 +344,16 @@ describe('truncation', () => {
     expect(cut.truncation).to.equal('auto')
   })
 
+  it('auto continues a turn of more messages than a call takes as arguments, and its items are listed', async () => {
+    const { begin, create, items } = await makeConversations()
+    const conversation = await begin()
+    const input = [...new Array(150_000).fill(user('x')), user('say a')]
+    await create(input, { conversation, truncation: 'auto' })
+    const next = await create('say b', { conversation, truncation: 'auto' })
+    expect(textOf(next)).to.equal('b ')
+    expect((await items(conversation, '?order=asc&limit=2')).data.length).to.equal(2)
+  })
+
   it('auto drops turns, and never separates a call from its result', async () => {
     const { create } = await makeConversations({ maxHistoryItems: 3, maxHistoryTurns: 2 })
     const input = [

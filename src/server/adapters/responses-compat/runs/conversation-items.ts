@@ -55,7 +55,7 @@ export class ConversationItems {
       const items = inOrder(await itemsOfTurn(this.#options.runs, turnId))
       const rest = index === from && after !== undefined ? itemsAfter(items, after) : items
       const shown = rest.filter(({ id }) => !removed.has(id))
-      found.push(...shown)
+      for (const item of shown) found.push(item)
       length += JSON.stringify(shown).length
     }
     const page = cutLong(found.slice(0, limit))
