@@ -1,4 +1,10 @@
 import { fieldsOf, parseJson } from 'agent-host'
+import { UnusableAnswer } from './ai-sdk-retry.ts'
+
+/** Calls of one answer, and pieces of calls in one event: each is looked for among the others. */
+const MAX_CALLS = 1000
+/** Characters of arguments that are parsed for one event, to see whether they are whole: a vendor can send an end for them a hundred thousand times. */
+const MAX_PARSED = 32 * 1024 * 1024
 
 /** Call of a streamed answer, as far as it has come. */
 interface Call {
@@ -14,7 +20,13 @@ interface Call {
   said: string
   isSent: boolean
   /** Other fields of its pieces. */
-  fields: Readonly<Record<string, unknown>>
+  readonly fields: Record<string, unknown>
+  /** Shared by the calls of an answer. */
+  readonly budget: ParseBudget
+}
+
+interface ParseBudget {
+  left: number
 }
 
 /** Piece of a call; what the vendor leaves out is empty. */
@@ -35,12 +47,16 @@ export class ChatCalls {
   readonly #calls: Call[] = []
   /** Those whose fields are not taken. */
   readonly #unread: Call[] = []
+  readonly #budget: ParseBudget = { left: 0 }
   #chunk = 0
 
-  /** Fragments of one chunk as the SDK is to read them. */
+  /** Fragments of one chunk as the SDK is to read them. @throws UnusableAnswer for too many */
   read(fragments: unknown): object[] {
+    const all = [fragments].flat()
+    if (all.length > MAX_CALLS) throw tooMany()
     this.#chunk++
-    return [fragments].flat().flatMap((raw) => this.#take(fieldsOf(raw)))
+    this.#budget.left = MAX_PARSED
+    return all.flatMap((raw) => this.#take(fieldsOf(raw)))
   }
 
   /** The fields that the pieces of a call have beside its name and arguments; undefined where there are none. */
@@ -49,13 +65,13 @@ export class ChatCalls {
     // The SDK makes up an id for a call without one, and for one whose id is another's.
     const call = same.find((each) => each.id === id) ?? same[0]
     if (call) this.#unread.splice(this.#unread.indexOf(call), 1)
-    return call && Object.keys(call.fields).length > 0 ? call.fields : undefined
+    return call && Object.keys(call.fields).length > 0 ? { ...call.fields } : undefined
   }
 
   #take(raw: Readonly<Record<string, unknown>>): object[] {
     const fragment = readFragment(raw)
     const call = this.#continued(fragment) ?? this.#begin(fragment)
-    call.fields = { ...call.fields, ...fragment.fields }
+    Object.assign(call.fields, fragment.fields)
     if (fragment.id === call.id && fragment.said === call.said && call.isSent && isWhole(call)) return []
     call.id ||= fragment.id
     call.name ||= fragment.name
@@ -71,6 +87,7 @@ export class ChatCalls {
   }
 
   #begin({ index }: Fragment): Call {
+    if (this.#calls.length === MAX_CALLS) throw tooMany()
     const call = {
       index: this.#calls.length,
       theirs: index,
@@ -80,6 +97,7 @@ export class ChatCalls {
       said: '',
       isSent: false,
       fields: {},
+      budget: this.#budget,
     }
     this.#calls.push(call)
     this.#unread.push(call)
@@ -120,10 +138,16 @@ function sameIndex({ theirs }: Call, index: number | undefined): boolean {
   return index === undefined || theirs === undefined || theirs === index
 }
 
-function isWhole({ said }: Call): boolean {
+function isWhole({ said, budget }: Call): boolean {
+  budget.left -= said.length
+  if (budget.left < 0) return false
   // Long arguments come in thousands of pieces: to parse all that has come with each of them takes too long.
   if (said.length > 100 && !'}]"'.includes(said.trimEnd().slice(-1))) return false
   return parseJson(said) !== undefined
+}
+
+function tooMany(): Error {
+  return new UnusableAnswer(`the model made more than ${MAX_CALLS} calls in one answer`)
 }
 
 function isPlaceholder(said: string): boolean {

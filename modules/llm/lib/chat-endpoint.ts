@@ -1,4 +1,5 @@
 import { fieldsOf, type Message } from 'agent-host'
+import { UnusableAnswer } from './ai-sdk-retry.ts'
 import { ChatFields, fieldsFor, type GivenFields, putBack } from './chat-fields.ts'
 import { type MendEvent, makeFetch } from './vendor-fetch.ts'
 import { vendorWords } from './vendor-words.ts'
@@ -58,7 +59,8 @@ function mendChatEvents(fields: ChatFields): MendEvent {
     if (!data.startsWith('{') || (data.includes('"choices"') && !ODD.test(data) && !fields.isIn(data))) return data
     try {
       return JSON.stringify(mendChunk(JSON.parse(data), fields))
-    } catch {
+    } catch (error) {
+      if (error instanceof UnusableAnswer) throw error
       // The SDK says what is wrong with it.
       return data
     }

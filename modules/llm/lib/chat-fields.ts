@@ -88,24 +88,40 @@ function withoutLabel(value: unknown): unknown {
 
 function join(before: unknown, value: unknown): unknown {
   if (typeof before === 'string' && typeof value === 'string') return before + value
-  if (Array.isArray(before) && Array.isArray(value)) return value.reduce<unknown[]>(joinBlock, before)
+  if (Array.isArray(before) && Array.isArray(value)) return joinBlocks(before, value)
   return isObject(before) && isObject(value) ? { ...before, ...value } : value
 }
 
 /** Texts of a block, which comes in pieces. */
 const TEXTS = ['text', 'summary', 'thinking'] as const
 
-/** Adds a piece of a list of blocks. A signature ends a block. */
-function joinBlock(blocks: readonly unknown[], piece: unknown): unknown[] {
-  const [last, next] = [fieldsOf(blocks.at(-1)), fieldsOf(piece)]
-  const continues = last.type === next.type && last.index === next.index && !last.signature && hasText(last)
-  if (!continues || (next.id && last.id && next.id !== last.id)) return [...blocks, piece]
-  const said = Object.entries(next).filter(([, value]) => !isEmpty(value))
-  const texts = TEXTS.filter((name) => typeof next[name] === 'string').map((name) => [
-    name,
-    `${last[name] ?? ''}${next[name]}`,
-  ])
-  return [...blocks.slice(0, -1), { ...last, ...Object.fromEntries(said), ...Object.fromEntries(texts) }]
+/** Adds the pieces of a list of blocks. A signature ends a block. */
+function joinBlocks(before: readonly unknown[], pieces: readonly unknown[]): unknown[] {
+  const blocks = [...before]
+  /** The last block, once it is a copy: one event may have a hundred thousand pieces. */
+  let own: Record<string, unknown> | undefined
+  for (const piece of pieces) {
+    const [last, next] = [own ?? fieldsOf(blocks.at(-1)), fieldsOf(piece)]
+    if (!continues(last, next)) {
+      blocks.push(piece)
+      own = undefined
+      continue
+    }
+    own ??= { ...last }
+    blocks[blocks.length - 1] = own
+    const texts = TEXTS.filter((name) => typeof next[name] === 'string').map((name) => [
+      name,
+      `${last[name] ?? ''}${next[name]}`,
+    ])
+    const said = Object.entries(next).filter(([, value]) => !isEmpty(value))
+    Object.assign(own, Object.fromEntries(said), Object.fromEntries(texts))
+  }
+  return blocks
+}
+
+function continues(last: Fields, next: Fields): boolean {
+  if (last.type !== next.type || last.index !== next.index || last.signature || !hasText(last)) return false
+  return !next.id || !last.id || next.id === last.id
 }
 
 function hasText(block: Fields): boolean {

@@ -138,6 +138,18 @@ for (const [reference, speaker] of Object.entries(SPEAKERS)) {
         expect(new Set(calls.map(({ id }) => id)).size).to.equal(calls.length)
       })
     }
+
+    it('fails where there are more than 1,000', async () => {
+      const calls = (from: number) =>
+        Array.from({ length: 600 }, (_, index) => begins('rm', jsonA, { id: `x${from + index}`, index: from + index }))
+      for (const chunks of [[calls(0), calls(600)], [[...calls(0), ...calls(600)]]]) {
+        const deltas = chunks.map((pieces) => ({ index: 0, delta: { tool_calls: pieces }, finish_reason: null }))
+        const { llm } = await connect([sends(...deltas.map((choice) => ({ choices: [choice] })))])
+        expect(await failure(collect(llm, { messages: [says('hi')] }))).to.contain(
+          'the model made more than 1000 calls in one answer',
+        )
+      }
+    })
   })
 }
 
@@ -215,5 +227,14 @@ describe('llm/anthropic, when blocks come with odd indexes', () => {
       expect(read, vendor).to.have.lengthOf(pieces.length + 1)
       expect(spentMs(), vendor).to.be.lessThan(2000)
     }
+  })
+
+  it('of which one event ends the same arguments again and again are read in a moment', () => {
+    const calls = new ChatCalls()
+    const long = begins('write', `{"a":[${'1,'.repeat(2_000_000)}1]}`, { id: 'x' })
+    const ends = Array.from({ length: 200 }, () => begins('write', '}', { id: 'x' }))
+    const spentMs = measureCpuTime()
+    expect(calls.read([long, goesOn('}'), ...ends])).to.have.lengthOf(202)
+    expect(spentMs()).to.be.below(2000)
   })
 })

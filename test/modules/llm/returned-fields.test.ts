@@ -1,5 +1,6 @@
 import type { LLM, Message } from 'agent-host'
 import { expect } from 'chai'
+import { ChatFields } from '../../../modules/llm/lib/chat-fields.ts'
 import ollama from '../../../modules/llm/ollama.ts'
 import openai from '../../../modules/llm/openai.ts'
 import openaiCompatible from '../../../modules/llm/openai-compatible.ts'
@@ -7,6 +8,7 @@ import { Budget } from '../../../modules/orchestrator/lib/budget.ts'
 import { callModel } from '../../../modules/orchestrator/lib/call-model.ts'
 import { collect } from '../../suites/llm-suite.ts'
 import { connectsVendor, type VendorCase } from '../../suites/vendor-suite.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { streams } from '../../support/fake-model-server.ts'
 import { makeRun, says } from '../../support/fake-run.ts'
 import { chatWire } from '../../support/model-wires.ts'
@@ -176,3 +178,19 @@ for (const vendor of ENDPOINTS) {
     })
   })
 }
+
+describe('fields that an endpoint wants back', () => {
+  it('are put together in the time that they take to read, however many blocks one event has', () => {
+    const fields = new ChatFields('endpoint', true)
+    const blocks = Array.from({ length: 40_000 }, (_, index) => ({ ...piece, index, text: 'I ' }))
+    const spentMs = measureCpuTime()
+    for (const reasoning_details of [blocks, [...blocks, { ...piece, index: 39_999, text: 'think' }]])
+      fields.hear({ reasoning_details })
+    expect(spentMs()).to.be.below(1500)
+    const [part] = fields.take(undefined)
+    const { reasoning_details: kept } = part?.type === 'reasoning' ? (part.providerMetadata?.endpoint ?? {}) : {}
+    expect(kept).to.have.lengthOf(80_000)
+    expect((kept as object[]).at(-1)).to.include({ index: 39_999, text: 'I think' })
+    expect(blocks.at(-1)).to.include({ text: 'I ' })
+  })
+})
