@@ -3,6 +3,7 @@ import { type ModuleContext, memoryStorage, type ToolProvider } from 'agent-host
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
 import mcp from '../../../modules/tools/mcp.ts'
+import { measureCpuTime } from '../../support/cpu-time.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
 import { type RudeMcpServer, startRudeMcpServer } from '../../support/rude-mcp-server.ts'
@@ -12,6 +13,7 @@ const EMPTY = { type: 'object', properties: {} }
 const NO_MESSAGE = 'it does not speak MCP: its answer is no message of it'
 /** Takes more of the stack than there is where a validator walks it. */
 const DEEP: unknown = JSON.parse('['.repeat(3000) + ']'.repeat(3000))
+const DEEP_TEXT = '['.repeat(100_000) + ']'.repeat(100_000)
 const GOOD = { name: 'good', inputSchema: PLAIN }
 
 const nest = (levels: number, inner: object): object =>
@@ -178,6 +180,13 @@ describe('tools/mcp with servers as strangers write them', () => {
         expect(warnings()).to.deep.equal(["warn The MCP server 'rude' has listed 10000 tools: others are left out."])
       })
 
+      it('reads the first 10,000 tools of a list', async () => {
+        const nameless = Array.from({ length: 10_000 }, () => ({}))
+        const { list, warnings } = await start([...nameless, GOOD], { isModern })
+        expect(await list()).to.deep.equal([])
+        expect(warnings()).to.include("warn The MCP server 'rude' has listed 10000 tools: others are left out.")
+      })
+
       it('reads a list whose other fields are wrong', async () => {
         const started = await start([GOOD], { isModern })
         started.rude.listFields = { nextCursor: null }
@@ -200,6 +209,10 @@ describe('tools/mcp with servers as strangers write them', () => {
         'a list whose items are texts': [
           { content: ['a', 'b'].map((text) => ({ type: 'text', text })), structuredContent: { result: ['a', 'b'] } },
           'a\nb',
+        ],
+        'a text that is nested too deep to be compared': [
+          { content: [{ type: 'text', text: DEEP_TEXT }], structuredContent: { a: 1 } },
+          `${DEEP_TEXT}\n{"a":1}`,
         ],
         'a number as text': [{ content: [{ type: 'text', text: '5' }], structuredContent: { result: 5 } }, '5'],
         'content of an unknown type': [
@@ -236,6 +249,25 @@ describe('tools/mcp with servers as strangers write them', () => {
       }
     })
   }
+
+  it('looks for a large structure among many small texts in a moment', async () => {
+    const { rude, call } = await start([GOOD])
+    const structure = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`key ${n}`, n]))
+    const content = Array.from({ length: 500 }, () => ({ type: 'text', text: '{}' }))
+    rude.result = () => ({ result: { content, structuredContent: structure } })
+    await call('good')
+    const spentMs = measureCpuTime()
+    expect((await call('good')).text.endsWith(`{}\n${JSON.stringify(structure)}`)).to.equal(true)
+    expect(spentMs()).to.be.below(800)
+  })
+
+  it('reads the first 20,000 parts of a result, and says how many more there are', async () => {
+    const { rude, call } = await start([GOOD])
+    rude.result = () => ({ result: { content: new Array(30_000).fill(0) } })
+    const lines = (await call('good')).text.split('\n')
+    expect(lines.length).to.equal(20_001)
+    expect(lines.at(-1)).to.equal('[10000 more parts, which are left out]')
+  })
 
   it('gives the model a structure that is a list', async () => {
     const { rude, call } = await start([GOOD])

@@ -31,7 +31,7 @@ import { pickEnvironment } from '../child-environment.ts'
 import { LONGEST_TIMER } from '../settings.ts'
 import { withinTimeout } from '../tool-result.ts'
 import { toToolResult } from './content.ts'
-import { mendMessages } from './mend.ts'
+import { MAX_KNOWN_TOOLS, mendMessages } from './mend.ts'
 import { isUnreachable, reasonOf, saysUnknownTool } from './reason.ts'
 import { type McpSignIn, needsSignIn, SignInNeeded } from './sign-in.ts'
 import type { OAuthConfig } from './sign-in-provider.ts'
@@ -68,8 +68,6 @@ const CONNECT_TIMEOUT_MS = 15_000
 const REOPEN_MS = 500
 /** A server is not trusted: its schemas may take for ever. */
 const CHECK_MS = 200
-/** Names of tools that are remembered while the agent is loaded. A server may list others each time. */
-const MAX_KNOWN_TOOLS = 10_000
 
 /** One server: connected while it can be, and again when it comes back. */
 export class McpConnection {

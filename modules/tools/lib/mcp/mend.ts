@@ -16,6 +16,10 @@ const CONTENT: Readonly<Record<string, readonly string[]>> = {
 
 /** Names are remembered, and stand in the log. MCP asks for 128 characters at most. */
 const MAX_NAME = 1000
+/** Names of tools that are remembered while the agent is loaded. A server may list others each time. */
+export const MAX_KNOWN_TOOLS = 10_000
+/** A message of 10 MiB can have millions of parts, each of which becomes many times as large here. */
+const MAX_PARTS = 20_000
 
 /**
  * Mends lists of tools and results before the SDK reads them: it refuses a whole list for one wrong tool, and a whole result for one unknown part.
@@ -40,9 +44,11 @@ function mendMessage(message: JSONRPCMessage, tell: Tell): JSONRPCMessage {
 }
 
 function mendList({ tools, nextCursor, ...rest }: Fields, tell: Tell): Fields {
+  const listed = Array.isArray(tools) ? tools : []
+  if (listed.length > MAX_KNOWN_TOOLS) tell(`has listed ${MAX_KNOWN_TOOLS} tools: others are left out.`)
   return {
     ...withoutNulls(rest),
-    tools: (Array.isArray(tools) ? tools : []).flatMap((tool) => mendTool(tool, tell)),
+    tools: listed.slice(0, MAX_KNOWN_TOOLS).flatMap((tool) => mendTool(tool, tell)),
     ...(typeof nextCursor === 'string' ? { nextCursor } : {}),
   }
 }
@@ -81,7 +87,7 @@ function mendResult({ content, structuredContent, isError, ...rest }: Fields): F
   const structure = isWrapped ? { result: structuredContent } : structuredContent
   return {
     ...withoutNulls(rest),
-    content: toList(content).map(mendContent),
+    content: mendParts(toList(content)),
     ...(structuredContent == null ? {} : { structuredContent: structure }),
     ...(typeof isError === 'boolean' ? { isError } : {}),
   }
@@ -90,6 +96,12 @@ function mendResult({ content, structuredContent, isError, ...rest }: Fields): F
 function toList(content: unknown): unknown[] {
   if (Array.isArray(content)) return content
   return content == null ? [] : [content]
+}
+
+function mendParts(parts: readonly unknown[]): object[] {
+  const mended = parts.slice(0, MAX_PARTS).map(mendContent)
+  const more = parts.length - mended.length
+  return more === 0 ? mended : [...mended, toNote(`${more} more parts, which are left out`)]
 }
 
 function mendContent(part: unknown): object {
