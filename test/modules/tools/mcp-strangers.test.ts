@@ -187,6 +187,16 @@ describe('tools/mcp with servers as strangers write them', () => {
         expect(warnings()).to.include("warn The MCP server 'rude' has listed 10000 tools: others are left out.")
       })
 
+      it('leaves out tools whose schemas are too large together', async () => {
+        const properties = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`p${n}`, {}]))
+        const large = (name: string) => ({ name, inputSchema: { type: 'object', properties } })
+        const { list, warnings } = await start([large('first'), large('second'), GOOD], { isModern })
+        expect((await list()).map(({ name }) => name)).to.deep.equal(['first', 'good'])
+        expect(warnings()).to.deep.equal([
+          "warn The MCP server 'rude' has more than 50000 objects in the schemas of its tools: some tools are left out.",
+        ])
+      })
+
       it('reads a list whose other fields are wrong', async () => {
         const started = await start([GOOD], { isModern })
         started.rude.listFields = { nextCursor: null }

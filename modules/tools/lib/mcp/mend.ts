@@ -18,6 +18,8 @@ const CONTENT: Readonly<Record<string, readonly string[]>> = {
 const MAX_NAME = 1000
 /** Names of tools that are remembered while the agent is loaded. A server may list others each time. */
 export const MAX_KNOWN_TOOLS = 10_000
+/** Objects in the schemas of one list: to mend a million of them takes seconds. */
+const MAX_SCHEMAS = 50_000
 /** A message of 10 MiB can have millions of parts, each of which becomes many times as large here. */
 const MAX_PARTS = 20_000
 
@@ -46,11 +48,35 @@ function mendMessage(message: JSONRPCMessage, tell: Tell): JSONRPCMessage {
 function mendList({ tools, nextCursor, ...rest }: Fields, tell: Tell): Fields {
   const listed = Array.isArray(tools) ? tools : []
   if (listed.length > MAX_KNOWN_TOOLS) tell(`has listed ${MAX_KNOWN_TOOLS} tools: others are left out.`)
+  let left = MAX_SCHEMAS
+  const fits = (tool: unknown) => {
+    const size = countObjects(fieldsOf(tool).inputSchema, left)
+    const isFitting = size <= left
+    if (isFitting) left -= size
+    else tell(`has more than ${MAX_SCHEMAS} objects in the schemas of its tools: some tools are left out.`)
+    return isFitting
+  }
   return {
     ...withoutNulls(rest),
-    tools: listed.slice(0, MAX_KNOWN_TOOLS).flatMap((tool) => mendTool(tool, tell)),
+    tools: listed
+      .slice(0, MAX_KNOWN_TOOLS)
+      .filter(fits)
+      .flatMap((tool) => mendTool(tool, tell)),
     ...(typeof nextCursor === 'string' ? { nextCursor } : {}),
   }
+}
+
+/** Number of the objects and lists in a value, or one more than a limit. */
+function countObjects(value: unknown, limit: number): number {
+  const found: unknown[] = [value]
+  let count = 0
+  while (found.length > 0 && count <= limit) {
+    const next = found.pop()
+    if (typeof next !== 'object' || next === null) continue
+    count++
+    for (const inner of Object.values(next)) found.push(inner)
+  }
+  return count
 }
 
 /** Without `outputSchema`: a call that was executed must not fail because its answer is not as announced. */
