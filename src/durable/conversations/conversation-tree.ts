@@ -66,8 +66,8 @@ export interface LoadOptions {
 }
 
 const BLOCK = 32
-/** Turns that are read at once: each may be as large as a request, and a budget counts what is read. */
-const PAGE = 4
+/** Rows that are read at once before it is known that they are small: each may be as large as a request. */
+const FEW_ROWS = 4
 /** Turns from this size on are parsed one by one, with others' work in between. Characters. */
 const LARGE = 256 * 1024
 /** More conversations than end with one turn. */
@@ -134,15 +134,32 @@ export async function listNextTurns(store: RecordStore, runId: string): Promise<
   return keys.map((key) => key.slice(prefix.length))
 }
 
+/** Number of rows that are read at once, one after another: a few, and up to a block of them while they are small. */
+export class PageSize {
+  #rows = FEW_ROWS
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  /** @param texts that were read with this size */
+  note(texts: readonly (string | undefined)[]): void {
+    const chars = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
+    this.#rows = chars < LARGE ? Math.min(this.#rows * 2, BLOCK) : FEW_ROWS
+  }
+}
+
 /** Turns up to one of them, newest first, with the lengths of their rows. */
 async function* readBackwards(
   store: RecordStore,
   runId: string,
 ): AsyncGenerator<{ readonly turn: StoredTurn; readonly bytes: number }> {
+  const size = new PageSize()
   let oldest: StoredTurn | undefined
   for (let left: readonly string[] = [runId]; left.length > 0; ) {
-    const page = left.slice(0, PAGE)
+    const page = left.slice(0, size.rows)
     const texts = await store.get(page.map(turnKey))
+    size.note(texts)
     for (const [index, id] of page.entries()) {
       const text = texts[index]
       const bytes = text?.length ?? 0
@@ -151,7 +168,7 @@ async function* readBackwards(
       if (turn) yield { turn, bytes }
       oldest = turn ?? oldest
     }
-    left = left.slice(PAGE)
+    left = left.slice(page.length)
     if (left.length > 0 || !oldest) continue
     left = idsBefore(oldest)
     oldest = undefined

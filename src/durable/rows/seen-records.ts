@@ -3,16 +3,13 @@ import { type Fields, fieldsOf, parseJson } from '../../json.ts'
 import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from '../../store/record-store.ts'
 import { APPROVALS, OPEN } from '../approvals/approvals.ts'
 import { CONVERSATIONS } from '../conversations/conversation-store.ts'
-import { listTurnIds, TURNS } from '../conversations/conversation-tree.ts'
+import { listTurnIds, PageSize, TURNS } from '../conversations/conversation-tree.ts'
 import { isNamedId } from '../conversations/named-conversation.ts'
 import { RUNS, rowKey } from '../runs/run-keys.ts'
 import { DELIVERIES, runOfDelivery } from '../webhooks/delivery-rows.ts'
 
 /** Prefixes of the records of which some do not exist for the visitor. */
 const HIDDEN = [RUNS, APPROVALS, OPEN, CONVERSATIONS, TURNS, DELIVERIES]
-
-/** Rows that are read at once: each may be as large as a request and its answer. */
-const READ_AT_ONCE = 4
 
 /**
  * The records of a tenant as a visitor sees them for whom some agents do not exist: neither do their runs, approvals and deliveries, nor conversations in which
@@ -113,11 +110,15 @@ export class SeenRecords implements RecordStore {
 
   async #seesConversation(id: string, { head, key, metadata }: Fields): Promise<boolean> {
     const ids = typeof head === 'string' ? await listTurnIds(this.#records, head) : []
+    const size = new PageSize()
     let hasAgents = false
-    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
-      const rows = await this.#seenRunsOf(ids.slice(at, at + READ_AT_ONCE))
+    for (let left = ids; left.length > 0; ) {
+      const page = left.slice(0, size.rows)
+      const rows = await this.#seenRunsOf(page)
       if (!rows) return false
+      size.note(rows)
       hasAgents ||= rows.length > 0
+      left = left.slice(page.length)
     }
     if (hasAgents) return true
     if (!isNamedId(id)) return key !== undefined && key === this.#sees.key

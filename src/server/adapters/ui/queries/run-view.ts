@@ -100,7 +100,8 @@ export async function viewLines(
   sources: EventSources,
 ): Promise<EventViews> {
   const events: EventView[] = []
-  let [bytes, inTurn] = [0, 0]
+  let bytes = 0
+  let inTurn = 0
   for (const { line, index } of lines) {
     bytes += line.length
     inTurn += line.length
