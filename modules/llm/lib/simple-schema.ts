@@ -8,7 +8,9 @@ type Schema = Readonly<Record<string, unknown>>
  */
 export function simpleSchema(schema: Schema): Schema {
   const { anyOf, oneOf, allOf, enum: _enum, not: _not, const: _const, if: _if, then, else: other, ...rest } = schema
-  const branchesOf = (list: unknown) => (Array.isArray(list) ? list.map((branch) => resolve(branch, schema)) : [])
+  // Many may refer to one.
+  const branchesOf = (list: unknown) =>
+    Array.isArray(list) ? [...new Set(list.map((branch) => resolve(branch, schema)))] : []
   const ways = [branchesOf(anyOf), branchesOf(oneOf)]
   const parts = branchesOf(allOf)
   const branches = [...parts, ...ways.flat(), ...branchesOf([then, other])]
@@ -33,7 +35,9 @@ function mergeProperties(own: Schema, branches: readonly Schema[]): Schema {
   const found = new Map<string, unknown[]>()
   for (const { properties } of branches) {
     for (const [name, property] of Object.entries(isObject(properties) ? properties : {})) {
-      found.set(name, [...(found.get(name) ?? []), property])
+      const same = found.get(name)
+      if (same) same.push(property)
+      else found.set(name, [property])
     }
   }
   const merged = [...found].map(([name, schemas]) => [name, oneOrAny(schemas)])
@@ -51,5 +55,6 @@ function requiredOf({ required }: Schema): string[] {
 
 function requiredByAll(ways: readonly Schema[]): string[] {
   const [first = [], ...others] = ways.map(requiredOf)
-  return first.filter((name) => others.every((names) => names.includes(name)))
+  const sets = others.map((names) => new Set(names))
+  return first.filter((name) => sets.every((names) => names.has(name)))
 }

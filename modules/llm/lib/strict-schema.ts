@@ -12,9 +12,10 @@ interface Schema {
 export function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema)
   if (typeof schema !== 'object' || schema === null) return true
-  const { type, properties, required = [], additionalProperties } = schema as Schema
+  const { type, properties, required, additionalProperties } = schema as Schema
   const isObject = type === 'object' || properties !== undefined
   if (isObject && additionalProperties !== false) return false
-  if (isObject && !Object.keys(properties ?? {}).every((name) => required.includes(name))) return false
+  const names = new Set(isObject && Array.isArray(required) ? required : [])
+  if (isObject && !Object.keys(properties ?? {}).every((name) => names.has(name))) return false
   return Object.values(schema).every(isStrictSchema)
 }
