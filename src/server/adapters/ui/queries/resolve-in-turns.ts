@@ -3,9 +3,9 @@ import { defaultFieldResolver, type GraphQLFieldResolver, getNullableType, isLis
 import { badRequest } from '../../../../errors.ts'
 import type { Viewer } from '../viewer.ts'
 
-/** A query of so few characters cannot ask for so much that others wait for it, unless it names a list that may be long. */
+/** A query of so few characters cannot ask for so much that others wait for it, unless it names a list that clients make long. */
 const NARROW_CHARS = 256
-const LONG_LISTS = /\b(?:list_agents|events|cases|below)\b/
+const LONG_LISTS = /\b(?:events|cases|below)\b/
 /** Time after which other requests get their turn. */
 const TURN_MS = 20
 /** Maximum of the fields in the answer to one query, lists counted by their items. */
