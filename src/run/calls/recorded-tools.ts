@@ -23,8 +23,7 @@ export function recordToolProvider(provider: ToolProvider, moduleId: string, fin
     },
     executeTool(name, args, run) {
       if (!(run instanceof AgentRun)) return provider.executeTool(name, args, run)
-      // No store takes them.
-      if (isDeeper(args, MAX_LEVELS))
+      if (isDeeper(args, MAX_LEVELS) && isTree(args))
         return Promise.reject(new Error(`The arguments of '${name}' have more than ${MAX_LEVELS} levels.`))
       const tools: Tools = { provider, moduleId, findPolicy }
       const { isInTool, toolCallId } = run
@@ -32,6 +31,16 @@ export function recordToolProvider(provider: ToolProvider, moduleId: string, fin
         ? executeNested(tools, { id: toolCallId, name, args, isNested: true }, run)
         : execute(tools, name, args, run)
     },
+  }
+}
+
+/** Tells whether these are as a model can write them, so that a store has to take them. A circle is of a module, and for its tool to judge. */
+function isTree(args: Arguments): boolean {
+  try {
+    JSON.stringify(args)
+    return true
+  } catch (error) {
+    return error instanceof RangeError
   }
 }
 
