@@ -54,7 +54,10 @@ export default defineModule({
         }
         return call(tool, args, run)
       },
-      needsApproval: needOfCalls,
+      needsApproval(name, args) {
+        const tool = listTools().find((each) => each.name === name)
+        return needOf(ruleOf(approval, name) ?? 'never', tool && (() => tool.check(args)))
+      },
     }
   },
 })

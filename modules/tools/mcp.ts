@@ -98,9 +98,12 @@ export default defineModule({
         })
       },
       executeTool: (name, args, run) => servers.executeTool(name, args, run),
-      needsApproval: (name, _args, run) => {
+      needsApproval(name, args, run) {
         const rule = ruleFor(name)
-        return rule === 'destructive' ? servers.isDestructive(name, run) : needOf(rule)
+        if (rule === 'destructive') return servers.isDestructive(name, run)
+        const need = needOf(rule)
+        if (typeof need === 'boolean') return need
+        return servers.argumentsToSend(name, args, run).then((sent) => ({ ...need, arguments: sent }))
       },
       [Symbol.asyncDispose]: () => servers.close(),
     }

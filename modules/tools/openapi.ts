@@ -60,9 +60,11 @@ export default defineModule({
       await fetch[Symbol.asyncDispose]()
       throw error
     }
-    const needOfCalls = (name: string) => {
+    const needOfCalls = (name: string, args?: Readonly<Record<string, unknown>>) => {
       const rule = ruleOf(config.approval, name)
-      return rule === undefined ? operations.tools.get(name)?.operation.method !== 'GET' : needOf(rule)
+      const tool = operations.tools.get(name)
+      if (rule === undefined) return tool?.operation.method !== 'GET'
+      return needOf(rule, args && tool && (() => tool.check(args)))
     }
     const define = () =>
       [...operations.tools].map(([name, { operation }]) => {
@@ -92,7 +94,7 @@ export default defineModule({
           return { text: `${operation.method} ${origin}${operation.path} failed: ${messageOf(error)}`, isError: true }
         }
       },
-      needsApproval: needOfCalls,
+      needsApproval: (name, args) => needOfCalls(name, args),
       async [Symbol.asyncDispose]() {
         operations.close()
         await fetch[Symbol.asyncDispose]()

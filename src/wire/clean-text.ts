@@ -1,8 +1,19 @@
 /** Characters that move the cursor of a terminal or colour it, or have a text shown in another order than it is written. */
 const UNSEEN = /[^\P{Cc}\n\t]|\p{Bidi_Control}/gu
 
-/** Characters that nobody sees. Behind a visible one that is not ASCII, joiners and variants stay: emoji and several scripts need them. */
-const INVISIBLE = /(?<![^\p{ASCII}\p{DI}])[\u200b-\u200d\p{VS}]|(?![\u200b-\u200d\p{VS}])[\p{DI}\p{Zl}\p{Zp}]/gu
+/** A visible character of an emoji, or of a script that needs joiners. */
+const JOINED = '[^\\p{ASCII}\\p{DI}\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Script=Inherited}]'
+
+/** Characters that nobody sees, but for the joiners and variants that emoji, keycaps and several scripts are written with. */
+const INVISIBLE = new RegExp(
+  [
+    `(?<!${JOINED}\\ufe0f?)\\u200d`,
+    `(?<!${JOINED})[\\u200b\\u200c]`,
+    `(?<!${JOINED}|[\\d#*](?=\\ufe0f\\u20e3))\\p{VS}`,
+    '(?![\\u200b-\\u200d\\p{VS}])[\\p{DI}\\p{Zl}\\p{Zp}]',
+  ].join('|'),
+  'gu',
+)
 
 /** The same as escapes of JSON. A backslash that is itself escaped begins none. */
 const ESCAPED = /((?<!\\)(?:\\\\)*)\\(u00(?:[01][\da-f]|7f|[89][\da-f])|[bfr])/gi
@@ -12,12 +23,17 @@ const ESCAPED = /((?<!\\)(?:\\\\)*)\\(u00(?:[01][\da-f]|7f|[89][\da-f])|[bfr])/g
  * agents, models and files may hold anything.
  */
 export function cleanText(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replace(UNSEEN, (character) => `\\u${toHex(character)}`)
+  return text.replace(/\r\n?/g, '\n').replace(UNSEEN, escapeUnits)
 }
 
-/** As {@link cleanText}, for what a person decides about: two texts that look alike are the same, but for letters of other scripts. */
+/** As {@link cleanText}, for what a person decides about: what nobody sees is escaped, too. */
 export function cleanToDecide(text: string): string {
-  return cleanText(text).replace(INVISIBLE, (character) => character.replace(/[\s\S]/g, (unit) => `\\u${toHex(unit)}`))
+  return cleanText(text).replace(INVISIBLE, escapeUnits)
+}
+
+/** A character as escapes of JSON, one for each of its UTF-16 units. */
+export function escapeUnits(character: string): string {
+  return character.replace(/[\s\S]/g, (unit) => `\\u${toHex(unit)}`)
 }
 
 /** Returns JSON whose strings are as a person is to read them. */

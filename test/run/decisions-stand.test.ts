@@ -19,6 +19,7 @@ export default defineModule({ name: 'Wavering', provides: [ApprovalPolicy], crea
 export default defineModule({ name: 'Caller', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), response: Response, history: ConversationHistory },
   create: ({ tools, response, history }) => ({ async handleText(text, run) {
     const results = (await history.getHistory(run)).filter(({ role }) => role === 'tool')
+    if (results[0] && globalThis.next) return response.respondText((await tools[0].executeTool('pay', globalThis.next, run)).text)
     await response.respondText(results[0]?.content ?? (await tools[Number(text)].executeTool('pay', { amount: 500 }, run)).text) } }) })`,
 }
 const NEEDLESS = [
@@ -55,7 +56,7 @@ describe('the decision of a person', () => {
 
   beforeEach(async () => {
     host = new AgentHost({ projectDir: (await makeProject(MODULES)).dir })
-    Object.assign(globalThis, { rule: 'always', need: true })
+    Object.assign(globalThis, { rule: 'always', need: true, next: undefined })
     paid()
   })
   afterEach(() => host.close(0))
@@ -104,6 +105,13 @@ describe('the decision of a person', () => {
     await host.replace('shop', { id: 'shop', modules: [first, ...others] })
     expect((await decide(waiting, { decision: 'reject' })).text).to.equal(ANSWERS[0]?.[1])
     expect(paid()).to.deep.equal([])
+  })
+
+  it('leaves later calls as they are, also with arguments that are no JSON', async () => {
+    await host.register(shop({}))
+    const waiting = await wait()
+    Object.assign(globalThis, { need: false, next: { amount: 7, count: 1n } })
+    expect((await decide(waiting, { decision: 'approve' })).text).to.equal('paid 7')
   })
 
   it('has no place where the code of a tool says neither yes nor no: the call fails, and nothing runs', async () => {

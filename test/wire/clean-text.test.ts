@@ -21,8 +21,15 @@ describe('a text that people read', () => {
       ['x\u{e0061}\u202e', 'x\\udb40\\udc61\\u202e'],
       ['\u2764\ufe0f \u0646\u200c\u0647', '\u2764\ufe0f \u0646\u200c\u0647'],
       ['\u2764\ufe01\ufe02', '\u2764\ufe01\\ufe02'],
-    ] as const)
-      expect(cleanToDecide(text)).to.equal(clean)
+      ['jos\u00e9\u200b@x', 'jos\u00e9\\u200b@x'],
+      ...[
+        '1\ufe0f\u20e3 #\ufe0f\u20e3',
+        '\u2764\ufe0f\u200d\u{1f525}',
+        '\u{1f3f3}\ufe0f\u200d\u{1f308}',
+        '\u0e01\u200b\u0e02',
+      ].map((text) => [text, text]),
+    ])
+      expect(cleanToDecide(text ?? '')).to.equal(clean)
   })
 
   it('may be within JSON', () => {

@@ -1,5 +1,6 @@
 import { isObject, parseJson } from '../../json.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
+import { cleanToDecide } from '../../wire/clean-text.ts'
 import { nameAsker } from '../../wire/name-asker.ts'
 import { formatCall } from '../terminal/format-call.ts'
 import type { WaitingCall } from './backend.ts'
@@ -49,7 +50,7 @@ async function askReason(ask: AskLine): Promise<ApprovalDecision | undefined> {
 
 async function askArguments(args: object, ask: AskLine): Promise<ApprovalDecision | undefined> {
   for (;;) {
-    const text = await ask(`Arguments as JSON, such as ${JSON.stringify(args)}: `)
+    const text = await ask(`Arguments as JSON, such as ${cleanToDecide(JSON.stringify(args))}: `)
     if (text === undefined) return undefined
     const edited = parseJson(text)
     if (isObject(edited)) return { decision: 'edit', arguments: edited }

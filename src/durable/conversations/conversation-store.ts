@@ -14,6 +14,7 @@ import {
   listTurnIds,
   loadTurn,
   newBytesOf,
+  PageSize,
   removeForgottenTurns,
   restKey,
   type StoredTurn,
@@ -201,9 +202,14 @@ export class ConversationStore {
   async rests(id: string, turnIds: readonly string[]): Promise<ReadonlyMap<string, readonly Message[]>> {
     const keys = new Set(await this.#records.list({ prefix: restKey(id, ''), limit: MAX_ITEMS }))
     const rests = new Map<string, readonly Message[]>()
-    for (const turnId of turnIds.filter((each) => keys.has(restKey(id, each)))) {
-      const [text] = await this.#records.get([restKey(id, turnId)])
-      if (text !== undefined) rests.set(turnId, (JSON.parse(text) as MessageJson[]).map(fromMessageJson))
+    const size = new PageSize()
+    for (let left = turnIds.filter((each) => keys.has(restKey(id, each))); left.length > 0; ) {
+      const page = left.slice(0, size.rows)
+      const texts = await this.#records.get(page.map((turnId) => restKey(id, turnId)))
+      size.note(texts)
+      for (const [index, text] of texts.entries())
+        if (text !== undefined) rests.set(page[index] ?? '', (JSON.parse(text) as MessageJson[]).map(fromMessageJson))
+      left = left.slice(page.length)
     }
     return rests
   }

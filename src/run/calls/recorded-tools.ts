@@ -152,7 +152,7 @@ async function executeApproved(tools: Tools, call: DecidedCall, run: AgentRun): 
   if (typeof rule === 'object') return refused(`The call of '${name}' is denied; it was not executed.`, rule.deny)
   const { answer, waiting } = run
   const isNeeded = rule === 'always'
-  if (!isNeeded && !waiting.isDecided) return provider.executeTool(name, args, run)
+  if (!isNeeded && !(waiting.isDecided && waiting.answers.isAbout(callId))) return provider.executeTool(name, args, run)
   const digest = digestOf(name, args, run.agentVersion)
   // What a person has decided stands, also where the call would need no one now.
   const decision = waiting.answers.take(call, digest, isNeeded)

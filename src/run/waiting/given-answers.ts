@@ -72,6 +72,11 @@ export class GivenAnswers {
     return count
   }
 
+  /** Tells whether a decision is about this call, or about one that its tool makes. */
+  isAbout(callId: string): boolean {
+    return this.#decisions.has(callId)
+  }
+
   /**
    * Takes the decision about a call: once, also where a model repeats the id of a call.
    *

@@ -38,7 +38,8 @@ export class RunWaiting {
     this.#turn = turn
     this.#answer = answer
     this.#ttlSeconds = ttlSeconds
-    this.isDecided = turn.answers?.some(({ kind }) => kind !== 'client_tool') ?? false
+    this.isDecided =
+      turn.answers?.some(({ kind }) => kind !== 'client_tool') || turn.pending?.some(({ decided }) => decided) || false
   }
 
   /** See `Turn.isTrailLost`. */

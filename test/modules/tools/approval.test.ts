@@ -39,9 +39,22 @@ export default defineModule({ name: 'Limits', provides: [ApprovalPolicy], create
 const TIPS = {
   'tools/tip.ts': `import { defineTool, Type } from 'agent-host'
 export const tip = defineTool({ description: 'Tips.', parameters: Type.Object({ euros: Type.Number({ default: 60 }) }), execute: ({ euros }) => 'tipped ' + euros })`,
-  'tools/tip.py': `def tip(euros: float = 60) -> str:
+  'tools/tip.py': `from datetime import datetime
+def tip(euros: float = 60, on: datetime | None = None) -> str:
     "Tips."
-    return f"tipped {euros}"`,
+    return f"tipped {euros} {on}"`,
+  'tips.yml': `openapi: 3.0.3
+info: { title: Tips, version: '1' }
+servers: [{ url: 'http://127.0.0.1:1' }]
+paths:
+  /tip:
+    post:
+      operationId: tip
+      parameters: [{ name: euros, in: query, schema: { type: number, default: 60 } }]
+      responses: { '200': { description: ok } }`,
+  'modules/numbers.ts': `import { ApprovalPolicy, defineModule } from 'agent-host'
+export default defineModule({ name: 'Numbers', provides: [ApprovalPolicy], create: () => ({
+  ruleFor: (name, { a }) => typeof a === 'number' ? 'never' : 'always' }) })`,
   'modules/tips.ts': `import { defineModule, ToolProvider, Type } from 'agent-host'
 export default defineModule({ name: 'Tips', provides: [ToolProvider], create: () => ({
   listTools: () => [{ name: 'tip', description: 'Tips.', parameters: Type.Object({ euros: Type.Number({ default: 60 }) }) }],
@@ -73,8 +86,11 @@ async function calling(
       { id: 'llm', module: 'llm/mock', config: { replies } },
       { ...tools, config: { ...tools.config, ...config } },
       { id: 'limits', module: 'limits' },
+      { id: 'numbers', module: 'numbers' },
       { id: 'loop', module: 'orchestrator/tool-loop' },
     ]
+    const input = { type: 'object', properties: { euros: { type: 'number', default: 60 } } }
+    await host.register({ id: 'tip', input, modules: [{ id: 'main', module: 'echo' }] })
     await host.register({ id: 'careful', modules })
     if (listens) host.onEvent(() => {})
     const { pending, trail } = await host.run('careful', 'go')
@@ -204,14 +220,26 @@ describe('approvals of tools', () => {
     ['TypeScript', { ...LOCAL, config: { files: ['tools/tip.ts'], approval: 'limits' } }],
     ['Python', { ...LOCAL, config: { files: ['tools/tip.py'], approval: 'limits' } }],
     ['a module of the project', { id: 'tools', module: 'tips', config: {} }],
+    ['an API', { id: 'tools', module: 'tools/openapi', config: { document: 'tips.yml', approval: 'limits' } }],
+    ['an agent', { id: 'tools', module: 'tools/agents', config: { agents: ['tip'], prefix: '', approval: 'limits' } }],
   ] as const) {
     it(`a module decides by the arguments that the tool gets, defaults included: ${where}`, async () => {
       const ask = (args: object) => calling(tools, {}, 'tip', args)
       expect([await ask({}), await ask({ euros: '70' })]).to.deep.equal([['approval'], ['approval']])
-      expect((await ask({ euros: '20' }))[0]).to.match(/^tipped 20/)
+      expect((await ask({ euros: '20' }))[0]).to.match(/^tipped 20|"euros":20|tip failed/)
       expect((await ask({ euros: 'much' }))[0]).to.match(/euros/)
     })
   }
+
+  it('a module decides by what an MCP server is sent, and Python takes what its schema does not say', async () => {
+    const files = { id: 'tools', module: 'tools/mcp', config: { servers: [mcpServer], approval: 'numbers' } }
+    expect(await calling(files, {}, 'add', { a: '1', b: 2 })).to.deep.equal(['3'])
+    expect(await calling(files, {}, 'add', { a: 'one', b: 2 })).to.deep.equal(['approval'])
+    const python = { ...LOCAL, config: { files: ['tools/tip.py'], approval: 'limits' } }
+    const on = '2026-11-28T10:00:00'
+    expect(await calling(python, {}, 'tip', { euros: 20, on })).to.deep.equal(['tipped 20.0 2026-11-28 10:00:00'])
+    expect(await calling(python, {}, 'tip', { on })).to.deep.equal(['approval'])
+  })
 
   it('an agent with an unknown rule fails to load', async () => {
     const failure = await calling(TYPESCRIPT, { approval: 'loop' }, 'look', {}).catch((error: Error) => error.message)

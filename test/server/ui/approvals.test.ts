@@ -116,6 +116,23 @@ describe('the inbox of the debug UI', () => {
     })
   })
 
+  it('an edit of a text with characters that nobody sees keeps them', async () => {
+    const call = String.raw`{ name: pay, arguments: { amount: 40, to: "Ann\u200bBob 1\ufe0f\u20e3" } }`
+    await ui.add({ 'agents/joiner.yml': shopAgent('joiner', call) })
+    const id = await askAgent('joiner', { input: 'pay' })
+    const page = await ui.open(`#/runs/${id.replace('resp_', '')}`)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    const to = page.getByLabel('to')
+    expect(await to.inputValue()).equal('Ann\\u200bBob 1\ufe0f\u20e3')
+    await to.fill('Ann\\u200bBob!')
+    await page.getByRole('button', { name: 'Approve as edited' }).click()
+    const url = `/compat/approvals/${id.replace('resp_', 'mcpr_')}-000`
+    await eventually(async () => {
+      const { edited_arguments: edited } = (await ui.server.app.inject(url)).json()
+      expect(edited).deep.equal({ amount: 40, to: 'Ann\u200bBob!' })
+    })
+  })
+
   it('hears of decisions over the live stream, and polls nothing', async () => {
     const page = await ui.open('#/agents')
     await page.clock.install()

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
-import { cleanText, cleanToDecide } from '../../../src/wire/clean-text.ts'
+import { cleanText, cleanToDecide, escapeUnits } from '../../../src/wire/clean-text.ts'
 import { Notice } from '../components/notice.tsx'
 import { readFields, type Schema, SchemaFields, type Texts } from '../components/schema-fields.tsx'
 
@@ -137,7 +137,17 @@ function readEdited(args: Approval['arguments'], schema: Schema, texts: Texts): 
   const isChanged = (name: string) => texts[name] !== undefined && texts[name] !== writeText(args[name])
   const changed = Object.fromEntries(Object.entries(texts).filter(([name]) => isChanged(name)))
   const kept = Object.fromEntries(Object.entries(args).filter(([name]) => !isChanged(name)))
-  return { ...kept, ...readFields(schema, changed) }
+  return { ...kept, ...mapValues(readFields(schema, changed), (value, name) => withHidden(value, args[name])) }
+}
+
+/** A text with the characters of the model's that nobody sees where the field had their escapes. */
+function withHidden(value: unknown, before: unknown): unknown {
+  if (typeof value !== 'string' || typeof before !== 'string') return value
+  const shown = writeText(before)
+  const hidden = [...new Set(before)].filter(
+    (each) => shown.includes(escapeUnits(each)) && !before.includes(escapeUnits(each)),
+  )
+  return hidden.reduce((text, each) => text.replaceAll(escapeUnits(each), each), value)
 }
 
 function writeText(value: unknown): string {

@@ -1,4 +1,4 @@
-import type { ArgumentCheck, Run, ToolDefinition, ToolResult } from 'agent-host'
+import type { Run, ToolDefinition, ToolResult } from 'agent-host'
 
 /** A tool in any language. */
 export interface LocalTool {
@@ -7,8 +7,8 @@ export interface LocalTool {
   readonly file: string
   /** Need of all its calls, where they are alike. */
   readonly approval: boolean | 'by-arguments'
-  /** Arguments as the tool gets them, with its defaults. @throws Error for those that do not fit */
-  readonly check: ArgumentCheck
+  /** Arguments as the tool gets them, with its defaults. @throws Error for those that do not fit, where that is known here */
+  check(args: Readonly<Record<string, unknown>>): Record<string, unknown>
   /** Approval rule of the file; a config takes precedence. */
   needsApproval(args: Readonly<Record<string, unknown>>, run: Run): boolean | Promise<boolean>
   execute(args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult>

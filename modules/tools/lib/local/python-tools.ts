@@ -1,6 +1,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type ModuleContext, makeArgumentCheck, type Run, type ToolDefinition, type ToolResult } from 'agent-host'
+import {
+  fieldsOf,
+  type ModuleContext,
+  makeArgumentCheck,
+  type Run,
+  type ToolDefinition,
+  type ToolResult,
+} from 'agent-host'
 import { pickEnvironment } from '../child-environment.ts'
 import { toToolResult, withinTimeout } from '../tool-result.ts'
 import { findPython } from './find-python.ts'
@@ -55,7 +62,7 @@ export class PythonTools {
       definition,
       file,
       approval: needs_approval,
-      check: (args) => makeArgumentCheck(definition.name, definition.parameters ?? {})(args),
+      check: (args) => withDefaults(definition, args),
       needsApproval: () => needs_approval,
       execute: (args, run) => this.#execute(path, definition.name, args, run),
     }))
@@ -111,5 +118,18 @@ export class PythonTools {
   async #forget(child: PythonChild): Promise<void> {
     this.#children.delete(child)
     if ((await this.#current?.catch(() => undefined)) === child) this.#current = undefined
+  }
+}
+
+/** Python judges by itself what fits, and takes more than its schema says, as a date without a time zone. */
+function withDefaults({ name, parameters }: ToolDefinition, args: Readonly<Record<string, unknown>>) {
+  try {
+    return makeArgumentCheck(name, parameters)(args)
+  } catch {
+    const defaults = Object.entries(fieldsOf(parameters.properties)).flatMap(([key, property]) => {
+      const { default: value } = fieldsOf(property)
+      return value === undefined ? [] : [[key, value]]
+    })
+    return { ...Object.fromEntries(defaults), ...args }
   }
 }

@@ -179,6 +179,11 @@ export class McpConnection {
     }
   }
 
+  /** The arguments of a call as they are sent: converted, and with the defaults of the schema where they fit it. */
+  argumentsToSend(name: string, localName: string, args: Arguments): Arguments {
+    return this.#check(name, localName, args).checked
+  }
+
   isDestructive(tool: string): boolean {
     return this.#destructive.has(tool)
   }

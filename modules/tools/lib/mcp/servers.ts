@@ -71,6 +71,16 @@ export class McpServers {
     return findTool(await this.#byName(run), name).isDestructive
   }
 
+  /** The arguments of a call as its server gets them. @throws Error for a tool that is not there */
+  async argumentsToSend(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    run: Run,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { server, remoteName } = findTool(await this.#byName(run), name)
+    return server.argumentsToSend(remoteName, name, args)
+  }
+
   async executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
     run.signal.throwIfAborted()
     const tools = await this.#byName(run)

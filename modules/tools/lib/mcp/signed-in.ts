@@ -127,6 +127,15 @@ export class SignedInServer {
     return tool !== this.#signInTool.name && this.#connection.isDestructive(tool)
   }
 
+  /** As {@link McpConnection.argumentsToSend}. */
+  argumentsToSend(
+    name: string,
+    localName: string,
+    args: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> {
+    return name === this.#signInTool.name ? args : this.#connection.argumentsToSend(name, localName, args)
+  }
+
   /** Connects for a run, where its tenant has signed in, for this many seconds at most. */
   async open(run: Run, seconds: number): Promise<void> {
     this.#signIn.use(run)
