@@ -28,7 +28,7 @@ export function readDataUrl(url: string | DecodedUrl): DataUrl | undefined {
   const comma = text.startsWith('data:') ? text.indexOf(',') : -1
   if (comma === -1) return undefined
   const head = text.slice('data:'.length, comma).toLowerCase()
-  // Not taken apart: what a client sends may have millions of parameters.
+  // Not split into its parameters, of which a client may send millions.
   if (!head.endsWith(';base64')) return undefined
   const [mediaType = ''] = head.split(';', 1)
   const data = typeof url === 'string' ? decodeBase64(url, comma + 1) : url.data

@@ -44,7 +44,7 @@ export function matching(pattern: RegExp, be: string): Given {
   return must(be, (value) => typeof value === 'string' && pattern.test(value))
 }
 
-/** A name that is part of keys of the store: half a surrogate pair cannot be. */
+/** A name that becomes part of a key in the store, which half a surrogate pair cannot. */
 export const TENANT = matching(/^\P{Surrogate}*$/u, 'a string without half a surrogate pair')
 
 export function oneOf(...words: readonly string[]): Given {

@@ -86,7 +86,7 @@ export {
 export type { NameSeparator } from './host/registered-agents.ts'
 export type { Reservation } from './host/reservation.ts'
 export type { ResumableRun, WaitingOptions, WaitingRun } from './host/waiting-run.ts'
-export { type Fields, fieldsOf, isObject, parseJson, toSortedJson } from './json.ts'
+export { type Fields, fieldsOf, isDeeper, isObject, parseJson, toSortedJson } from './json.ts'
 export {
   type Dependencies,
   defineModule,

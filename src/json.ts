@@ -84,12 +84,22 @@ const NONE: Fields = Object.freeze({})
 /** Maximum length of a page of a list in JSON; its first entry may be longer. */
 export const MAX_PAGE_LENGTH = 10 * 1024 * 1024
 
-/** Levels of lists and objects that the JSON of others may have: deeper ones can be parsed and then break JSON.stringify. */
+/** Maximum number of levels of lists and objects in JSON of others. Deeper JSON can be parsed, but then breaks JSON.stringify. */
 export const MAX_LEVELS = 100
 
-/** Tells whether a value has more levels than this, or a circle. */
+/**
+ * Tells whether lists and objects of a value are nested deeper than this: code that calls itself for each level may fail. A circular value
+ * always is. Bytes have no levels.
+ *
+ * @example
+ * ```ts
+ * export function refuseDeep(reply: unknown): void {
+ *   if (isDeeper(reply, 100)) throw new Error('The reply is nested deeper than 100 levels.')
+ * }
+ * ```
+ */
 export function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
   return levels === 0 || Object.values(value).some((child) => isDeeper(child, levels - 1))
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { decodeText } from '../decode-text.ts'
@@ -8,6 +8,7 @@ import { isObject } from '../json.ts'
 import { runsHere } from '../process-identity.ts'
 import { readRegularFile } from '../read-regular-file.ts'
 import { hideSecrets, type Redact } from '../redaction/redact.ts'
+import { replaceFile } from '../replace-file.ts'
 import { EVAL_RESULT_FORMAT, EvalResult } from '../wire/eval-result.ts'
 import { EVAL_FOLDER } from './read-cases.ts'
 
@@ -182,29 +183,15 @@ export class ResultFile {
     if (performance.now() - this.#savedMs >= SAVE_EVERY_MS) this.save(make())
   }
 
-  /** Writes it as a whole: a reader never finds half of it. What fails is kept as the {@link problem}: the eval goes on. */
+  /** Writes it. What fails is kept as the {@link problem}: the eval goes on. */
   save(result: EvalResult): void {
-    const draft = `${this.path}.${process.pid}.tmp`
     try {
       mkdirSync(dirname(this.path), { recursive: true })
-      // A link in its place would have a file elsewhere written.
-      rmSync(draft, { force: true })
-      writeFileSync(draft, this.#toText(result), { flag: 'wx' })
-      renameSync(draft, this.path)
+      replaceFile(this.path, this.#toText(result))
       this.#problem = undefined
     } catch (error) {
       this.#problem = messageOf(error)
-      this.#removeDraft(draft)
     }
     this.#savedMs = performance.now()
-  }
-
-  /** A draft on a full disk may be there in part. */
-  #removeDraft(draft: string): void {
-    try {
-      rmSync(draft, { force: true })
-    } catch {
-      // A disk on which it cannot be removed did not let it be written either.
-    }
   }
 }

@@ -16,7 +16,7 @@ export interface ToolResult {
   readonly isRejected?: boolean
 }
 
-/** Need of an approval: yes, no, or as the module of this id decides by these arguments. Default: those of the model. */
+/** Need of an approval: yes, no, or as the module of this id decides by these arguments. Default: the model's arguments. */
 export type ApprovalNeed = boolean | { readonly policy: string; readonly arguments?: Readonly<Record<string, unknown>> }
 
 /**
@@ -52,7 +52,7 @@ export interface ToolProvider {
   executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult>
   /**
    * Returns true for a call that a person has to approve first. `{ policy }` leaves it to the `ApprovalPolicy` of that id in the
-   * agent, which sees `arguments`: as the tool gets them, with its defaults. Left out: never.
+   * agent, which decides by `arguments`: those that the tool will get, with defaults. Left out: never.
    *
    * @remarks The host calls it before each call, also when a run continues with a decision: equal calls need equal answers.
    * @throws unknown fails the call: nothing is executed, and the model reads the message

@@ -146,8 +146,8 @@ function hideNamed(match: string, sign: string, name: string, separator: string,
 }
 
 /**
- * JSON without secrets, which is JSON again: a secret may be part of a number, and a pattern may reach beyond the text that it was
- * found in.
+ * Returns JSON without secrets that is still valid JSON: a secret may be part of a number, and a pattern may match beyond the string that
+ * it begins in.
  */
 export function hideSecrets(json: string, hide: Redact): string {
   const hidden = hide(json)

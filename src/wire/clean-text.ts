@@ -4,7 +4,7 @@ const UNSEEN = /[^\P{Cc}\n\t]|\p{Bidi_Control}/gu
 /** A visible character of an emoji, or of a script that needs joiners. */
 const JOINED = '[^\\p{ASCII}\\p{DI}\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Script=Inherited}]'
 
-/** Characters that nobody sees, but for the joiners and variants that emoji, keycaps and several scripts are written with. */
+/** Invisible characters, except the joiners and variation selectors that emoji, keycaps and several scripts need. */
 const INVISIBLE = new RegExp(
   [
     `(?<!${JOINED}\\ufe0f?)\\u200d`,
@@ -26,12 +26,12 @@ export function cleanText(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(UNSEEN, escapeUnits)
 }
 
-/** As {@link cleanText}, for what a person decides about: what nobody sees is escaped, too. */
+/** As {@link cleanText}, for texts that a person decides about: invisible characters are escaped too. */
 export function cleanToDecide(text: string): string {
   return cleanText(text).replace(INVISIBLE, escapeUnits)
 }
 
-/** A character as escapes of JSON, one for each of its UTF-16 units. */
+/** Escapes of a character as in JSON, one for each UTF-16 code unit. */
 export function escapeUnits(character: string): string {
   return character.replace(/[\s\S]/g, (unit) => `\\u${toHex(unit)}`)
 }

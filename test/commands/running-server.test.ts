@@ -5,7 +5,7 @@ import { makeProject } from '../support/temp-project.ts'
 
 const ADDRESS = 'http://127.0.0.1:9001'
 const NOTE = 'debug/server.json'
-const DRAFT = `${NOTE}.${process.pid}`
+const DRAFT = `${NOTE}.${process.pid}.tmp`
 
 describe('the note of a development server', () => {
   const home = process.cwd()

@@ -167,7 +167,7 @@ describe('runs save', () => {
     await project.write('agents/shop.yml', agent(7).replace("It's done.", 'Refunded.'))
     const update = ['replay', 'tests/tapes/refund.jsonl.gz', '--live', 'llm', '--update']
     await project.write('notes.md', 'mine')
-    symlinkSync(project.path('notes.md'), project.path('tests/tapes/refund.jsonl.gz.tmp'))
+    symlinkSync(project.path('notes.md'), project.path(`tests/tapes/refund.jsonl.gz.${process.pid}.tmp`))
     const { exitCode, stderr } = await callCli(update, { cwd: project.dir })
     expect(await project.read('notes.md')).equal('mine')
     expect({ exitCode, stderr: stderr.split('\n').slice(1) }).deep.equal({

@@ -15,6 +15,7 @@ import {
   HostError,
   hasPatterns,
   hostOf,
+  isDeeper,
   isForbiddenHeader,
   isObject,
   isTimeLimit,
@@ -85,6 +86,12 @@ export function errorIn(reply: unknown): string | undefined {
 // #region isObject
 export function toRows(value: unknown): object[] {
   return Array.isArray(value) ? value.filter(isObject) : []
+}
+// #endregion
+
+// #region isDeeper
+export function refuseDeep(reply: unknown): void {
+  if (isDeeper(reply, 100)) throw new Error('The reply is nested deeper than 100 levels.')
 }
 // #endregion
 

@@ -83,13 +83,16 @@ describe('the decision of a person', () => {
     })
   }
 
-  it('stands by value, without the calls that waited: a rejected one is not executed', async () => {
+  it('stands by value, without the calls that waited: a rejected one is not executed, and an edited one only as edited', async () => {
     await host.register(shop({}))
-    const { trail, pending } = await wait()
-    Object.assign(globalThis, { need: false })
-    const answers = [{ callId: pending[0]?.callId ?? '', kind: 'approval', decision: 'reject' }] as const
-    const { text } = await host.run('shop', trail, { answers })
-    expect([text, paid()]).to.deep.equal([ANSWERS[0]?.[1], []])
+    for (const [decision, said, executed] of ANSWERS) {
+      Object.assign(globalThis, { need: true })
+      const { trail, pending } = await wait()
+      Object.assign(globalThis, { need: false })
+      const answers = [{ callId: pending[0]?.callId ?? '', kind: 'approval', ...decision }] as const
+      const { text } = await host.run('shop', trail, { answers })
+      expect([text, paid()]).to.deep.equal([said, executed])
+    }
   })
 
   it('is about the tool of one module, where another has one of the same name', async () => {

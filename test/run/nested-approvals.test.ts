@@ -16,7 +16,7 @@ const done = (globalThis.nestedDone ??= [])
 const parameters = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }
 export default defineModule({ name: 'Bank', provides: [ToolProvider], create: () => ({
   listTools: () => [{ name: 'pay', description: 'Pays', parameters }],
-  needsApproval: () => true,
+  needsApproval: () => globalThis.nestedNeed,
   async executeTool(name, { amount }, run) {
     const code = amount > 90 ? await run.ask({ message: 'Code?', schema: { type: 'number' } }) : ''
     done.push('pay ' + amount + code)
@@ -25,7 +25,7 @@ export default defineModule({ name: 'Bank', provides: [ToolProvider], create: ()
   } }) })`,
   'modules/batch.ts': `import { defineModule, ToolProvider } from 'agent-host'
 const parameters = { type: 'object', properties: {} }
-const names = ['both', 'together', 'twice', 'careful', 'asking', 'failing', 'guarded', 'wavering']
+const names = ['both', 'together', 'twice', 'careful', 'asking', 'failing', 'guarded', 'wavering', 'calling']
 let rounds = 0
 export default defineModule({ name: 'Batch', provides: [ToolProvider], uses: { bank: ToolProvider }, create: ({ bank }) => ({
   listTools: () => names.map((name) => ({ name, description: name, parameters })),
@@ -34,6 +34,7 @@ export default defineModule({ name: 'Batch', provides: [ToolProvider], uses: { b
     const pay = async (amount) => (await bank.executeTool('pay', { amount }, run)).text
     if (name === 'together') return { text: (await Promise.all([pay(1), pay(2)])).join(', ') }
     if (name === 'twice') return { text: [await pay(5), await pay(5)].join(', ') }
+    if (name === 'calling') return { text: (await pay(4)) + ' ' + (await run.callAgent({ agent: 'clerk', message: 'Look.' })).text }
     if (name === 'guarded') return { text: await pay(7) }
     if (name === 'wavering') {
       const paid = []
@@ -67,6 +68,8 @@ const executed = (): string[] => {
   return globals.nestedDone
 }
 
+const clientTools = [{ name: 'look', description: 'Looks', parameters: { type: 'object', properties: {} } }]
+
 type Decide = (pending: PendingCall) => PendingAnswer
 const approve: Decide = ({ callId }) => ({ callId, kind: 'approval', decision: 'approve' })
 
@@ -77,6 +80,15 @@ describe('approvals of nested tool calls', () => {
     const { dir } = await makeProject(MODULES)
     host = new AgentHost({ projectDir: dir })
     executed().length = 0
+    Object.assign(globalThis, { nestedNeed: true })
+    const replies = [{ tool_calls: [{ name: 'look' }] }, 'seen']
+    await host.register({
+      id: 'clerk',
+      modules: [
+        { id: 'llm', module: 'llm/mock', config: { replies }, scope: 'agent' },
+        { id: 'loop', module: 'orchestrator/tool-loop' },
+      ],
+    })
     await host.register({
       id: 'teller',
       modules: [
@@ -101,13 +113,13 @@ describe('approvals of nested tool calls', () => {
         yield { type: 'finish', reason: 'tool_calls' }
       },
     }
-    return host.run('teller', 'hi', { overrides: { llm } })
+    return host.run('teller', 'hi', { overrides: { llm }, clientTools })
   }
 
   /** As a store would: what waits is text in between. */
   function decide({ trail, pending }: RunResult, answer: Decide): Promise<RunResult> {
     const stored = JSON.parse(JSON.stringify(pending)) as PendingCall[]
-    return host.run('teller', trail, { pending: stored, answers: stored.map(answer) })
+    return host.run('teller', trail, { pending: stored, answers: stored.map(answer), clientTools })
   }
 
   const waitsFor = ({ pending }: RunResult) => pending.map(({ kind, name, arguments: args }) => [kind, name, args])
@@ -175,6 +187,15 @@ describe('approvals of nested tool calls', () => {
       last = await decide(last, approve)
     }
     expect([last.text, executed()]).to.deep.equal(['paid 1, paid 3', ['pay 1', 'pay 2', 'pay 3']])
+  })
+
+  it('hold where the next answer is that of a client, and the call would need no approval any more', async () => {
+    const reject: Decide = ({ callId }) => ({ callId, kind: 'approval', decision: 'reject' })
+    const second = await decide(await ask('calling'), reject)
+    expect(waitsFor(second)).to.deep.equal([['client_tool', 'look', {}]])
+    Object.assign(globalThis, { nestedNeed: false })
+    const { text } = await decide(second, ({ callId }) => ({ callId, kind: 'client_tool', result: { text: 'a cat' } }))
+    expect([text, executed()]).to.deep.equal(["A person rejected this call of 'pay'; it was not executed. seen", []])
   })
 
   it('need the digest of the call: a decision without one applies to the call in the conversation', async () => {

@@ -244,7 +244,11 @@ export class OAuthServer {
 
 function makeTools(): McpServer {
   const server = new McpServer({ name: 'issues', version: '1.0.0' })
-  const about = { description: 'Counts the issues.', inputSchema: z.object({}), annotations: { readOnlyHint: true } }
+  const about = {
+    description: 'Counts the issues.',
+    inputSchema: z.object({ top: z.number().default(10) }),
+    annotations: { readOnlyHint: true },
+  }
   server.registerTool('count_issues', about, () => ({ content: [{ type: 'text', text: '42 issues' }] }))
   return server
 }

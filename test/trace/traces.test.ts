@@ -781,15 +781,18 @@ describe('Traces', () => {
     }
   })
 
-  it('writes each line whole where a text names the beginning of a private key', async () => {
+  it('writes each line whole where a text names the beginning of a private key, or a number has the digits of a secret', async () => {
     const project = await makeProject()
-    const traces = await openTraces(project, { redact: makeRedact({}) })
+    const traces = await openTraces(project, { redact: makeRedact({ DB_PASSWORD: '12345678' }) })
     const events = echoRun('run-1', 'It begins with -----BEGIN PRIVATE KEY-----, always.')
+    const [last = events[0]] = events.splice(-1)
+    events.push({ ...last, result: { order: 123456789 } } as AgentEvent)
     recordAll(traces, events)
     await traces.close()
     const written = (await linesOf(project, 'echo.jsonl')).map((line) => JSON.parse(line) as AgentEvent)
     expect(written.map(({ call_id }) => call_id)).deep.equal(events.map(({ call_id }) => call_id))
     expect(JSON.stringify(written[0]?.arguments)).contain('with -----BEGIN PRIVATE KEY-----[redacted]"')
+    expect(written.at(-1)?.result).deep.equal({ order: '[redacted]9' })
   })
 
   it('aggregates runs and calls of modules over time', async () => {

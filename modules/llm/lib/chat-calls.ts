@@ -1,9 +1,9 @@
 import { fieldsOf, parseJson } from 'agent-host'
 import { UnusableAnswer } from './ai-sdk-retry.ts'
 
-/** Calls of one answer, and pieces of calls in one event: each is looked for among the others. */
+/** Maximum number of calls in an answer, and of pieces of calls in an event: each is compared with the others. */
 const MAX_CALLS = 1000
-/** Characters of arguments that are parsed for one event, to see whether they are whole: a vendor can send an end for them a hundred thousand times. */
+/** Maximum number of characters of arguments to parse for one event, to see whether they are complete: a vendor can end them a hundred thousand times. */
 const MAX_PARSED = 32 * 1024 * 1024
 
 /** Call of a streamed answer, as far as it has come. */
@@ -50,7 +50,7 @@ export class ChatCalls {
   readonly #budget: ParseBudget = { left: 0 }
   #chunk = 0
 
-  /** Fragments of one chunk as the SDK is to read them. @throws UnusableAnswer for too many */
+  /** Fragments of one chunk in the form that the SDK reads. @throws UnusableAnswer if there are too many */
   read(fragments: unknown): object[] {
     const all = [fragments].flat()
     if (all.length > MAX_CALLS) throw tooMany()

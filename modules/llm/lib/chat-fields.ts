@@ -98,7 +98,7 @@ const TEXTS = ['text', 'summary', 'thinking'] as const
 /** Adds the pieces of a list of blocks. A signature ends a block. */
 function joinBlocks(before: readonly unknown[], pieces: readonly unknown[]): unknown[] {
   const blocks = [...before]
-  /** The last block, once it is a copy: one event may have a hundred thousand pieces. */
+  /** Copy of the last block, made once and then changed in place: one event may have a hundred thousand pieces. */
   let own: Record<string, unknown> | undefined
   for (const piece of pieces) {
     const [last, next] = [own ?? fieldsOf(blocks.at(-1)), fieldsOf(piece)]

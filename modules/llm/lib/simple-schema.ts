@@ -8,7 +8,7 @@ type Schema = Readonly<Record<string, unknown>>
  */
 export function simpleSchema(schema: Schema): Schema {
   const { anyOf, oneOf, allOf, enum: _enum, not: _not, const: _const, if: _if, then, else: other, ...rest } = schema
-  // Many may refer to one.
+  // Many branches may refer to the same schema.
   const branchesOf = (list: unknown) =>
     Array.isArray(list) ? [...new Set(list.map((branch) => resolve(branch, schema)))] : []
   const ways = [branchesOf(anyOf), branchesOf(oneOf)]

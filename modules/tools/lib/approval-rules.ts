@@ -12,7 +12,7 @@ export function ruleOf(approval: ApprovalRules | undefined, tool: string): strin
   return Object.entries(approval).find(([glob]) => fitsGlob(tool, glob))?.[1]
 }
 
-/** @param argsOf arguments of the call as its tool gets them, for a module that decides */
+/** @param argsOf returns the arguments that the tool will get, for a module that decides by them */
 export function needOf(rule: string, argsOf?: () => Readonly<Record<string, unknown>>): ApprovalNeed {
   if (rule === 'always' || rule === 'never') return rule === 'always'
   return { policy: rule, ...(argsOf && { arguments: argsOf() }) }

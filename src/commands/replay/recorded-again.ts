@@ -1,7 +1,7 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { readRegularFileSync } from '../../read-regular-file.ts'
+import { replaceFile } from '../../replace-file.ts'
 import { fillHead } from '../../tape/file/fill-head.ts'
 import { readTape, type Tape } from '../../tape/file/read-tape.ts'
 import { TAPE_ENDING } from '../../tape/file/tape-folder.ts'
@@ -29,11 +29,7 @@ export class RecordedAgain {
   async replace(before: Tape, path: string): Promise<string[]> {
     const bytes = gzipSync(`${this.#lines.join('\n')}\n`)
     const now = await readTape(bytes, before.name)
-    const draft = `${path}.tmp`
-    // A link in its place would have a file elsewhere written.
-    rmSync(draft, { force: true })
-    writeFileSync(draft, bytes, { mode: 0o600, flag: 'wx' })
-    renameSync(draft, path)
+    replaceFile(path, bytes, 0o600)
     const changes = describeDifferences(pinsOf(before), pinsOf(now)).map((line) => `  ${line}`)
     const told = changes.length === 0 ? ['The same calls of tools, the same answer.'] : ['Changed:', ...changes]
     return [`Recorded ${basename(path)} again.`, ...told, ...this.#replaceTest(before, now, path)]
@@ -45,7 +41,7 @@ export class RecordedAgain {
     const text = readIfThere(test)
     if (text === undefined) return []
     if (text !== makeSavedTest(before, name)) return [`${basename(test)} was edited: change what it expects yourself.`]
-    writeFileSync(test, makeSavedTest(now, name))
+    replaceFile(test, makeSavedTest(now, name))
     return [`Updated ${basename(test)}.`]
   }
 }

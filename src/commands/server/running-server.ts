@@ -1,8 +1,9 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fieldsOf } from '../../json.ts'
 import { describeProcess, hasEnded, runsHere } from '../../process-identity.ts'
 import { NO_LINKS, readRegularFileSync } from '../../read-regular-file.ts'
+import { replaceFile } from '../../replace-file.ts'
 import { isLoopback } from '../../server/guards/host-check.ts'
 import { SERVER_OPTIONS } from '../../server/options/options.ts'
 
@@ -16,11 +17,7 @@ let isNoted = false
 export function noteServer(url: string): void {
   const own = describeProcess()
   mkdirSync(dirname(FILE), { recursive: true, mode: 0o700 })
-  const draft = `${FILE}.${process.pid}`
-  rmSync(draft, { force: true })
-  writeFileSync(draft, JSON.stringify({ url, process: own }), { flag: 'wx' })
-  // Replaces a link, too: nothing is written where that leads.
-  renameSync(draft, FILE)
+  replaceFile(FILE, JSON.stringify({ url, process: own }))
   if (isNoted) return
   isNoted = true
   process.once('exit', () => {

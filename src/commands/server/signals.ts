@@ -5,12 +5,12 @@ import type { Log } from '../../protocols/log.ts'
 import type { BuiltServer } from '../../server/server.ts'
 import { RELOAD, STOP } from './run-processes.ts'
 
-/** Called once the server is built, before it listens: from then on a signal lets its work end. */
+/** Called when the server is built, before it listens. From then on a signal lets running work end. */
 type OnBuilt = (server: { close(): Promise<void> }, log: Pick<Log, 'info' | 'error'>, drainTimeout: number) => void
 
 /**
- * The first signal lets running work end; a second one does not wait. Called before the server starts: until it is built there is
- * nothing to finish, and a signal ends this process at once, with the programs that it has started.
+ * The first signal lets running work end; a second one does not wait. Called before the server starts: until it is built there is no
+ * work to finish, so a signal ends this process at once, together with the programs that it has started.
  */
 export function stopOnSignal({ endsWithTerminal = true } = {}): OnBuilt {
   let stop = (): void => process.exit(0)
@@ -66,7 +66,7 @@ function stopWithPrimary(stop: () => void, built: Promise<void>): void {
   process.on('message', (message) => message === STOP && void built.then(stopOnce))
   cluster.worker?.on('disconnect', () => {
     if (isStopping) process.exit(1)
-    // Otherwise Node ends this process at once.
+    // Otherwise Node ends this worker at once, without its answers.
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
     stopOnce()
   })

@@ -26,11 +26,11 @@ export interface Joined {
   readonly isBranch: boolean
 }
 
-/** Problem of a decision that comes with a message. */
+/** Problem of a decision that is sent together with a message. */
 export const DECISION_FIRST =
   'a message rejects what waits for a person: send the decision first, and the message after that.'
 
-/** Tells whether any of the calls, or of the answers, is for a person. */
+/** Tells whether any of the calls waits for a person, or any of the answers comes from one. */
 export function waitsForPerson(pending: readonly Pick<PendingCall, 'kind'>[]): boolean {
   return pending.some(({ kind }) => kind !== 'client_tool')
 }

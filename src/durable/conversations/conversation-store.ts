@@ -195,9 +195,9 @@ export class ConversationStore {
   }
 
   /**
-   * Messages that are left of those of the turns that have removed items, by the ids of the turns.
+   * Remaining messages of those turns that have removed items, by the ids of the turns.
    *
-   * @param turnIds of the turns that are read: a conversation may have far more
+   * @param turnIds of the turns to read; a conversation may have far more
    */
   async rests(id: string, turnIds: readonly string[]): Promise<ReadonlyMap<string, readonly Message[]>> {
     const keys = new Set(await this.#records.list({ prefix: restKey(id, ''), limit: MAX_ITEMS }))

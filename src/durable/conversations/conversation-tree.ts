@@ -66,9 +66,9 @@ export interface LoadOptions {
 }
 
 const BLOCK = 32
-/** Rows that are read at once before it is known that they are small: each may be as large as a request. */
+/** Number of rows that are read at once while they may be large: each may be as large as a request. */
 const FEW_ROWS = 4
-/** Turns from this size on are parsed one by one, with others' work in between. Characters. */
+/** Characters from which a turn is parsed in a turn of the event loop of its own, so that other requests are not held up. */
 const LARGE = 256 * 1024
 /** More conversations than end with one turn. */
 const MAX_BRANCHES = 100
@@ -89,7 +89,7 @@ function branchPrefix(runId: string): string {
   return `branch:${runId}:`
 }
 
-/** Key of the messages that are left of a turn in a conversation, once items of it were removed there. */
+/** Key of the remaining messages of a turn in a conversation from which items of the turn were removed. */
 export function restKey(conversation: string, turnId: string): string {
   return `rest-of-turn:${conversation}:${turnId}`
 }
@@ -134,7 +134,7 @@ export async function listNextTurns(store: RecordStore, runId: string): Promise<
   return keys.map((key) => key.slice(prefix.length))
 }
 
-/** Number of rows that are read at once, one after another: a few, and up to a block of them while they are small. */
+/** Number of rows to read at once: a few, and up to a block of them while they are small. */
 export class PageSize {
   #rows = FEW_ROWS
 
@@ -142,7 +142,7 @@ export class PageSize {
     return this.#rows
   }
 
-  /** @param texts that were read with this size */
+  /** @param texts that were read at once */
   note(texts: readonly (string | undefined)[]): void {
     const chars = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
     this.#rows = chars < LARGE ? Math.min(this.#rows * 2, BLOCK) : FEW_ROWS
@@ -195,7 +195,7 @@ async function toConversation(
   newestFirst: StoredTurn[],
 ): Promise<LoadedConversation> {
   const turns = newestFirst.reverse()
-  // A turn may have hundreds of thousands of messages, more than a call takes as arguments.
+  // Not `push(...)`: a turn may have hundreds of thousands of messages, more than a call can have arguments.
   const messages: Message[][] = []
   for (const turn of turns) messages.push(await readMessages(store, turn))
   return { last, turns, messages: messages.flat() }
@@ -320,15 +320,15 @@ export function linkChanges({ response_id, previous_response_id }: StoredTurn): 
   return previous_response_id === null ? [] : [[branchKey(previous_response_id, response_id), '1']]
 }
 
-/** Turn that is to be removed. */
+/** Removal of a turn from the store. */
 interface TurnRemoval {
   readonly changes: readonly Change[]
-  /** Prefix of the links to turns that continue it: with one of these it stays. */
+  /** Prefix of the links to turns that continue it; the turn stays if there is one. */
   readonly absent: readonly string[]
   readonly previousId: string | null
 }
 
-/** Finds all that is stored of a turn: its bytes, and what is left of it in a conversation that items were removed from. */
+/** Finds everything that is stored of a turn: its bytes, and its remains in a conversation from which items were removed. */
 export async function findRemoval(store: RecordStore, id: string): Promise<TurnRemoval | undefined> {
   const turn: RemovedTurn | undefined = await loadTurn(store, id).catch(toUnreadableTurn)
   if (!turn) return undefined

@@ -127,7 +127,7 @@ export class SeenRecords implements RecordStore {
     return agent === undefined || this.#seesAgent(agent)
   }
 
-  /** Rows of the runs of these turns; undefined where one of them does not exist for the visitor. The agent of a run that was deleted is not known. */
+  /** Rows of the runs of these turns; undefined if the visitor may not see one of them. The agent of a deleted run is unknown. */
   async #seenRunsOf(turnIds: readonly string[]): Promise<string[] | undefined> {
     const rows = await this.#records.get(turnIds.map(rowKey))
     const others = await this.#records.get(

@@ -440,9 +440,9 @@ export class RunStore {
     const topics = [...topicsOf(id), RUNS_DELETED]
     const turn = await findRemoval(this.#records, id)
     const all = turn && { changes: [...changes, ...turn.changes], present, absent: turn.absent }
-    // Together: a server that dies after the first of two commits would leave what was said, without a run.
+    // In one commit: between two, a server that dies would leave the text without its run.
     const isWhole = all !== undefined && (await this.#approvals.commit(all, topics))
-    // Otherwise another turn continues it.
+    // Otherwise another turn continues this one, which stays.
     if (!isWhole && !(await this.#approvals.commit({ changes, present }, topics))) return false
     await removeForgottenTurns(this.#records, isWhole ? (turn?.previousId ?? null) : id, (other) => this.has(other))
     return true

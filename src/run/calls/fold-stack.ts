@@ -10,7 +10,7 @@ const NAME = /^\w*Error: /
 const ABORT = /^\w+Error: (This|The) operation was aborted/
 /** Longer lines are text of an error, whatever they begin with. */
 const MAX_FRAME_CHARS = 4096
-/** Further causes are shown as they are: each would be compared with all before, and the message of a vendor may have thousands. */
+/** Number of causes that are compared with those before. Further ones are shown as they are, since a vendor's message may contain thousands. */
 const MAX_COMPARED = 20
 // Each pattern reads a message in linear time: it may be an answer of 50,000 characters.
 /** Keys that a vendor has shortened, and what stands in their place elsewhere. */

@@ -109,12 +109,12 @@ class AnswerTap implements StreamTap {
   fail(): void {}
 }
 
-/** @throws TypeError for what no store takes */
+/** @throws TypeError for metadata that is nested too deep to be stored */
 function refuseDeep(metadata: unknown): void {
   if (isDeeper(metadata, MAX_LEVELS)) throw new TypeError(`The model sent metadata of more than ${MAX_LEVELS} levels.`)
 }
 
-/** The call with arguments that a store takes: too deep ones are as those that are no JSON. */
+/** Returns the call with arguments that can be stored: those nested too deep are treated like arguments that are not JSON. */
 function readable(call: ToolCall): ToolCall {
   if (!isDeeper(call.arguments, MAX_LEVELS)) return call
   return { ...call, arguments: {}, unreadable: `(more than ${MAX_LEVELS} levels of lists and objects)` }

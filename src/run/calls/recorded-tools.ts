@@ -34,7 +34,7 @@ export function recordToolProvider(provider: ToolProvider, moduleId: string, fin
   }
 }
 
-/** Tells whether these are as a model can write them, so that a store has to take them. A circle is of a module, and for its tool to judge. */
+/** Tells whether a model can have written these arguments, so that they are stored. Circular ones come from a module; their tool decides. */
 function isTree(args: Arguments): boolean {
   try {
     JSON.stringify(args)
@@ -154,7 +154,7 @@ async function executeApproved(tools: Tools, call: DecidedCall, run: AgentRun): 
   const isNeeded = rule === 'always'
   if (!isNeeded && !(waiting.isDecided && waiting.answers.isAbout(callId))) return provider.executeTool(name, args, run)
   const digest = digestOf(name, args, run.agentVersion)
-  // What a person has decided stands, also where the call would need no one now.
+  // A person's decision counts even if the call no longer needs an approval.
   const decision = waiting.answers.take(call, digest, isNeeded)
   if (!decision && !isNeeded) return provider.executeTool(name, args, run)
   if (!decision) throw waiting.begin(await toPending(provider, { callId, name, args, digest }, run))
@@ -185,7 +185,7 @@ async function executeDecided(
   return { ...result, text: `(A person changed the arguments to ${JSON.stringify(edited)}.)\n${result.text}` }
 }
 
-/** @throws Error for what is no answer: nothing is executed unasked */
+/** @throws Error if `needsApproval` returns anything else than a need: the call is not executed */
 async function findRule(
   { provider, moduleId, findPolicy }: Tools,
   name: string,

@@ -26,7 +26,7 @@ export class ToolChecks {
     return {
       listTools,
       executeTool: async (...call) => provider.executeTool(...(await check(...call))),
-      // By the arguments that the tool gets: what is left out may have a default.
+      // With the arguments that the tool will get: an argument that is left out may have a default.
       ...(needsApproval && {
         needsApproval: async (...call: Call) => {
           const checked = await check(...call)

@@ -16,7 +16,7 @@ import {
 /** Decision on one call, and the outcome of a nested call. */
 export interface GivenDecision {
   readonly answer: CallDecision
-  /** Call that a person saw; absent where it is not known. */
+  /** Call that the person saw; absent if it was not handed back. */
   readonly call?: PendingCall
   readonly isEarlier: boolean
   isTaken: boolean
@@ -72,7 +72,7 @@ export class GivenAnswers {
     return count
   }
 
-  /** Tells whether a decision is about this call, or about one that its tool makes. */
+  /** Tells whether there is a decision about this call or about a call that its tool makes. */
   isAbout(callId: string): boolean {
     return this.#decisions.has(callId)
   }
@@ -81,7 +81,7 @@ export class GivenAnswers {
    * Takes the decision about a call: once, also where a model repeats the id of a call.
    *
    * @param digest as the call has it in this version of the agent
-   * @param isNeeded false for a call that needs none any more: one about an earlier version of the agent then counts, too
+   * @param isNeeded false for a call that no longer needs a decision: one about an earlier version of the agent counts too
    */
   take({ id, name, args, isNested }: DecidedCall, digest: string, isNeeded: boolean): GivenDecision | undefined {
     const found = this.#decisions.get(id)?.find(({ isTaken, answer, call }) => {
@@ -89,8 +89,8 @@ export class GivenAnswers {
       const isUnbound = answer.digest === undefined && !isNested
       if (answer.digest === digest || (isUnbound && isNeeded)) return true
       if (isNeeded) return false
-      // Without its call, it may be about one that the code of the tool makes.
-      if (!call) return isUnbound && answer.decision === 'reject'
+      // Given without its call: an edit or a rejection applies, and an approval changes nothing.
+      if (!call) return isUnbound && answer.decision !== 'approve'
       return call.kind === 'approval' && call.name === name && isDeepStrictEqual(call.arguments, args)
     })
     if (found) found.isTaken = true

@@ -13,7 +13,7 @@ export interface PendingCall {
   readonly within?: string
   /** Run that waits, set by the host. Handed back with the call, it links the run that continues in traces. */
   readonly runId?: string
-  /** Module that executes the tool call in the trail, set by the host: another may have a tool of the same name. Absent for a client's tool. */
+  /** Module that executes the tool call, set by the host, because two modules may have a tool of the same name. Absent for a client's tool. */
   readonly moduleId?: string
   readonly kind: 'client_tool' | 'approval' | 'question'
   /** Name of the tool: the client's, the one to approve, or the one that asks. */

@@ -24,7 +24,7 @@ export class RunWaiting {
   readonly #answer: RunAnswer
   /** See `PendingCall.ttlSeconds`. */
   readonly #ttlSeconds: number | undefined
-  /** True for a run that goes on with what a person has said. A field, as every call of a tool reads it. */
+  /** True for a run that continues with a person's decision or answer. A field, since every tool call reads it. */
   readonly isDecided: boolean
   #pending: PendingCall[] | undefined
   #beside: AnsweredCall[] | undefined

@@ -184,7 +184,7 @@ async function execute(
 /**
  * Returns the provider of a tool; undefined if none of them has it.
  *
- * @param moduleId of the only one that counts, as long as the agent has it
+ * @param moduleId of the only module to ask, unless the agent no longer has it
  * @throws the error of a provider that could not list its tools, where no other has the tool: the run fails, and the call is not spent
  */
 export async function findProvider(

@@ -2,7 +2,7 @@ import { readDataUrl } from '../../data-url.ts'
 import type { Attachment } from '../../protocols/message.ts'
 
 const MARK = '](data:'
-/** Beginning of a link: its name, and everything of its address but the bytes. */
+/** Beginning of a link: its name, and its address without the bytes. */
 const LINK = /\[([^[]{0,255}?)\]\((data:[^,;()]{0,100};base64,)/g
 
 const NONE: readonly Attachment[] = Object.freeze([])

@@ -4,7 +4,7 @@ import { type Deferred, deferred } from '../../async.ts'
 
 /** Maximum number of bytes queued for a stream that is not read. */
 export const MAX_QUEUED_BYTES = 1024 * 1024
-/** Error of an agent that goes on regardless. */
+/** Error for an agent that continues without waiting. */
 export const READS_SLOWLY = 'The client reads more slowly than the agent responds: await respondText.'
 /** Number of unsent bytes above which the sender waits. */
 export const HIGH_WATER_BYTES = 64 * 1024

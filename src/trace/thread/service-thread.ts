@@ -25,7 +25,7 @@ export interface ThreadClient<News> {
   onNews(news: News): void
   /** Hands over the collected data: also called before each question, and before the thread closes. */
   handOver(): void
-  /** Called when the thread has failed: data that was handed over may be lost. */
+  /** Called when the thread has failed; data that was sent to it may be lost. */
   onEnd(reason: Error): void
   /** Called when another thread has started: it knows nothing of earlier requests. */
   onStartedAgain(): void

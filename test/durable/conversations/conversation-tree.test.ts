@@ -17,12 +17,13 @@ import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 const MIB = 1024 * 1024
 const LIMITS = { maxHistoryItems: 10_000, maxHistoryMb: 2, maxHistoryTurns: 1000 }
 
-/** Counts the characters that are read, in all and at once. */
+/** Counts the characters that are read, in all and at once, and the requests for them. */
 function countReads(store: KeyvStore) {
-  let [all, most] = [0, 0]
+  let [all, most, requests] = [0, 0, 0]
   const count = (texts: readonly (string | undefined)[]) => {
     const length = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
     all += length
+    requests++
     most = Math.max(most, length)
   }
   const { get, entries } = { get: store.get.bind(store), entries: store.entries.bind(store) }
@@ -36,7 +37,7 @@ function countReads(store: KeyvStore) {
     count(found.map(([, text]) => text))
     return found
   }
-  return { readBytes: () => all, readAtOnce: () => most }
+  return { readBytes: () => all, readAtOnce: () => most, requests: () => requests }
 }
 
 describe('a stored conversation', () => {
@@ -76,6 +77,24 @@ describe('a stored conversation', () => {
     const { messages } = (await loadConversation(store, 'r32', { budget, isTruncated: true })) ?? {}
     expect(numbersOf(messages)).to.deep.equal([32])
     expect(readBytes()).to.be.below(6 * MIB)
+  })
+
+  it('of small turns is read in few requests', async () => {
+    const { store, requests } = await storeOf(320, 10)
+    expect((await loadConversation(store, 'r320'))?.turns.length).to.equal(320)
+    expect(requests()).to.be.below(20)
+  })
+
+  it('of which a client has removed an item in many turns is read in few requests', async () => {
+    const { store, requests } = await storeOf(60, 10)
+    const conversations = new ConversationStore(store)
+    const { id } = await conversations.create({})
+    const loaded = (await loadConversation(store, 'r60')) as LoadedConversation
+    for (const { response_id: turn } of loaded.turns)
+      await conversations.removeItem(id, turn, turn, async () => [{ role: 'user', content: '0' }])
+    const before = requests()
+    expect((await withoutRemoved(conversations, id, loaded)).messages.length).to.equal(60)
+    expect(requests() - before).to.be.below(10)
   })
 
   it('whose items a client has removed is read without what is left of other turns', async () => {

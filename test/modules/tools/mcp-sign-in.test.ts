@@ -80,6 +80,21 @@ describe('tools/mcp that wants a sign-in', () => {
     expect(await waiting(person)).to.deep.equal([])
   })
 
+  it('has its policy see the defaults of a tool', async () => {
+    issues = await OAuthServer.start()
+    const agents = signInAgent(issues.url)
+    const { url } = await open(undefined, undefined, {
+      'agents/desk.yml': `${agents['agents/desk.yml']?.replace('connect_timeout', 'approval: { sign_in_*: never, "*": tells }, connect_timeout')}
+  - { id: tells, module: tells }`,
+      'modules/tells.ts': `import { ApprovalPolicy, defineModule } from 'agent-host'
+export default defineModule({ name: 'Tells', provides: [ApprovalPolicy], create: () => ({ ruleFor: (_, args) => ({ deny: JSON.stringify(args) }) }) })`,
+    })
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    await signIn(person)
+    expect(textOf(await ask(person, 'count_issues'))).to.include('Reason: {"top":10}')
+  })
+
   it('takes the answer of a sign-in once, with the state that the question has', async () => {
     issues = await OAuthServer.start()
     const { url } = await open()

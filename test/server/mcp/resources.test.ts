@@ -207,14 +207,16 @@ export default defineModule({ name: 'Reads', provides: [Memory], create: () => (
   })
 
   it('contain no secrets of the environment', async () => {
-    process.env.NOTES_SECRET = 'hunter2-secret'
+    Object.assign(process.env, { NOTES_SECRET: 'hunter2-secret', NOTES_PASSWORD: '12345678' })
     try {
-      const { client } = await connect('2025-06-18', FILES)
-      const [{ text }] = await readJson(client, 'agent-host://keeper/memory/notes')
-      expect(text).to.equal('Key is [redacted]')
+      const notes = FILES['modules/notes.ts'].replace('metadata: {}', 'metadata: { order: 123456789 }')
+      const { client } = await connect('2025-06-18', { ...FILES, 'modules/notes.ts': notes })
+      const [{ text, metadata }] = await readJson(client, 'agent-host://keeper/memory/notes')
+      expect([text, metadata]).to.deep.equal(['Key is [redacted]', { order: '[redacted]9' }])
       await client.close()
     } finally {
       delete process.env.NOTES_SECRET
+      delete process.env.NOTES_PASSWORD
     }
   })
 })

@@ -386,18 +386,23 @@ describe('GraphQL of the debug UI', () => {
     )
   })
 
-  it('shows config and events whole where a text names the beginning of a private key', async () => {
+  it('shows config and events whole where a text names the beginning of a private key, or a number has the digits of a secret', async () => {
     const begins = 'It begins with -----BEGIN PRIVATE KEY-----'
-    const agent = SECRETIVE['agents/secretive.yml'].replace('"${UI_TEST_KEY}!"', `"${begins}, always."`)
-    const server = await makeServer({ debug: true }, { ...SECRETIVE, 'agents/secretive.yml': agent })
+    const agent = SECRETIVE['agents/secretive.yml']
+      .replace('"${UI_TEST_KEY}!"', `"${begins}, always."`)
+      .replace('Lima', '123456789')
+    const code = SECRETIVE['modules/secretive.ts'].replace('city: Type.String()', 'city: Type.Number()')
+    process.env.UI_TEST_PASSWORD = '12345678'
+    const files = { ...SECRETIVE, 'agents/secretive.yml': agent, 'modules/secretive.ts': code }
+    const server = await makeServer({ debug: true }, files).finally(() => delete process.env.UI_TEST_PASSWORD)
     await complete(server, 'secretive', `${begins}, always.`)
     const query = `{ agent_config(agent_id: "secretive") { modules { config } }
       debug_log(agent_id: "secretive", event_type: "call") { events { method_name arguments } } }`
     const { agent_config: shown, debug_log: log } = await ask<{
-      agent_config: { modules: { config: { note: string } }[] }
+      agent_config: { modules: { config: { note: string; city: unknown } }[] }
       debug_log: { events: { method_name: string; arguments: { args: unknown[] } }[] }
     }>(server, query)
-    expect(shown.modules[0]?.config.note).equal(`${begins}[redacted]`)
+    expect(shown.modules[0]?.config).include({ note: `${begins}[redacted]`, city: '[redacted]9' })
     const called = log.events.find(({ method_name }) => method_name === 'handleText')
     expect(called?.arguments.args[0]).equal(`${begins}[redacted]`)
   })

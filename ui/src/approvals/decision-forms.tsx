@@ -140,7 +140,7 @@ function readEdited(args: Approval['arguments'], schema: Schema, texts: Texts): 
   return { ...kept, ...mapValues(readFields(schema, changed), (value, name) => withHidden(value, args[name])) }
 }
 
-/** A text with the characters of the model's that nobody sees where the field had their escapes. */
+/** Returns an edited text with the model's invisible characters in place of the escapes that the field showed for them. */
 function withHidden(value: unknown, before: unknown): unknown {
   if (typeof value !== 'string' || typeof before !== 'string') return value
   const shown = writeText(before)

@@ -47,7 +47,7 @@ function makeTool(name: string, tool: Tool, file: string, timeout: number): Loca
   }
 }
 
-/** Decided by the arguments as the tool would get them. @throws Error for those that do not fit */
+/** Decides by the arguments that the tool would get. @throws Error for arguments that do not fit */
 async function needsApproval(
   { needsApproval: decide = false }: Partial<Tool>,
   check: ArgumentCheck,

@@ -7,7 +7,7 @@ export interface LocalTool {
   readonly file: string
   /** Need of all its calls, where they are alike. */
   readonly approval: boolean | 'by-arguments'
-  /** Arguments as the tool gets them, with its defaults. @throws Error for those that do not fit, where that is known here */
+  /** Arguments that the tool will get, with its defaults. @throws Error if they do not fit and only the schema decides that */
   check(args: Readonly<Record<string, unknown>>): Record<string, unknown>
   /** Approval rule of the file; a config takes precedence. */
   needsApproval(args: Readonly<Record<string, unknown>>, run: Run): boolean | Promise<boolean>

@@ -121,7 +121,7 @@ export class PythonTools {
   }
 }
 
-/** Python judges by itself what fits, and takes more than its schema says, as a date without a time zone. */
+/** Does not refuse arguments: Python itself decides what fits, and accepts more than its schema says, such as a date without a time zone. */
 function withDefaults({ name, parameters }: ToolDefinition, args: Readonly<Record<string, unknown>>) {
   try {
     return makeArgumentCheck(name, parameters)(args)

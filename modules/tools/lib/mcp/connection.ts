@@ -179,7 +179,7 @@ export class McpConnection {
     }
   }
 
-  /** The arguments of a call as they are sent: converted, and with the defaults of the schema where they fit it. */
+  /** Arguments that a call sends: converted, and with the schema's defaults, if they fit the schema. */
   argumentsToSend(name: string, localName: string, args: Arguments): Arguments {
     return this.#check(name, localName, args).checked
   }

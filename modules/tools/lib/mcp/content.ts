@@ -33,7 +33,7 @@ function holds(texts: readonly string[], structure: unknown): boolean {
   )
 }
 
-/** Length as JSON, which equal values share: to compare a large one with each of thousands of small ones takes hours. NaN for one too deep for JSON. */
+/** Length as JSON, which is the same for equal values: comparing a large value with each of thousands of small ones would take hours. NaN if it is nested too deep for JSON. */
 function lengthOf(value: unknown): number {
   try {
     return JSON.stringify(value).length

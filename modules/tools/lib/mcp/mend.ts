@@ -16,11 +16,11 @@ const CONTENT: Readonly<Record<string, readonly string[]>> = {
 
 /** Names are remembered, and stand in the log. MCP asks for 128 characters at most. */
 const MAX_NAME = 1000
-/** Names of tools that are remembered while the agent is loaded. A server may list others each time. */
+/** Maximum number of tool names to remember while the agent is loaded. A server may list others each time. */
 export const MAX_KNOWN_TOOLS = 10_000
-/** Objects in the schemas of one list: to mend a million of them takes seconds. */
+/** Maximum number of objects in the schemas of one list: mending a million of them takes seconds. */
 const MAX_SCHEMAS = 50_000
-/** A message of 10 MiB can have millions of parts, each of which becomes many times as large here. */
+/** Maximum number of parts of a result. A message of 10 MiB can have millions, and each needs many times its size in memory. */
 const MAX_PARTS = 20_000
 
 /**
@@ -66,7 +66,7 @@ function mendList({ tools, nextCursor, ...rest }: Fields, tell: Tell): Fields {
   }
 }
 
-/** Number of the objects and lists in a value, or one more than a limit. */
+/** Number of objects and lists in a value; counting stops one above the limit. */
 function countObjects(value: unknown, limit: number): number {
   const found: unknown[] = [value]
   let count = 0

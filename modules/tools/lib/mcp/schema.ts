@@ -1,5 +1,4 @@
-import { fieldsOf, isObject } from 'agent-host'
-import { isDeeper } from '../is-deeper.ts'
+import { fieldsOf, isDeeper, isObject } from 'agent-host'
 import { LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA } from '../schema-words.ts'
 
 type Schema = Readonly<Record<string, unknown>>

@@ -71,7 +71,7 @@ export class McpServers {
     return findTool(await this.#byName(run), name).isDestructive
   }
 
-  /** The arguments of a call as its server gets them. @throws Error for a tool that is not there */
+  /** Arguments that a call sends to its server. @throws Error if there is no such tool */
   async argumentsToSend(
     name: string,
     args: Readonly<Record<string, unknown>>,

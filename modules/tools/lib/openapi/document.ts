@@ -7,13 +7,13 @@ import {
   fieldsOf,
   type GuardedFetch,
   HostError,
+  isDeeper,
   isObject,
   type ModuleContext,
   messageOf,
   readRegularFile,
   readYamlText,
 } from 'agent-host'
-import { isDeeper } from '../is-deeper.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 

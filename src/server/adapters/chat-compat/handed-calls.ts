@@ -24,7 +24,7 @@ export class HandedCalls {
     let asked: string | undefined
     for (const call of pending) {
       if (!isClientCall(call)) continue
-      // Once for all calls of an answer: a conversation may be as long as a body.
+      // Once for all calls of an answer, since a conversation may be as large as a body.
       asked ??= digestOf(agent, turn)
       this.#runs.set(keyOf(asked, call.callId), runId)
     }

@@ -205,10 +205,10 @@ export class HandshakeProtocol {
     const batch = new BatchReads()
     const answers: (string | Promise<string>)[] = []
     for (const value of values) {
-      // What is started for a client that has left would not be aborted.
+      // A call that begins after the client has left would never be aborted.
       if (peer.answer?.destroyed) break
       answers.push(this.#answerInBatch(value, { ...peer, batch }, onCall))
-      // Each may list all agents, or name one that there is none of: others get their turn.
+      // Other requests get their turn: each message may list all agents, or search them for an unknown name.
       await nextTurn()
     }
     const replies = (await Promise.all(answers)).filter((answer) => answer !== NOTHING)
@@ -224,7 +224,7 @@ export class HandshakeProtocol {
     if (answer === NOTHING) return answer
     if (typeof answer === 'string') return peer.batch.admits(answer.length) ? answer : toFailure(idOf(value), tooLong())
     onCall(answer)
-    // It may fail while others are not begun: then all of them fail with it.
+    // A call may fail before the later ones have begun; `Promise.all` then reports it.
     answer.answer.catch(() => {})
     return answer.answer
   }

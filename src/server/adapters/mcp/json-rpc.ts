@@ -93,7 +93,7 @@ export function withExactId(message: unknown, text: string): unknown {
   if (!isObject(message) || typeof message.id !== 'number' || !Number.isInteger(message.id)) return message
   if (Number.isSafeInteger(message.id)) return message
   const fitting = new Set<string>()
-  // One after another: a text may have millions of ids. Shorter ones are not rounded.
+  // Without a list of all ids, of which a text may have millions. Numbers of fewer digits are never rounded.
   for (const [, digits = ''] of text.matchAll(/"id"\s*:\s*(-?\d{16,})\b/g)) {
     if (Number(digits) === message.id) fitting.add(digits)
     if (fitting.size > 1) return message

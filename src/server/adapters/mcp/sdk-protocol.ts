@@ -149,20 +149,20 @@ export function makeSdkServer(tools: AgentTools, client: SdkClient): Server {
   return server
 }
 
-/** Length of what is around a message of progress. */
+/** Bytes that a notification of progress has around its message. */
 const AROUND = 256
 
 /**
- * Returns what holds an agent back whose client reads more slowly: the SDK keeps all that the connection does not take, in memory that no
- * limit of the server counts.
+ * Returns a function that makes an agent wait for a client that reads more slowly. The SDK keeps everything that the connection has not
+ * accepted in memory, beyond all limits of the server.
  *
- * @throws Error if more than 1 MiB waits, since the agent ignores the promise
+ * @throws Error if more than 1 MiB is queued because the agent does not await the promise
  */
 function makeBackPressure(answer: Writable | undefined, signal: AbortSignal) {
   let unread = 0
   let reading: Promise<void> | undefined
   const read = async (connection: Writable) => {
-    // What waits goes out in later turns of the event loop, as far as there is room.
+    // The SDK writes queued messages in later turns of the event loop, as long as the connection accepts them.
     await nextTurn()
     while (connection.writableNeedDrain && !signal.aborted) {
       await once(connection, 'drain', { signal }).catch(() => {})
@@ -172,7 +172,7 @@ function makeBackPressure(answer: Writable | undefined, signal: AbortSignal) {
     reading = undefined
   }
   return (length: number): Promise<void> | undefined => {
-    // Over stdio the SDK waits by itself.
+    // Over stdio the SDK already waits.
     if (!answer) return undefined
     unread += length + AROUND
     if (unread > MAX_QUEUED_BYTES && reading) throw new Error(READS_SLOWLY)

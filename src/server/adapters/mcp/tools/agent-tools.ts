@@ -212,7 +212,7 @@ export class BatchReads {
   }
 
   async #read(name: string, read: () => Promise<object>, gate: Gate): Promise<object> {
-    // One that finds all in memory takes no turn of its own: others come between.
+    // Other requests get their turn even if the read finds everything in memory.
     await nextTurn()
     if (this.#refusal) throw this.#refusal
     // At once for all that may come: batches with a part each would wait for one another.

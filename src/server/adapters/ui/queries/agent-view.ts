@@ -55,7 +55,7 @@ export function viewAgent(info: AgentInfo, sources: AgentSources) {
   }
 }
 
-/** To read the text of an agent takes as long as to load it: once for a query, however often that names it. */
+/** Text of an agent, read once for a query, however often the query names it: reading takes as long as loading the agent. */
 function definitionOf(info: AgentInfo, sources: AgentSources, viewer: Viewer): Promise<string | null> {
   return sources.reads.make(viewer, info, () => shownDefinition(info.id, sources))
 }

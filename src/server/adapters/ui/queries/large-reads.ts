@@ -114,10 +114,10 @@ export class LargeReads {
   }
 
   /**
-   * Returns what was made for this query, or makes it: one after another, each in its turn of the event loop.
+   * Returns the value that was made for this query, or makes it. Values are made one at a time, each in a turn of the event loop of its own.
    *
-   * @param viewer of the query: each has its own
-   * @param of tells things apart; of the same one the same is always made
+   * @param viewer of the query: each query has its own
+   * @param of what the value is made of; the same object always makes the same value
    */
   make<T>(viewer: Viewer, of: object, make: () => T): Promise<T> {
     const known = getOrAdd(this.#madeForQueries, viewer, () => new Map<object, Promise<unknown>>())

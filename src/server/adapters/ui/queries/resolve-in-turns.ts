@@ -3,7 +3,7 @@ import { defaultFieldResolver, type GraphQLFieldResolver, getNullableType, isLis
 import { badRequest } from '../../../../errors.ts'
 import type { Viewer } from '../viewer.ts'
 
-/** A query of so few characters cannot ask for so much that others wait for it, unless it names a list that clients make long. */
+/** A shorter query cannot ask for so much that other requests wait for it, unless it names a list whose length clients decide. */
 const NARROW_CHARS = 256
 const LONG_LISTS = /\b(?:events|cases|below)\b/
 /** Time after which other requests get their turn. */
